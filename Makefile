@@ -23,20 +23,19 @@ docs: .env-docs/ready
 	NO_MKDOCS_2_WARNING=1 .env-docs/bin/mkdocs build --strict
 
 bench: .env-test/ready
-	.env-test/bin/python benchmarks/million.py
-	.env-test/bin/python benchmarks/definition.py
+	.env-test/bin/python benchmarks/run.py million
+	.env-test/bin/python benchmarks/run.py definition
 
 # Makes an environment for each peer under the user's cache folder; skips what cannot be installed.
 bench-peers: .env-test/ready
-	.env-test/bin/python benchmarks/run.py
+	.env-test/bin/python benchmarks/run.py peers
 
 bench-scaling: .env-test/ready
-	.env-test/bin/python benchmarks/scaling.py
-	.env-test/bin/python benchmarks/scaling_picture.py
+	.env-test/bin/python benchmarks/run.py scaling
 
 bench-searches: .env-test/ready
-	.env-test/bin/python benchmarks/searches.py times
-	.env-test/bin/python benchmarks/searches.py recall
+	.env-test/bin/python benchmarks/run.py searches times
+	.env-test/bin/python benchmarks/run.py searches recall
 
 # The tests that touch every dependency, at the lowest versions that pyproject.toml allows; pyparsing 3.3 warns of names that
 # matplotlib 3.9 uses.
@@ -52,7 +51,7 @@ audit: .env-test/ready
 	.env-audit/bin/pip-audit --path $$(.env-test/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 
 fuzz: .env-test/ready
-	.env-test/bin/python benchmarks/fuzz/run.py --seconds 60
+	.env-test/bin/python benchmarks/run.py fuzz --seconds 60
 
 .env-lowest/ready: pyproject.toml
 	$(PYTHON) -m venv --clear .env-lowest

@@ -11,21 +11,19 @@ if TYPE_CHECKING:
 
     Made = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = ["KINDS", "RATIONAL", "inputs_for", "make", "table_of"]
-
 RATIONAL = "b[add,sub,mul,div]"
 KINDS = ("strong", "weak", "heavy")
 
-# Inputs that two layers of RATIONAL grow to about so many features.
+# Inputs that two layers of RATIONAL grow to about this number of features.
 _INPUTS = {10_000: 5, 100_000: 9, 1_000_000: 16, 10_000_000: 28, 100_000_000: 50}
 
 
-def inputs_for(features: int) -> int:
-    """Return how many inputs two layers of `RATIONAL` grow to about so many features."""
+def get_input_count(features: int) -> int:
+    """Return how many inputs two layers of `RATIONAL` grow to about this number of features."""
     return _INPUTS[features]
 
 
-def make(kind: str, rows: int, inputs: int, seed: int = 0) -> Made:
+def make_table(kind: str, rows: int, inputs: int, seed: int = 0) -> Made:
     """Make a table.
 
     Parameters
@@ -60,9 +58,9 @@ def make(kind: str, rows: int, inputs: int, seed: int = 0) -> Made:
     return x, signal + noise * signal.std() * rng.normal(size=rows)
 
 
-def table_of(task: dict[str, Any] | str) -> Made:
+def load_table(task: dict[str, Any] | str) -> Made:
     """Make a table, or read one that was saved with ``numpy.savez``."""
     if isinstance(task, str):
         with np.load(task) as saved:
             return saved["x"], saved["y"]
-    return make(**task)
+    return make_table(**task)

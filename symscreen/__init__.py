@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.results.ranking_reader import read_ranking
     from symscreen.results.screen_result import ScreenResult
+    from symscreen.screeners.array_api import t0, t0_interval, xi
     from symscreen.screeners.checks import check_screener
     from symscreen.screening.class_members import classes
     from symscreen.screening.plan import plan
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.screen import screen
     from symscreen.screening.stored_screens import load_result
-    from symscreen.statistics.array_api import t0, t0_interval, xi
 
 __all__ = [
     "Explanation",
@@ -86,11 +86,11 @@ _HOMES = {
     "read_ranking": "symscreen.results.ranking_reader",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.screening.screen",
-    "t0": "symscreen.statistics.array_api",
-    "t0_interval": "symscreen.statistics.array_api",
+    "t0": "symscreen.screeners.array_api",
+    "t0_interval": "symscreen.screeners.array_api",
     "why": "symscreen.explain",
     "write_report": "symscreen.report.html_page",
-    "xi": "symscreen.statistics.array_api",
+    "xi": "symscreen.screeners.array_api",
 }
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from stat import S_ISLNK, S_ISREG
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-_PREFIX_CHARACTERS = 40  # characters of the target's name in the temporary name: a name may be very long
 _LOCK_TIMEOUT_S = 5.0  # another process holds the lock for milliseconds, unless it was stopped
 
 
@@ -111,17 +110,15 @@ def check_outputs_differ(outputs: Mapping[str, str | None]) -> None:
     for option, name in outputs.items():
         own = [file for file in _add_sidecar_names((name,)) if option == "out" or file == name]
         for other, by in taken.items():
-            if any(_is_same_path(file, other) for file in own):
+            if any(
+                _is_same_file(file, other) or not _resolve_paths(file).isdisjoint(_resolve_paths(other))
+                for file in own
+            ):
                 reference, other_reference = name_option(option, name), name_option(by)
                 raise OutputError(
                     f"{reference} is a file that {other_reference} writes too; give it another name"
                 )
         taken |= dict.fromkeys(own, option)
-
-
-def _is_same_path(first: str, second: str) -> bool:
-    """Check whether two names are the same file, or would be if it existed."""
-    return not _resolve_paths(first).isdisjoint(_resolve_paths(second)) or _is_same_file(first, second)
 
 
 def _resolve_paths(name: str) -> set[str]:
@@ -200,67 +197,44 @@ def write_all_atomically(contents: Mapping[Path, bytes], *, force: bool = True) 
         If a file cannot be written. No temporary file remains, and existing files are unchanged.
     """
     with ExitStack() as cleanup:
-        temporary = {}
-        for path, content in contents.items():
-            try:
-                temporary[path] = _write_temporary(path, content)
-            except OSError as error:
-                raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-            cleanup.callback(temporary[path].unlink, missing_ok=True)
-        with _lock_directories({path.parent for path in contents}):
+        temporary = {path: path.with_name(f".{path.name[:40]}.{token_hex(8)}") for path in contents}
+        path = Path()
+        try:
+            for path, content in contents.items():
+                cleanup.callback(temporary[path].unlink, missing_ok=True)
+                with temporary[path].open("xb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+            for folder in sorted({path.parent for path in contents}):
+                cleanup.enter_context(_lock_folder(folder))
             for path in contents:
                 _check_path(path, force=force)
-            for path, written in temporary.items():
-                try:
-                    written.replace(path)
-                except OSError as error:
-                    raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+            for path in contents:
+                temporary[path].replace(path)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 @contextmanager
-def _lock_directories(folders: set[Path]) -> Iterator[None]:
-    """Keep other processes from renaming in these folders, where the system has such locks.
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from renaming in a folder, where the system has such locks.
 
     Without the lock, two runs that write the same ranking could leave the table of one with the record of
-    the other.
+    the other. After `_LOCK_TIMEOUT_S` the work goes on without it.
     """
-    with ExitStack() as locks:
-        for folder in sorted(folders):
-            try:
-                handle = os.open(folder, os.O_RDONLY)
-                locks.callback(os.close, handle)
-                _acquire_lock(handle)
-            except (ImportError, OSError):
-                continue  # a system or a file system without locks, or a folder without read permission
+    with ExitStack() as cleanup:
+        # Some systems have no fcntl, some file systems have no locks, and some folders cannot be read.
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            handle = os.open(folder, os.O_RDONLY)
+            cleanup.callback(os.close, handle)
+            deadline = monotonic() + _LOCK_TIMEOUT_S
+            while monotonic() < deadline:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    sleep(0.01)
         yield
-
-
-def _acquire_lock(handle: int) -> None:
-    """Acquire the lock of an open folder, waiting for at most `_LOCK_TIMEOUT_S`."""
-    import fcntl
-
-    deadline = monotonic() + _LOCK_TIMEOUT_S
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if monotonic() > deadline:
-                raise
-            sleep(0.01)
-
-
-def _write_temporary(path: Path, content: bytes) -> Path:
-    """Write a temporary file with default permissions and flush it to the disk."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:_PREFIX_CHARACTERS]}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return Path(name)

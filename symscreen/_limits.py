@@ -9,7 +9,6 @@ rounded up; the memory for the data comes on top.
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -83,74 +82,60 @@ def read_memory_limits(root: Path = _ROOT) -> tuple[MemoryLimit, ...]:
     Parameters
     ----------
     root : Path
-        The folder that holds ``proc`` and ``sys``.
+        The folder that holds the files of control groups, ``proc`` and ``sys``.
 
     Examples
     --------
     >>> all(limit.headroom_bytes >= 0 for limit in read_memory_limits())
     True
     """
-    return (*_read_process_limits(root), *_read_cgroup_limits(root))
+    return (*_read_process_limits(), *_read_cgroup_limits(root))
 
 
-def _read_process_limits(root: Path) -> list[MemoryLimit]:
-    try:
-        import resource
+def _read_process_limits() -> list[MemoryLimit]:
+    import psutil
 
-        status = dict(
-            line.split(":", 1) for line in (root / "proc/self/status").read_text().splitlines() if ":" in line
-        )
-        used = {name: int(status[name].split()[0]) * 1024 for name in ("VmSize", "VmData")}
-    except (ImportError, OSError, ValueError, LookupError):
+    if not psutil.LINUX:
         return []
-    kinds = (
-        (resource.RLIMIT_AS, "VmSize", "the limit on address space (ulimit -v)"),
-        (resource.RLIMIT_DATA, "VmData", "the limit on data (ulimit -d)"),
+    process = psutil.Process()
+    held = process.memory_info()
+    limits = (
+        ("the limit on address space (ulimit -v)", held.vms, process.rlimit(psutil.RLIMIT_AS)[0]),
+        ("the limit on data (ulimit -d)", held.data, process.rlimit(psutil.RLIMIT_DATA)[0]),
     )
-    limits = [(resource.getrlimit(kind)[0], used[name], words) for kind, name, words in kinds]
     return [
-        MemoryLimit(words, limit, max(limit - size, 0), counts_addresses=True)
-        for limit, size, words in limits
-        if limit != resource.RLIM_INFINITY
+        MemoryLimit(name, limit, max(limit - used, 0), counts_addresses=True)
+        for name, used, limit in limits
+        if limit != psutil.RLIM_INFINITY
     ]
 
 
 def _read_cgroup_limits(root: Path) -> list[MemoryLimit]:
-    """Read the control group of this process, and those around it."""
+    """Read the control group of this process, and those around it, which psutil ignores."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return []
     limits = []
     for line in lines:
-        kind, _, path = line.partition(":")[2].partition(":")
-        if kind and "memory" not in kind.split(","):
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if controllers and "memory" not in controllers.split(","):
             continue
-        top = root / "sys/fs/cgroup" / ("memory" if kind else "")
+        limit_file, usage_file, idle_key = _CGROUP_V1_FILES if controllers else _CGROUP_V2_FILES
+        top = root / "sys/fs/cgroup" / ("memory" if controllers else "")
         own = top / path.lstrip("/")
         # A container may see its own group at the top, although its path outside is longer.
-        for folder in (own, *own.parents):
-            amounts = _read_cgroup_limit(folder, _CGROUP_V1_FILES if kind else _CGROUP_V2_FILES)
-            if amounts is not None:
-                limits.append(
-                    MemoryLimit("the limit on its control group's memory", *amounts, counts_addresses=False)
-                )
-            if folder == top:
-                break
+        for folder in (own, *own.parents)[: len(own.parts) - len(top.parts) + 1]:
+            try:
+                limit, used = int((folder / limit_file).read_text()), int((folder / usage_file).read_text())
+                usage = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                headroom = max(limit - used + int(usage.get(idle_key, 0)), 0)  # pages of files can be freed
+            except (OSError, ValueError):  # no such group here, or "max"
+                continue
+            if limit < 1 << 60:
+                name = "the limit on its control group's memory"
+                limits.append(MemoryLimit(name, limit, headroom, counts_addresses=False))
     return limits
-
-
-def _read_cgroup_limit(folder: Path, file_names: tuple[str, str, str]) -> tuple[int, int] | None:
-    """Return the limit and the headroom of a group in bytes; unused pages of files count as headroom."""
-    limit, usage, idle = file_names
-    try:
-        most = int((folder / limit).read_text())
-        held = int((folder / usage).read_text())
-        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        free = int(stat.get(idle, 0))
-    except (OSError, ValueError):  # no such group here, or "max"
-        return None
-    return None if most >= 1 << 60 else (most, max(most - held + free, 0))
 
 
 def compute_max_resident_bytes(resident_bytes: int, root: Path = _ROOT) -> int | None:
@@ -182,19 +167,17 @@ def compute_max_resident_bytes(resident_bytes: int, root: Path = _ROOT) -> int |
 
 
 @lru_cache(maxsize=1)
-def get_total_memory() -> int | None:
+def get_total_memory() -> int:
     """Return the memory of this machine in bytes, or the smallest limit on this process.
 
     Examples
     --------
-    >>> total = get_total_memory()
-    >>> total is None or total > 10**7
+    >>> get_total_memory() > 10**7
     True
     """
-    machine = None
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return find_minimum(machine, *(limit.limit_bytes for limit in read_memory_limits()))
+    import psutil
+
+    return min([int(psutil.virtual_memory().total), *(limit.limit_bytes for limit in read_memory_limits())])
 
 
 def find_minimum(*amounts: int | None) -> int | None:
@@ -262,10 +245,6 @@ def format_bytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e3:.1f} kB"
 
 
-_STATM_PATH = Path("/proc/self/statm")
-_FALLBACK_BYTES = (
-    250_000_000  # the interpreter with numpy, numba and pandas; used where the system gives no figure
-)
 _SYSTEM_LIMIT = "the limit on this process's memory, and "
 REDUCTION_HINTS = (
     "use fewer operators, inputs or layers",
@@ -274,26 +253,16 @@ REDUCTION_HINTS = (
 
 
 def read_resident_bytes() -> int:
-    """Return the resident memory of this process in bytes; its peak where the system gives only that.
+    """Return the resident memory of this process in bytes.
 
     Examples
     --------
     >>> 10**7 < read_resident_bytes() < 10**12
     True
     """
-    try:
-        return int(_STATM_PATH.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return _read_peak_resident_bytes()
+    import psutil
 
-
-def _read_peak_resident_bytes() -> int:
-    try:
-        import resource
-    except ImportError:
-        return _FALLBACK_BYTES
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return held if sys.platform == "darwin" else held * 1024
+    return int(psutil.Process().memory_info().rss)
 
 
 def has_memory_for(required_bytes: int, max_bytes: int | None) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,19 @@ def test_what_a_script_imports_is_there(path):
 
 def test_what_is_loaded_before_refusals_are_measured_is_there(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
-    refusals = importlib.import_module("refusals")
-    for name in refusals._LOADED:
+    refusals = importlib.import_module("reliability.refusals")
+    for name in refusals.LOADED_MODULES:
         assert importlib.util.find_spec(f"symscreen.{name}"), name
+
+
+def test_the_runner_lists_every_benchmark_and_knows_its_options():
+    runner = [sys.executable, BENCHMARKS / "run.py"]
+    listed = subprocess.run(runner, capture_output=True, text=True, check=True).stdout.splitlines()
+    names = {line.split()[1] for line in listed}
+    assert {"million", "peers", "strogatz", "coverage", "faults"} <= names
+    described = (BENCHMARKS / "README.md").read_text()
+    assert not [name for name in names if f"`{name}`" not in described and f"run.py {name}" not in described]
+    done = subprocess.run([*runner, "million", "--help"], capture_output=True, text=True, check=True)
+    assert "--repeats" in done.stdout
+    done = subprocess.run([*runner, "trillion"], capture_output=True, text=True, check=False)
+    assert "there is no benchmark 'trillion'" in done.stderr

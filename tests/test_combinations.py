@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
-from symscreen.expressions.tree import Call, collect_columns, parse_expression
+from symscreen.expressions.traversal import collect_columns
+from symscreen.expressions.tree import Call, parse_expression
 from symscreen.results.ranking_files import write_ranking
 
 SPACE = {"layers": "b", "binary": "add,mul", "jobs": 1}

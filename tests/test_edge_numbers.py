@@ -14,7 +14,8 @@ from scipy.stats import rankdata
 
 import symscreen
 from symscreen.errors import InputError
-from symscreen.expressions.tree import collect_columns, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import SCREENERS
 from symscreen.screening.inference.numerical_error import estimate_numerical_error
 from symscreen.targets import NumericTarget

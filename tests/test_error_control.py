@@ -72,7 +72,7 @@ def test_what_passes_is_shown(frame):
     head = _flat(_printed(some))
     assert f"by t0; {count:,} pass a false discovery rate of 1e-09; the best {len(some)} classes:" in head
     assert list(some.table.expression) == [
-        symscreen.expressions.tree.to_text(expression) for expression in some.expressions
+        symscreen.expressions.printing.to_text(expression) for expression in some.expressions
     ]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli.command import _print_error
 from symscreen.errors import InputError
 from symscreen.messages import quote_value, truncate_message
 
@@ -29,7 +29,7 @@ def test_a_message_is_one_short_line_and_its_end_stays(quote, capsys):
     assert len(str(InputError(words))) <= 280
     assert str(InputError(words)).endswith("give a whole one")
     assert str(InputError(words)).startswith("the option is ")
-    assert verbs._print_error(words, 2) == 2
+    assert _print_error(words, 2) == 2
     line = capsys.readouterr().err
     assert len(line) <= 300
     assert line.count("\n") == 1

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.ipynb"))
@@ -299,7 +299,7 @@ def test_each_command_shown_runs(frame, tmp_path, monkeypatch, capsys):
             program, verb, *rest = shlex.split(line)
             assert program == "symscreen"
             if verb != "reproduce":  # minutes; the next test looks for the experiment
-                assert verbs._run([verb, *rest]) == 0, f"{name}: {line}\n{capsys.readouterr().err}"
+                assert run_command([verb, *rest]) == 0, f"{name}: {line}\n{capsys.readouterr().err}"
                 count += 1
     assert count >= 6
 

@@ -10,19 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import FormulaError
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.sympy_conversion import to_sympy
+from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
     compute_key,
     evaluate_expression,
-    parse_expression,
-    to_sympy,
-    to_text,
 )
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator, replace_infinities
 

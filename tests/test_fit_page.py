@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "fit.md").read_text()
 
@@ -36,7 +36,7 @@ def test_several_targets_are_fitted_as_the_page_says(rng, tmp_path, monkeypatch,
     alloys["gap"], alloys["energy"] = x[0] * x[1] + rng.normal(0, 0.01, 40), 9 - 4 * x[0] * x[1]
     alloys.to_csv("alloys.csv", index=False)
     (line,) = [line for block in _blocks("sh") for line in block.splitlines() if "alloys.csv" in line]
-    assert verbs._run([*line.split()[1:], "--unary", "square", "--binary", "mul"]) == 0
+    assert run_command([*line.split()[1:], "--unary", "square", "--binary", "mul"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [text.split(" = ")[0] for text in lines[:2]] == ["energy", "gap"]
     assert np.all(["charge*radius" in text for text in lines[:2]])

@@ -19,7 +19,7 @@ from helpers.hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surr
 
 import symscreen
 from symscreen._atomic_io import check_writable, write_all_atomically, write_atomically
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.errors import OutputError
 from symscreen.results.ranking_files import escape_spreadsheet, format_ranking_csv
 
@@ -34,7 +34,7 @@ def run(capfd, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
 
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
         assert not list((tmp_path / "here").iterdir())
         assert "Traceback" not in err
@@ -177,7 +177,7 @@ SCREEN = ("screen", "t.csv", "--layers", "u", "--unary", "sin", "--quiet")
 def test_options(capfd, small, monkeypatch, name):
     monkeypatch.chdir(small)
     arguments, ending = OPTIONS[name]
-    status = verbs._run([*SCREEN, *arguments])
+    status = run_command([*SCREEN, *arguments])
     out, err = capfd.readouterr()
     assert not CONTROL.search(out + err)
     assert {0: "kept", 2: "refused"}.get(status) == ending, err
@@ -193,7 +193,7 @@ def test_places_of_output(capfd, small, monkeypatch, name):
     before = {path: path.lstat().st_mode for path in small.iterdir()}
     arguments, ending = PLACES[name]
     given = arguments if arguments[0].startswith("--out=") else ["--out", *arguments]
-    status = verbs._run([*SCREEN, *given])
+    status = run_command([*SCREEN, *given])
     out, err = capfd.readouterr()
     assert not CONTROL.search(out + err)
     assert {0: "kept", 2: "refused"}.get(status) == ending, err

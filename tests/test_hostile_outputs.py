@@ -16,12 +16,12 @@ import pytest
 from helpers.hostile_cases import NAMES
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.cli.output import print_notices, write_stdout
 from symscreen.errors import OutputError
 from symscreen.export import format_bundle
-from symscreen.expressions.latex import format_column_latex, to_latex
 from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.printing import format_column_latex, to_latex
 from symscreen.expressions.tree import Call, Column
 from symscreen.grammar import OPERATORS
 from symscreen.logs import JsonLines
@@ -143,12 +143,12 @@ def test_no_cell_of_any_file_is_run(hostile, screened, tmp_path, capsys, monkeyp
     monkeypatch.chdir(tmp_path)
     hostile.drop(columns="\x00x").to_parquet("d.parquet")
     words = ["d.parquet", "--target", "=target\x9b", "--layers", "u", "--unary", "neg", "--quiet"]
-    assert verbs._run(["screen", *words, "--top", "all", "--out", "r.csv", "--bundle", "b.json"]) == 0
-    assert verbs._run(["screen", *words, "--members", "2", "--top", "5", "--out", "m.csv"]) == 0
-    assert verbs._run(["apply", "b.json", "d.parquet", "--out", "applied.csv"]) == 0
-    assert verbs._run(["classes", "m.csv", "--out", "members.csv", "--quiet"]) == 0
+    assert run_command(["screen", *words, "--top", "all", "--out", "r.csv", "--bundle", "b.json"]) == 0
+    assert run_command(["screen", *words, "--members", "2", "--top", "5", "--out", "m.csv"]) == 0
+    assert run_command(["apply", "b.json", "d.parquet", "--out", "applied.csv"]) == 0
+    assert run_command(["classes", "m.csv", "--out", "members.csv", "--quiet"]) == 0
     truth = "`" + NAMES[0] + "`"
-    assert verbs._run(["evaluate", "r.csv", "--truth", truth, "--out", "evaluated.csv"]) == 0
+    assert run_command(["evaluate", "r.csv", "--truth", truth, "--out", "evaluated.csv"]) == 0
     for name in ("r.csv", "m.csv", "applied.csv", "members.csv", "evaluated.csv"):
         cells = cells_of((tmp_path / name).read_bytes().decode())
         assert len(cells) > 9

@@ -4,12 +4,13 @@ import errno
 import io
 import json
 import logging
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.logs import LOGGER, JsonLines, LogStream
 
 
@@ -33,12 +34,12 @@ def test_the_command_line_writes_json_lines_and_leaves_no_handler(frame, tmp_pat
     frame.to_csv(tmp_path / "data.csv", index=False)
     before = list(LOGGER.handlers)
     command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--log-json"]
-    assert verbs._run([*command, str(tmp_path / "log")]) == 0
+    assert run_command([*command, str(tmp_path / "log")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [lines[0]["stage"], lines[-1]["stage"]] == ["prepared", "finished"]
     assert all({"time", "level"} <= line.keys() for line in lines)
     assert LOGGER.handlers == before
-    assert verbs._run([*command, str(tmp_path / "no" / "log")]) == 2
+    assert run_command([*command, str(tmp_path / "no" / "log")]) == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
@@ -46,13 +47,13 @@ def test_a_log_on_a_full_disk_costs_a_line_and_not_the_ranking(frame, tmp_path, 
     frame.to_csv(tmp_path / "data.csv", index=False)
     before, out = list(LOGGER.handlers), tmp_path / "r.csv"
     command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--out", str(out)]
-    assert verbs._run([*command, "--log-json", "/dev/full"]) == 0
+    assert run_command([*command, "--log-json", "/dev/full"]) == 0
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
     assert "/dev/full': the log could not be written to its end (No space left on device)" in complaint
     assert LOGGER.handlers == before
     told = out.read_bytes()
-    assert verbs._run([*command, "--force"]) == 0
+    assert run_command([*command, "--force"]) == 0
     assert out.read_bytes() == told
 
 
@@ -105,14 +106,15 @@ def test_a_hostile_name_stays_one_line_of_json():
 
 def test_an_interrupt_tells_the_best_so_far(frame, tmp_path, capsys, monkeypatch):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    own = verbs.show_progress
+    screen = import_module("symscreen.cli.screen")
+    own = screen.show_progress
 
     def interrupted(*, quiet):
         return _Interrupting(own(quiet=quiet))
 
-    monkeypatch.setattr(verbs, "show_progress", interrupted)
+    monkeypatch.setattr(screen, "show_progress", interrupted)
     options = ["--layers", "ub", "--jobs", "1", "--chunk-size", "100"]
-    assert verbs._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
+    assert run_command(["screen", str(tmp_path / "data.csv"), *options]) == 130
     complaint = capsys.readouterr().err.splitlines()
     assert "best so far, of " in complaint[0]
     assert "t0 0." in complaint[0]

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -19,19 +16,6 @@ def test_what_a_process_holds_grows_with_what_it_holds():
     held = np.ones(100_000_000, dtype=np.uint8)
     assert 95_000_000 <= read_resident_bytes() - before <= 120_000_000
     assert held.all()
-
-
-@pytest.mark.parametrize(("platform", "unit"), [("linux", 1024), ("darwin", 1)])
-def test_where_the_system_does_not_tell_the_most_ever_held_stands_for_it(
-    platform, unit, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(memory, "_STATM_PATH", tmp_path / "none")
-    monkeypatch.setattr(sys, "platform", platform)
-    told = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda _: SimpleNamespace(ru_maxrss=7000))
-    monkeypatch.setitem(sys.modules, "resource", told)
-    assert read_resident_bytes() == 7000 * unit
-    monkeypatch.setitem(sys.modules, "resource", None)
-    assert read_resident_bytes() == memory._FALLBACK_BYTES
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import VERBS, command, run_command
 from symscreen.config.fields import get_option
 from symscreen.config.screen_options import FitOptions
 from symscreen.errors import DataError, InputError, OptionError
@@ -132,10 +132,6 @@ def _to_arguments(options):
     return arguments
 
 
-def _run(arguments):
-    return verbs._run(arguments)
-
-
 @pytest.mark.parametrize(("options", "named"), WRONG_USES, ids=_format_id)
 def test_errors_name_options_as_the_front_end_does(options, named, frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -152,7 +148,7 @@ def test_errors_name_options_as_the_front_end_does(options, named, frame, tmp_pa
         assert not MARKS.search(shown)
         assert "\\ue00" not in shown
 
-    assert _run(["screen", str(tmp_path / "data.csv"), *_to_arguments(options)]) == 2
+    assert run_command(["screen", str(tmp_path / "data.csv"), *_to_arguments(options)]) == 2
     line = capsys.readouterr().err
     assert not KEYWORD_MARK.search(line), line
     assert not MARKS.search(line)
@@ -231,7 +227,7 @@ def test_notices_are_written_as_the_reader_writes_options(frame, tmp_path, capsy
         "target: the last column, 'z'; choose another with --target"
     ]
 
-    assert _run(["screen", str(tmp_path / "data.csv"), "--layers", "u", "--top", "2"]) == 0
+    assert run_command(["screen", str(tmp_path / "data.csv"), "--layers", "u", "--top", "2"]) == 0
     shown = capsys.readouterr()
     assert "choose another with --target" in shown.err
     assert not KEYWORD_MARK.search(shown.err + shown.out)
@@ -256,7 +252,7 @@ def test_explanations_are_written_as_the_reader_writes_options(formula, options,
     text = str(symscreen.why(frame, formula, **options))
     assert not FLAG_MARK.search(text), text
     arguments = ["why", str(tmp_path / "data.csv"), formula, *_to_arguments(options)]
-    assert _run(arguments) == 0
+    assert run_command(arguments) == 0
     shown = capsys.readouterr().out
     assert not KEYWORD_MARK.search(shown), shown
     assert not MARKS.search(text + shown)
@@ -340,9 +336,8 @@ def test_only_the_command_line_spells_its_options():
 
 
 def test_references_name_options_that_exist():
-    known = {"X", "nthreads"}
-    for command in verbs.command.commands.values():
-        known |= {parameter.name for parameter in command.params}
+    verbs = [command.get_command(None, name) for name in VERBS]
+    known = {"X"} | {parameter.name for verb in verbs for parameter in verb.params}
     named = {
         node.args[0].value
         for path in MODULES

@@ -10,7 +10,7 @@ import pytest
 
 import symscreen
 from symscreen.backends import make_backend
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.errors import InputError, OptionError
 from symscreen.plugins import find_plugins
 from symscreen.screeners import check_screener, get_screener
@@ -85,11 +85,11 @@ def test_its_score_is_the_correlation_of_normal_scores(frame):
 
 @pytest.mark.usefixtures("example")
 def test_listings_tell_the_origin(capsys):
-    assert verbs._run(["screeners"]) == 0
+    assert run_command(["screeners"]) == 0
     out = capsys.readouterr().out
     assert f"\nnormal_scores ({ORIGIN})\n" in out
     assert f"\nbackend serial ({ORIGIN})\n" in out
-    assert verbs._run(["operators"]) == 0
+    assert run_command(["operators"]) == 0
     assert f"\ngrammar waves of {ORIGIN}\n" in capsys.readouterr().out
 
 
@@ -128,7 +128,7 @@ def test_a_name_in_two_packages_is_refused_with_both_origins(package):
 def test_symscreens_own_names_stay_its_own(package, capsys):
     package("usurper", "screeners", "t0 = usurper:T0", "raise SystemExit('never imported')")
     assert get_screener("t0") is symscreen.screeners.T0
-    assert verbs._run(["screeners"]) == 0
+    assert run_command(["screeners"]) == 0
     (line,) = re.findall(r"not usable: the screener 't0'.*(?:\n.*)?", capsys.readouterr().out)
     assert "usurper 1.0 and symscreen" in " ".join(line.split())
 
@@ -159,7 +159,7 @@ def test_a_broken_one_has_one_line_and_the_rest_works(entry, module, told, packa
         get_screener("mine")
     assert str(caught.value).startswith(f"the screener 'mine' of broken 1.0 {told}")
     assert "\n" not in str(caught.value)
-    assert verbs._run(["screeners"]) == 0
+    assert run_command(["screeners"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "not usable: the screener 'mine' of broken 1.0" in out
     assert "concordant divergence" in out

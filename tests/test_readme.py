@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.grammar import list_grammar_names, load_grammar
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,7 +25,7 @@ def test_the_table_shown_is_what_the_demo_prints(capsys, monkeypatch):
     command = shlex.split(recipe[1].replace("\\\n", " "))
     assert command[0].endswith("/symscreen")
     monkeypatch.chdir(ROOT)
-    assert verbs._run(command[1:]) == 0
+    assert run_command(command[1:]) == 0
     assert capsys.readouterr().out == _blocks(README, "")[0]
 
 
@@ -47,7 +47,7 @@ def test_each_command_of_the_readme_runs(frame, tmp_path, monkeypatch, capsys):
     lines = re.findall(r"^symscreen .*", "".join(_blocks(README, "sh")), re.MULTILINE)
     assert len(lines) >= 6
     for line in lines:  # in the order of the page, for apply reads what fit has written
-        assert verbs._run(shlex.split(line, comments=True)[1:]) == 0, line
+        assert run_command(shlex.split(line, comments=True)[1:]) == 0, line
         told = capsys.readouterr()
         assert told.out or "written: " in told.err, line
 
@@ -60,7 +60,7 @@ def test_the_five_minutes_run_from_top_to_bottom(tmp_path, monkeypatch, capsys):
         if language == "python":
             exec(compile(block, "start.md", "exec"), names)  # noqa: S102  # our own page
         for line in re.findall(r"^symscreen .*", block, re.MULTILINE):
-            assert verbs._run(shlex.split(line)[1:]) == 0, line
+            assert run_command(shlex.split(line)[1:]) == 0, line
             ran += 1
     assert ran == 5
     assert (tmp_path / "predicted.csv").exists()

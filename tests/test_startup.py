@@ -22,7 +22,7 @@ def test_importing_the_package_loads_nothing_heavy():
 
 @pytest.mark.parametrize("arguments", [["--help"], ["screen", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments):
-    assert _loaded(f"from symscreen.cli import verbs; verbs._run({arguments!r})") == set()
+    assert _loaded(f"from symscreen.cli.command import run_command; run_command({arguments!r})") == set()
 
 
 def test_a_screen_needs_no_sympy_and_no_dask():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "targets.md").read_text()
 
@@ -26,7 +26,7 @@ def test_each_command_runs_and_fits_a_terminal(rng, tmp_path, monkeypatch, capsy
     lines = [line for block in _blocks("sh") for line in block.splitlines()]
     assert len(lines) == 7
     for line in lines:
-        assert verbs._run(shlex.split(line)[1:]) == 0, line
+        assert run_command(shlex.split(line)[1:]) == 0, line
         out = capsys.readouterr().out
         assert max(map(len, out.splitlines())) <= 80, out
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -28,7 +28,7 @@ def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatc
     for line in lines:
         # trust.md's options mean the same in a space of two layers, which is soon done
         narrow = line.replace("data.csv --layers ubb", "data.csv --layers ub")
-        assert verbs._run(shlex.split(narrow)[1:]) == 0, line
+        assert run_command(shlex.split(narrow)[1:]) == 0, line
         out = capsys.readouterr().out
         assert out
         assert max(map(len, out.splitlines())) <= 80

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 pytest.importorskip("pint", reason="units need pint")
 
@@ -34,7 +34,7 @@ def test_each_command_runs(rng, tmp_path, monkeypatch, capsys):
     assert len(lines) == 6
     printed = []
     for line in lines:
-        assert verbs._run(shlex.split(line)[1:]) == 0, line
+        assert run_command(shlex.split(line)[1:]) == 0, line
         printed.append(capsys.readouterr().out)
     answer = re.search(r"^    (sin\(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)[1]
     assert np.char.strip(printed[3].splitlines()).tolist() == np.char.strip(answer.splitlines()).tolist()

@@ -21,7 +21,10 @@ RESULTS = "benchmarks/results"
 REFERENCE = {
     "symscreen": ("symscreen",),
     "screeners": ("symscreen.screeners",),
-    "formulas": ("symscreen.expressions.tree", "symscreen.grammar"),
+    "formulas": (
+        *("symscreen.expressions.tree", "symscreen.expressions.traversal"),
+        *("symscreen.expressions.printing", "symscreen.grammar"),
+    ),
     "datasets": ("symscreen.datasets",),
     "units": ("symscreen.units",),
     "export": ("symscreen.export",),

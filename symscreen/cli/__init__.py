@@ -1,5 +1,5 @@
-"""The command line: parse, call the pipeline, print."""
+"""The command line: one file for each verb."""
 
-from symscreen.cli.verbs import main
+from symscreen.cli.command import main
 
 __all__ = ["main"]

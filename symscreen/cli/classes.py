@@ -1,14 +1,13 @@
-"""The verb that lists the members of classes."""
+"""The verb `classes`: the members of the equivalence classes of a ranking."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.output import open_progress_bar, print_notices, write_stdout
+from symscreen.cli.options import force_option
+from symscreen.cli.output import check_out, open_progress_bar, print_notices, write_out
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     help="How many other ways of writing each member to list at most; needs --data.",
 )
 @click.option("--out", metavar="FILE", help="Write the members as .csv; - is standard output.")
-@click.option("--force", is_flag=True, help="Overwrite existing output.")
+@force_option
 @click.option("--max-ram", metavar="SIZE", help="Memory that may be used, such as 2GB.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option("--quiet", is_flag=True, help="No progress and no notices.")
@@ -46,15 +45,12 @@ def classes(
     *,
     data: str | None,
     rank: int | None,
-    members: int,
-    spellings: int,
     out: str | None,
     force: bool,
-    max_ram: str | None,
-    jobs: int | None,
     quiet: bool,
+    **options: Any,
 ) -> None:
-    """List what stands behind each feature shown: the members of its class.
+    """List the members of the class of each feature shown.
 
     \b
     Examples:
@@ -62,46 +58,29 @@ def classes(
       symscreen classes ranking.csv
       symscreen classes ranking.csv --data data.csv --rank 1 --members 100
     """
-    from symscreen._atomic_io import check_not_input, check_writable, write_atomically
     from symscreen.report.terminal.listings import print_table
     from symscreen.report.terminal.result_tables import format_members_csv, show_classes
     from symscreen.results.ranking_reader import read_ranking, report_damaged_record
-    from symscreen.screening import class_members as pipeline_classes
     from symscreen.screening.class_members import RELATIONS
+    from symscreen.screening.class_members import classes as list_classes
 
-    check_not_input((out,), (result, data))
-    if out is not None and out != "-":
-        check_writable(Path(out), force=force)
-    stored = read_ranking(result, max_ram)
-    if rank is not None and not 1 <= rank <= len(stored.table):
-        raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
+    check_out(out, (result, data), force=force)
+    ranking = read_ranking(result, options["max_ram"])
+    if rank is not None and not 1 <= rank <= len(ranking.table):
+        raise OptionError(f"--rank is {rank}; the ranking has {len(ranking.table)} entries")
     with open_progress_bar(quiet=quiet) as progress, report_damaged_record(result):
-        found = pipeline_classes.classes(
-            stored,
-            data,
-            members=members,
-            spellings=spellings,
-            jobs=jobs,
-            max_ram=max_ram,
-            progress=progress,
-        )
+        members = list_classes(ranking, data, progress=progress, **options)
     if rank is not None:
-        found, notices = _select_class(found, rank, list(stored.table["expression"])[rank - 1])
+        members, notices = _select_class(members, rank, list(ranking.table["expression"])[rank - 1])
         print_notices(notices, quiet=quiet)
-    text = format_members_csv(found)
-    if out == "-":
-        write_stdout(text)
-        return
-    if out is not None:
-        write_atomically(Path(out), text.encode(errors="backslashreplace"), force=force)
-        print_notices((f"written: {out}",), quiet=quiet)
-    print_table(show_classes(found, RELATIONS), sys.stdout)
+    if write_out(out, format_members_csv(members), force=force, quiet=quiet):
+        print_table(show_classes(members, RELATIONS))
 
 
 def _select_class(
     class_members: pd.DataFrame, rank: int, formula: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the class of one entry: its own, or, where all features are shown, the one it is in."""
+    """Return the class of an entry, or, where all features are shown, the class that contains it."""
     own = class_members[class_members["rank"] == rank].reset_index(drop=True)
     if len(own):
         return own, ()
@@ -111,8 +90,7 @@ def _select_class(
     if not len(inside):
         raise OptionError(
             f"--rank {rank}, {escape_control_chars(formula)}, is a member of a class of which fewer members "
-            "are listed: "
-            "give a larger --members"
+            "are listed: give a larger --members"
         )
     head = int(inside["rank"].iloc[0])
     whole = class_members[class_members["rank"] == head].reset_index(drop=True)

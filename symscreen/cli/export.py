@@ -1,4 +1,4 @@
-"""What leaves for elsewhere: the verb that writes formulas in other languages, and the bundles of screens."""
+"""The verb `export`: formulas in other languages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.output import print_notices, write_stdout
+from symscreen.cli.options import force_option
+from symscreen.cli.output import check_out, write_out
 from symscreen.errors import DataError, FormulaError, OptionError
 
 if TYPE_CHECKING:
@@ -15,52 +16,23 @@ if TYPE_CHECKING:
 
     from symscreen.export import LevelIndicator
     from symscreen.grammar import Operator
-    from symscreen.results.screen_result import ScreenResult
 
 
 _RANKING_SUFFIXES = (".csv", ".parquet")
-
-bundle_option = click.option(
-    "--bundle", metavar="FILE", help="Save the features shown as a bundle (.json) for symscreen apply."
-)
-
-
-def check_bundle_path(bundle: str | None, *, force: bool) -> None:
-    """Refuse, before any work is done, a bundle that could not be written after it."""
-    from symscreen._atomic_io import check_writable
-
-    if bundle is None:
-        return
-    if bundle == "-":
-        raise OptionError("--bundle needs a file's name: standard output is the ranking's")
-    check_writable(Path(bundle), force=force)
-
-
-def write_bundle(result: ScreenResult, bundle: str | None, *, force: bool, quiet: bool) -> None:
-    """Save the features of a ranking, with the run's record."""
-    from symscreen.export import build_operators_from_record, save_bundle
-    from symscreen.units import convert_to_original_units
-
-    if bundle is None:
-        return
-    operators = build_operators_from_record(result.record)
-    formulas = convert_to_original_units(result.expressions, result.record.get("units"))
-    save_bundle(formulas, bundle, operators=operators, record=result.record, force=force)
-    print_notices((f"written: {bundle}",), quiet=quiet)
 
 
 def _parse_column_names(
     ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
-    """Read ``COLUMN=NAME``; the last ``=`` parts the two."""
-    del ctx
+    """Read ``COLUMN=NAME``; the last ``=`` separates the two."""
+    del ctx, parameter
     names: dict[str, str] = {}
     for text in texts:
-        column, mark, name = text.rpartition("=")
-        if not mark:
-            raise OptionError(f"--{parameter.name} is {text!r}; write COLUMN=NAME, such as x1=B2")
+        column, separator, name = text.rpartition("=")
+        if not separator:
+            raise OptionError(f"--name is {text!r}; write COLUMN=NAME, such as x1=B2")
         if column in names:
-            raise OptionError(f"--{parameter.name} names {column!r} twice")
+            raise OptionError(f"--name names {column!r} twice")
         names[column] = name
     return names
 
@@ -69,8 +41,8 @@ def _parse_column_names(
 @click.argument("result")
 @click.option(
     "--to",
-    "target",
-    metavar="TARGET",
+    "format_name",
+    metavar="FORMAT",
     required=True,
     help="numpy, sql, sqlite, duckdb, c, excel, matlab, latex or sympy.",
 )
@@ -79,7 +51,7 @@ def _parse_column_names(
 )
 @click.option(
     "--name",
-    "name",
+    "names",
     metavar="COLUMN=NAME",
     multiple=True,
     callback=_parse_column_names,
@@ -87,12 +59,12 @@ def _parse_column_names(
 )
 @click.option("--digits", metavar="D", type=int, help="Of fitted numbers in latex, 1 to 17; else 4.")
 @click.option("--out", metavar="FILE", default="-", show_default=True, help="- is standard output.")
-@click.option("--force", is_flag=True, help="Overwrite existing output.")
+@force_option
 def export(
     result: str,
-    target: str,
+    format_name: str,
     rank: int | None,
-    name: dict[str, str],
+    names: dict[str, str],
     out: str,
     *,
     digits: int | None,
@@ -106,19 +78,14 @@ def export(
       symscreen export model.json --to excel --name x1=B2 --name x2=C2
       symscreen export features.json --to c --out features.c
     """
-    from symscreen._atomic_io import check_not_input, check_writable, write_atomically
     from symscreen.export import export_formulas
 
-    check_not_input((out,), (result,))
-    if out != "-":
-        check_writable(Path(out), force=force)
+    check_out(out, (result,), force=force)
     formulas, operators, gates = _read_formulas(result, rank)
-    text = export_formulas(formulas, target, names=name, operators=operators, indicators=gates, digits=digits)
-    text = text if text.endswith("\n") else f"{text}\n"
-    if out == "-":
-        write_stdout(text)
-        return
-    write_atomically(Path(out), text.encode(errors="backslashreplace"), force=force)
+    text = export_formulas(
+        formulas, format_name, names=names, operators=operators, indicators=gates, digits=digits
+    )
+    write_out(out, text if text.endswith("\n") else f"{text}\n", force=force)
 
 
 def _read_formulas(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _NUMBER_TYPES = {"int": int, "float": float}
 
+force_option = click.option("--force", is_flag=True, help="Overwrite existing output.")
+
 
 class _GroupedOption(click.Option):
     """An option that knows under which heading the help lists it."""
@@ -113,6 +115,25 @@ def _make_callback(
         return value if parse is None else parse(value, str(parameter.name))
 
     return read
+
+
+def add_output_options(**details: Any) -> Callable[[Verb], Verb]:
+    """Give a verb the options for the outputs of `screen`; `plan` accepts them, too."""
+    help_texts = {
+        "--out": "Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
+        "--bundle": "Save the features shown as a bundle (.json) for symscreen apply.",
+        "--report": "Write a report: one .html that needs nothing else.",
+        "--force": "Overwrite existing output.",
+        "--log-json": "Append a JSON line for each stage; - is standard error.",
+    }
+
+    def decorate(function: Verb) -> Verb:
+        for name, text in reversed(help_texts.items()):
+            kind = {"is_flag": True} if name == "--force" else {"metavar": "FILE"}
+            function = click.option(name, help=text, **kind, **details)(function)
+        return function
+
+    return decorate
 
 
 def reject_target_types(function: Verb) -> Verb:

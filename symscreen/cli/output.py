@@ -1,4 +1,4 @@
-"""What the command line says beside its results: notices, and how far it is."""
+"""The output of verbs: the file or the stream of a result, notices, progress and the log."""
 
 from __future__ import annotations
 
@@ -22,6 +22,28 @@ if TYPE_CHECKING:
 
 
 _MAX_LINE_BYTES = 1 << 16
+
+
+def check_out(out: str | None, inputs: tuple[str | None, ...], *, force: bool) -> None:
+    """Check, before any work is done, that ``--out`` can be written and is not an input."""
+    from symscreen._atomic_io import check_not_input, check_writable
+
+    check_not_input((out,), inputs)
+    if out is not None and out != "-":
+        check_writable(Path(out), force=force)
+
+
+def write_out(out: str | None, text: str, *, force: bool, quiet: bool = True) -> bool:
+    """Write a text to ``--out``; return whether standard output is still free for a table."""
+    from symscreen._atomic_io import write_atomically
+
+    if out == "-":
+        write_stdout(text)
+        return False
+    if out is not None:
+        write_atomically(Path(out), text.encode(errors="backslashreplace"), force=force)
+        print_notices((f"written: {out}",), quiet=quiet)
+    return True
 
 
 def write_stdout(text: str) -> None:

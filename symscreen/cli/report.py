@@ -1,42 +1,12 @@
-"""The report of a screen: its option, and the verb that makes it of a stored result."""
+"""The verb `report`: the HTML page of a stored ranking."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from symscreen.cli.options import force_option
 from symscreen.cli.output import print_notices
 from symscreen.errors import OptionError
-
-if TYPE_CHECKING:
-    from symscreen.results.screen_result import ScreenResult
-
-
-report_option = click.option(
-    "--report", metavar="FILE", help="Write a report: one .html that needs nothing else."
-)
-
-
-def check_report_path(report: str | None, *, force: bool) -> None:
-    """Refuse, before any work is done, a report that could not be written after it."""
-    from symscreen.report.html_page import check_report
-
-    if report is None:
-        return
-    if report == "-":
-        raise OptionError("--report needs a file's name: standard output is the ranking's")
-    check_report(report, force=force)
-
-
-def save_report(result: ScreenResult, report: str | None, data: str, *, force: bool, quiet: bool) -> None:
-    """Write the report, if one was asked for."""
-    from symscreen.report.html_page import write_report
-
-    if report is None:
-        return
-    write_report(result, report, data=data, force=force)
-    print_notices((f"written: {report}",), quiet=quiet)
 
 
 @click.command()
@@ -45,13 +15,13 @@ def save_report(result: ScreenResult, report: str | None, data: str, *, force: b
     "--data", metavar="DATA", help="The data that were screened; without them nothing is drawn of rows."
 )
 @click.option("--out", metavar="FILE", required=True, help="One .html that needs nothing else.")
-@click.option("--force", is_flag=True, help="Overwrite existing output.")
+@force_option
 @click.option("--quiet", is_flag=True, help="No notices.")
 def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool) -> None:
-    """Write the report of a ranking that was stored before.
+    """Write the HTML report of a stored ranking.
 
-    It is the one that screen --report would have written. Nothing is scored again: what needs the rows (the
-    response against each feature, what is most like what) is there with --data only.
+    It is the page that screen --report would have written. Nothing is scored again. What needs the rows (the
+    target against each feature, and which features are alike) is drawn with --data only.
 
     \b
     Examples:
@@ -60,7 +30,7 @@ def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool)
       symscreen report ranking.csv --out without-rows.html
     """
     from symscreen._atomic_io import check_not_input
-    from symscreen.report.html_page import check_report
+    from symscreen.report.html_page import check_report, write_report
     from symscreen.results.ranking_reader import report_damaged_record
     from symscreen.screening.stored_screens import load_result
 
@@ -71,4 +41,5 @@ def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool)
     stored = load_result(result, data)
     print_notices(stored.notices, quiet=quiet)
     with report_damaged_record(result):
-        save_report(stored, out, data or "DATA", force=force, quiet=quiet)
+        write_report(stored, out, data=data or "DATA", force=force)
+    print_notices((f"written: {out}",), quiet=quiet)

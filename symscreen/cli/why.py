@@ -1,8 +1,7 @@
-"""The verb `why`: where a formula stands in a screen, or why it is not there."""
+"""The verb `why`: where a formula stands in a screen, or why it is missing."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -16,10 +15,10 @@ from symscreen.cli.output import print_notices
 @click.argument("expression", metavar="EXPR")
 @add_options("why", help_texts={"top": "As for screen: a rank counts classes, or with all every feature."})
 def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
-    """Say where a formula stands in a screen with the same options, or why it is not there.
+    """Say where a formula stands in a screen, or why it is missing.
 
-    Options that only add figures to a ranking, or leave entries out of what it shows, change no rank: it is
-    told whether --distinct or --fdr leave the formula out.
+    It takes the options of `screen`. Options that only add figures to a ranking, or leave entries out of it,
+    change no rank. The answer says whether --distinct or --fdr leave the formula out.
 
     \b
     Examples:
@@ -30,13 +29,11 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """
     from rich.text import Text
 
-    from symscreen.explain import why as answer
+    from symscreen.explain import why as explain
     from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
     from symscreen.report.terminal.listings import print_table
 
-    found = answer(data, expression, **options)
-    print_notices(found.notices, quiet=quiet)
-    print_table(
-        Text("\n".join(map(escape_control_chars, render_message(found.text, COMMAND_LINE).splitlines()))),
-        sys.stdout,
-    )
+    explanation = explain(data, expression, **options)
+    print_notices(explanation.notices, quiet=quiet)
+    text = render_message(explanation.text, COMMAND_LINE)
+    print_table(Text("\n".join(map(escape_control_chars, text.splitlines()))))

@@ -12,7 +12,6 @@ from symscreen.config.screen_options import ScreenOptions
 from symscreen.grammar import list_grammar_names
 from symscreen.plugins import collect_origins
 from symscreen.screeners import SCREENERS, JointScreener
-from symscreen.targets.multioutput import MultiOutputTarget
 
 if TYPE_CHECKING:
     from symscreen._typing import Names
@@ -57,10 +56,9 @@ def build_options_record(options: ScreenOptions, dataset: Dataset, config: Scree
 def _build_resolved_values(options: ScreenOptions, dataset: Dataset, config: ScreenConfig) -> dict[str, Any]:
     """Return the values that are recorded in another form than the user gave them."""
     request, target = config.scoring, dataset.target
-    several = isinstance(target, MultiOutputTarget)
     return {
-        "target": list(target.names) if isinstance(target, MultiOutputTarget) else target.name,
-        "across": options.across if several else None,
+        "target": list(target.names) if target.combines_outputs else target.name,
+        "across": options.across if target.combines_outputs else None,
         "ranking": None if options.ranking is None else _to_list(options.ranking),
         **_build_stages_record(options),
         "inputs": None if options.inputs is None else _to_list(options.inputs),

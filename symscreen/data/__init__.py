@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from symscreen.data.categories import (
-    CategoricalInput,
     add_categorical_columns,
     check_categorical,
     collect_levels,
@@ -11,27 +10,28 @@ from symscreen.data.categories import (
     read_levels,
 )
 from symscreen.data.column_selection import choose_inputs, choose_target_column
+from symscreen.data.column_types import LevelIndicator
 from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
 from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
 from symscreen.data.files import SourceFrame, read_frame, read_parquet, read_regular_file
-from symscreen.data.loading import read_columns, read_dataset
+from symscreen.data.loading import read_columns, read_dataset, read_source
 from symscreen.data.row_columns import read_frame_with_column, read_row_groups, read_row_weights
-from symscreen.data.target_columns import detect_target_type, is_ranking, parse_target_names
+from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 
 __all__ = [
-    "CategoricalInput",
     "Dataset",
+    "LevelIndicator",
     "SourceFrame",
+    "TargetSource",
     "add_categorical_columns",
     "check_categorical",
+    "check_target_options",
     "choose_inputs",
     "choose_target_column",
     "collect_levels",
     "detect_target_type",
     "get_max_table_bytes",
-    "is_ranking",
     "parse_categorical_name",
-    "parse_target_names",
     "read_bounded",
     "read_columns",
     "read_dataset",
@@ -42,6 +42,7 @@ __all__ = [
     "read_regular_file",
     "read_row_groups",
     "read_row_weights",
+    "read_source",
     "replace_target",
     "take_inputs",
     "take_rows",

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from symscreen.data.column_selection import choose_inputs, choose_target_column, require_columns
-from symscreen.data.column_types import SourceColumn
+from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.files import SourceFrame, read_frame
-from symscreen.data.target_columns import parse_target_names, read_classes
+from symscreen.data.target_source import parse_target_names
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import format_count, name_option, name_option_column, quote, suggest
+from symscreen.targets.multiclass import read_classes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.config.screen_options import ScreenOptions
-    from symscreen.data.target_columns import ClassData
+    from symscreen.targets.multiclass import ClassData
 
     CategoricalAs = Literal["gate", "onehot"]
 
@@ -35,20 +36,6 @@ if TYPE_CHECKING:
 _MAX_LEVELS = 50  # levels per categorical column
 _CATEGORICAL_AS_CHOICES = ("gate", "onehot")
 _GATE_PATTERN = re.compile(r"·1\[")
-
-
-class CategoricalInput(NamedTuple):
-    """Definition of a derived column: a level, and the input that it gates."""
-
-    gated_input: str | None  # None for an indicator
-    category_column: str
-    level: str
-
-    @property
-    def name(self) -> str:
-        """Name of the derived column."""
-        condition = f"{self.category_column} = {self.level}"
-        return condition if self.gated_input is None else f"{self.gated_input}·1[{condition}]"
 
 
 def check_categorical(categorical: Sequence[str], categorical_as: str) -> None:
@@ -135,7 +122,7 @@ def add_categorical_columns(
             raise DataError(
                 f"{frame.source}: {name_option_column('categorical', name)} contains an infinity: correct it"
             )
-        class_data = read_classes(frame, name, frame.columns[name], "categorical")
+        class_data = read_classes(frame.source, name, frame.columns[name], "categorical")
         if not 2 <= len(class_data.classes) <= _MAX_LEVELS:
             raise DataError(
                 f"{frame.source}: {name_option_column('categorical', name)} has "
@@ -145,25 +132,26 @@ def add_categorical_columns(
         for code, level in enumerate(class_data.classes):
             indicator = _make_indicator(class_data, code)
             for x in inputs if categorical_as == "gate" else (None,):
-                categorical_input = CategoricalInput(x, name, level)
-                _check_name_is_free(frame, categorical_input)
-                derived_columns[categorical_input.name] = (
+                definition = LevelIndicator(name, level, x)
+                _check_name_is_free(frame, definition)
+                derived_columns[definition.name] = replace(
                     SourceColumn("numbers", indicator)
                     if x is None
-                    else _make_gated_column(frame.columns[x], indicator)
+                    else _make_gated_column(frame.columns[x], indicator),
+                    indicator=definition,
                 )
     return replace(frame, columns=frame.columns | derived_columns), list(derived_columns)
 
 
-def _check_name_is_free(frame: SourceFrame, categorical_input: CategoricalInput) -> None:
+def _check_name_is_free(frame: SourceFrame, indicator: LevelIndicator) -> None:
     """Check that a derived name is not a column already and parses back to its own definition."""
-    if categorical_input.name in frame.columns:
-        raise DataError(f"{frame.source} has a column {quote(categorical_input.name)} already: rename it")
-    if parse_categorical_name(categorical_input.name, frame.columns) != categorical_input:
+    if indicator.name in frame.columns:
+        raise DataError(f"{frame.source} has a column {quote(indicator.name)} already: rename it")
+    if parse_categorical_name(indicator.name, frame.columns) != indicator:
         raise DataError(
-            f"{frame.source}: the level {quote(categorical_input.level)} of "
-            f"{quote(categorical_input.category_column)} results in the column "
-            f"{quote(categorical_input.name)}, a name that another column can also result in: rename one"
+            f"{frame.source}: the level {quote(str(indicator.level))} of {quote(indicator.column)} results "
+            f"in the column {quote(indicator.name)}, a name that another column can also result in: rename "
+            "one"
         )
 
 
@@ -195,7 +183,7 @@ def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray
     >>> read_levels(read_frame({"c": ["p", "q", "p"]}), "c")
     (('p', 'q'), array([0., 1., 0.]))
     """
-    class_data = read_classes(frame, name, frame.columns[name], "categorical")
+    class_data = read_classes(frame.source, name, frame.columns[name], "categorical")
     return class_data.classes, class_data.codes
 
 
@@ -228,7 +216,7 @@ def collect_levels(frame: SourceFrame, categorical: Sequence[str]) -> dict[str, 
     return levels_by_column
 
 
-def parse_categorical_name(name: str, columns: Collection[str]) -> CategoricalInput | None:
+def parse_categorical_name(name: str, columns: Collection[str]) -> LevelIndicator | None:
     """Parse the name of a derived column into its definition.
 
     Parameters
@@ -240,22 +228,22 @@ def parse_categorical_name(name: str, columns: Collection[str]) -> CategoricalIn
 
     Returns
     -------
-    CategoricalInput or None
+    LevelIndicator or None
         None if the name is not a definition that uses these columns.
 
     Examples
     --------
     >>> parse_categorical_name("x·1[c = p]", ["x", "c"])
-    CategoricalInput(gated_input='x', category_column='c', level='p')
+    LevelIndicator(column='c', level='p', gated_column='x')
     >>> parse_categorical_name("x·1[c = p]", ["x"])
     """
     indicator = _parse_level(name, columns)
     if indicator is not None:
-        return CategoricalInput(None, *indicator)
+        return LevelIndicator(*indicator)
     for match in _GATE_PATTERN.finditer(name) if name.endswith("]") else ():
         gated_input, condition = name[: match.start()], _parse_level(name[match.end() : -1], columns)
         if gated_input in columns and condition is not None:
-            return CategoricalInput(gated_input, *condition)
+            return LevelIndicator(*condition, gated_input)
     return None
 
 
@@ -298,15 +286,15 @@ def compute_categorical_column(frame: SourceFrame, name: str) -> SourceColumn | 
         for column_name, cells in frame.columns.items()
         if cells.numbers is not None or cells.texts is not None
     ]
-    categorical_input = parse_categorical_name(name, usable)
-    if categorical_input is None:
+    definition = parse_categorical_name(name, usable)
+    if definition is None:
         return None
-    column = frame.columns[categorical_input.category_column]
-    class_data = read_classes(frame, categorical_input.category_column, column)
-    indicator = _make_indicator(class_data, _find_level_code(categorical_input.level, class_data, column))
-    if categorical_input.gated_input is None:
+    column = frame.columns[definition.column]
+    class_data = read_classes(frame.source, definition.column, column)
+    indicator = _make_indicator(class_data, _find_level_code(str(definition.level), class_data, column))
+    if definition.gated_column is None:
         return SourceColumn("numbers", indicator)
-    x = frame.columns[categorical_input.gated_input]
+    x = frame.columns[definition.gated_column]
     return None if x.numbers is None else _make_gated_column(x, indicator)
 
 
@@ -415,12 +403,8 @@ def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[st
     return {"levels": collect_levels(frame, categorical)} if categorical else {}
 
 
-def find_categorical_features(
-    X: Any,  # noqa: N803  # as in `encode_categoricals`
-    names: Sequence[str],
-    categorical: str | Sequence[str] | None,
-) -> dict[str, CategoricalInput]:
-    """Find the inputs that are derived from categorical columns.
+def find_categorical_features(X: Any, names: Sequence[str]) -> dict[str, LevelIndicator]:  # noqa: N803
+    """Return the definitions of the inputs that `encode_categoricals` derived from categorical columns.
 
     Parameters
     ----------
@@ -428,22 +412,17 @@ def find_categorical_features(
         The source returned by `encode_categoricals`.
     names : sequence of str
         The inputs of a dataset read from it.
-    categorical : str or sequence of str or None
-        The option as the user gave it.
 
     Returns
     -------
-    dict of str to CategoricalInput
+    dict of str to LevelIndicator
         The definition of each derived input, by name.
     """
-    categorical_columns = set(_to_list(categorical))
-    if not categorical_columns or not isinstance(X, SourceFrame):
-        return {}
-    definitions = {name: parse_categorical_name(name, X.columns) for name in names}
+    columns = X.columns if isinstance(X, SourceFrame) else {}
     return {
-        name: definition
-        for name, definition in definitions.items()
-        if definition is not None and definition.category_column in categorical_columns
+        name: indicator
+        for name in names
+        if name in columns and (indicator := columns[name].indicator) is not None
     }
 
 

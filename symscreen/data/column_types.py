@@ -28,6 +28,44 @@ _TOO_FINE_DESCRIPTION = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LevelIndicator:
+    """A column derived from a categorical column: ``1[column = level]``, optionally times a numeric column.
+
+    Parameters
+    ----------
+    column : str
+        The categorical column.
+    level : str or float
+        The level: an exact text, or a number.
+    gated_column : str or None
+        The numeric column that the indicator multiplies; None for a plain 0/1 indicator.
+
+    Examples
+    --------
+    >>> LevelIndicator("c", "p").name, LevelIndicator("n", 2.0, "x").name
+    ('c = p', 'x·1[n = 2]')
+    """
+
+    column: str
+    level: str | float
+    gated_column: str | None = None
+
+    @property
+    def condition(self) -> str:
+        """The condition ``column = level``; numbers are written in the shortest exact form."""
+        level = self.level
+        if not isinstance(level, str):
+            level = f"{level:g}" if float(f"{level:g}") == level else repr(float(level))
+        return f"{self.column} = {level}"
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column: ``c = level`` or ``x·1[c = level]``."""
+        condition = self.condition
+        return condition if self.gated_column is None else f"{self.gated_column}·1[{condition}]"
+
+
 @dataclass(frozen=True, eq=False)
 class SourceColumn:
     """A column of a source: its values if numeric, else its cells and a description.
@@ -42,6 +80,8 @@ class SourceColumn:
         The cells of a text column, null where missing.
     times : pyarrow.Array or pyarrow.ChunkedArray of length n, or None
         The cells of a column of dates or times, null where missing.
+    indicator : LevelIndicator or None
+        How the column is derived from a categorical one; None for a column of the source.
 
     Examples
     --------
@@ -53,6 +93,7 @@ class SourceColumn:
     numbers: NDArray[np.float64] | None = None
     texts: pa.Array | pa.ChunkedArray | None = None
     times: pa.Array | pa.ChunkedArray | None = None
+    indicator: LevelIndicator | None = None
 
     @property
     def is_numeric(self) -> bool:

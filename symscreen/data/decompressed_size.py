@@ -1,12 +1,11 @@
-"""Estimate the decompressed size of Parquet and Feather files before anything is decompressed.
+"""Limit the decompressed size of Parquet and Feather files, as far as Arrow can tell it.
 
-A file of a few kilobytes can expand to terabytes: a run of equal values takes a few bytes at any length,
-and the size of a compressed buffer is stored inside the buffer. The estimates read metadata only.
+A file of a few kilobytes can expand to terabytes: a run of equal values takes a few bytes at any length.
+Parquet files store their decompressed size. Feather files store their number of rows.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, BinaryIO
 
 from symscreen._limits import get_total_memory
@@ -17,17 +16,15 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 
-_CELL_BYTES = 8  # bytes per float64 value
+_CELL_BYTES = 8  # of a float64 value
 _ALWAYS_ALLOWED_BYTES = 1 << 28  # decompressed bytes allowed at any compression ratio
 _MAX_COMPRESSION_RATIO = 200  # for larger files
 _CHUNK_BYTES = 1 << 20  # bytes per read
-_DEFAULT_MAX_BYTES = 1 << 32  # bytes of a table if the memory size is unknown
 
 
 def get_max_table_bytes() -> int:
     """Return the maximum size of a table in bytes: a quarter of the memory, because three copies exist."""
-    memory = get_total_memory()
-    return _DEFAULT_MAX_BYTES if memory is None else memory // 4
+    return get_total_memory() // 4
 
 
 def read_bounded(file: BinaryIO, expected_bytes: int) -> bytes:
@@ -164,109 +161,40 @@ def _sum_view_lengths(texts: pa.Array) -> int:
     return sum(max(length, 0) for length in lengths)
 
 
-def estimate_feather_bytes(data: bytes) -> int:
-    """Estimate the size in memory of a Feather (Arrow IPC) file.
+def read_feather(data: bytes, source: str) -> pa.Table:
+    """Read a Feather (Arrow IPC) file whose decompressed size fits into memory.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-
-    Returns
-    -------
-    int
-        Size in bytes.
+    The number of rows is known from the metadata. The size of compressed texts is not: record batches are
+    read one at a time, and reading stops at the first that makes the table too large.
 
     Raises
     ------
-    struct.error, IndexError, OverflowError
+    DataError
+        If the decompressed size is too large.
+    pyarrow.ArrowException, OSError
         If the file is damaged.
 
     Examples
     --------
     >>> import pyarrow as pa, pyarrow.feather as feather
     >>> sink = pa.BufferOutputStream()
-    >>> feather.write_feather(pa.table({"a": [0.0] * 1000}), sink, compression="zstd")
-    >>> estimate_feather_bytes(bytes(sink.getvalue()))
-    16000
+    >>> feather.write_feather(pa.table({"a": [1, 2]}), sink, compression="zstd")
+    >>> read_feather(bytes(sink.getvalue()), "t.feather").num_rows
+    2
     """
-    # The file ends with: footer, footer length (int32), b"ARROW1". The footer lists blocks of 24 bytes:
-    # offset, length of the metadata, length of the body.
-    (length,) = struct.unpack_from("<i", data, len(data) - 10)
-    footer = _FlatBufferTable(data, len(data) - 10 - length)
-    size = 0
-    for field in (2, 3):  # dictionaries, record batches
-        start, count = footer.read_vector(field)
-        for block in range(count):
-            offset, _, body_bytes = struct.unpack_from("<qqq", data, start + 24 * block)
-            size += _estimate_batch_bytes(data, offset, body_bytes)
-    return size
+    import pyarrow as pa
+    import pyarrow.dataset
 
-
-def _estimate_batch_bytes(data: bytes, offset: int, body_bytes: int) -> int:
-    """Sum the cells and the decompressed buffers of one record batch or dictionary batch."""
-    marker, length = struct.unpack_from("<ii", data, offset)
-    prefix_bytes = 8 if marker == -1 else 4  # files written before Arrow 0.15 have no marker
-    start = offset + prefix_bytes + (length if marker == -1 else marker)
-    message = _FlatBufferTable(data, offset + prefix_bytes)
-    batch = message.read_subtable(2)
-    if message.read_byte(1) == 2:  # a dictionary batch contains a record batch
-        batch = batch.read_subtable(1)
-    nodes, count = batch.read_vector(1)
-    size = sum(
-        max(struct.unpack_from("<q", data, nodes + 16 * index)[0], 0) * _CELL_BYTES for index in range(count)
-    )
-    if not batch.has_field(3):
-        return int(size + max(body_bytes, 0))
-    buffers, count = batch.read_vector(2)
-    for index in range(count):
-        buffer_offset, buffer_bytes = struct.unpack_from("<qq", data, buffers + 16 * index)
-        if buffer_bytes >= 8:
-            size += max(struct.unpack_from("<q", data, start + buffer_offset)[0], buffer_bytes)
-    return int(size)
-
-
-class _FlatBufferTable:
-    """A table in a FlatBuffer. Fields are numbered as in the Arrow format."""
-
-    def __init__(self, data: bytes, start: int, *, root: bool = True) -> None:
-        self.data = data
-        self.position = start + self._read_unsigned(start) if root else start
-
-    def _read_unsigned(self, position: int) -> int:
-        if position < 0:
-            raise IndexError(position)
-        return int(struct.unpack_from("<I", self.data, position)[0])
-
-    def _find_field(self, field: int) -> int:
-        """Return the position of a field, 0 if it is absent."""
-        vtable = self.position - struct.unpack_from("<i", self.data, self.position)[0]
-        (length,) = struct.unpack_from("<H", self.data, vtable)
-        slot = 4 + 2 * field
-        offset = struct.unpack_from("<H", self.data, vtable + slot)[0] if slot < length else 0
-        return self.position + offset if offset else 0
-
-    def has_field(self, field: int) -> bool:
-        """Check whether a field is present."""
-        return bool(self._find_field(field))
-
-    def read_byte(self, field: int) -> int:
-        """Return a byte field, 0 if absent."""
-        position = self._find_field(field)
-        return self.data[position] if position else 0
-
-    def read_subtable(self, field: int) -> _FlatBufferTable:
-        """Return a table field."""
-        position = self._find_field(field)
-        return _FlatBufferTable(self.data, position + self._read_unsigned(position), root=False)
-
-    def read_vector(self, field: int) -> tuple[int, int]:
-        """Return the position of the first element of a vector and the number of elements."""
-        position = self._find_field(field)
-        if not position:
-            return 0, 0
-        start = position + self._read_unsigned(position)
-        count = self._read_unsigned(start)
-        if count > len(self.data):
-            raise IndexError(count)
-        return start + 4, count
+    file = pa.ipc.open_file(pa.BufferReader(data))
+    n_rows = pa.dataset.IpcFileFormat().make_fragment(pa.BufferReader(data)).count_rows(use_threads=False)
+    check_unpacked_size(n_rows * len(file.schema) * _CELL_BYTES, len(data), source)
+    batches, size = [], 0
+    for index in range(file.num_record_batches):
+        batch = file.get_batch(index)
+        # A dictionary is shared by the batches; check_text_size counts it.
+        size += sum(cells.nbytes for cells in batch.columns if not pa.types.is_dictionary(cells.type))
+        check_unpacked_size(size, len(data), source)
+        batches.append(batch)
+    table = pa.Table.from_batches(batches, file.schema)
+    check_text_size(table, len(data), source)
+    return table

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.data.files import SourceFrame
+    from symscreen.targets.base import RowFilter
 
 
 MIN_ROWS = 5  # rows of a dataset
@@ -142,10 +143,13 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
     return column.numbers
 
 
-def find_weighted_rows(
-    frame: SourceFrame, columns: dict[str, NDArray[np.float64]], weights: NDArray[np.float64], missing: str
+def find_used_rows(
+    frame: SourceFrame,
+    columns: dict[str, NDArray[np.float64]],
+    missing: str,
+    row_filter: RowFilter | None = None,
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the rows of positive weight without missing values. The content of rows of weight 0 is ignored.
+    """Find the rows without missing values that the target can use.
 
     Parameters
     ----------
@@ -153,10 +157,10 @@ def find_weighted_rows(
         The source.
     columns : dict of str to float64 array, each of shape (n,)
         The columns that the dataset needs.
-    weights : float64 array, shape (n,)
-        Nonnegative weights, see `read_row_weights`.
     missing : {"refuse", "drop"}
         What to do with rows that have missing values, see `find_complete_rows`.
+    row_filter : RowFilter, optional
+        The rows that the target can use, for example those of positive weight.
 
     Returns
     -------
@@ -168,20 +172,22 @@ def find_weighted_rows(
     Raises
     ------
     DataError
-        If `find_complete_rows` raises it for the rows of positive weight, or fewer than 5 rows are left.
+        If `find_complete_rows` raises it, or fewer than 5 rows are left.
     """
-    has_weight = weights > 0.0
-    is_complete, notices = find_complete_rows(
-        frame, {name: np.where(has_weight, values, 0.0) for name, values in columns.items()}, missing
-    )
-    row_mask, n_without_weight = is_complete & has_weight, int((~has_weight).sum())
-    idle_rows = f"{format_count(n_without_weight, 'row')} of {frame.n} of weight 0"
+    if row_filter is None:
+        return find_complete_rows(frame, columns, missing)
+    is_used = row_filter.is_used
+    if row_filter.ignores_missing:
+        columns = {name: np.where(is_used, values, 0.0) for name, values in columns.items()}
+    is_complete, notices = find_complete_rows(frame, columns, missing)
+    row_mask, n_left_out = is_complete & is_used, int((is_complete & ~is_used).sum())
+    left_out_rows = f"{format_count(n_left_out, 'row')} of {frame.n} {row_filter.reason}"
     if row_mask.sum() < MIN_ROWS:
         n_left = format_count(int(row_mask.sum()), "row")
         raise DataError(
-            f"{frame.source} has {n_left} after leaving out {idle_rows}: at least {MIN_ROWS} are needed"
+            f"{frame.source} has {n_left} after leaving out {left_out_rows}: at least {MIN_ROWS} are needed"
         )
-    return row_mask, [*notices, *([f"left out: {idle_rows}"] if n_without_weight else [])]
+    return row_mask, [*notices, *([f"left out: {left_out_rows}"] if n_left_out else [])]
 
 
 def read_frame_with_column(source: object, name: str, option: str = "groups") -> SourceFrame:

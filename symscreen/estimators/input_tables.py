@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples, check_array, check_consistent_length, validate_data
 
-from symscreen.data import parse_categorical_name, read_frame, read_levels
+from symscreen.data import LevelIndicator, read_frame, read_levels
 from symscreen.errors import DataError, InputError, OptionError
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.messages import ESTIMATOR, suggest
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.data import CategoricalInput
     from symscreen.expressions.tree import Expression
 
 
@@ -309,8 +308,8 @@ def to_name_list(names: str | Sequence[str] | None) -> list[str]:
 
 
 def find_categorical_features(
-    expressions: Iterable[Expression], input_names: Collection[str]
-) -> dict[str, CategoricalInput]:
+    expressions: Iterable[Expression], input_names: Collection[str], levels: Mapping[str, Sequence[str]]
+) -> dict[str, LevelIndicator]:
     """Return what those inputs of formulas that categories came to are computed from.
 
     Parameters
@@ -319,29 +318,38 @@ def find_categorical_features(
         The formulas.
     input_names : collection of str
         The columns that an estimator saw.
+    levels : mapping of str to sequence of str
+        The levels of each categorical column.
 
     Returns
     -------
-    dict of str to Derived
+    dict of str to LevelIndicator
         By the input's name.
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> find_categorical_features([parse_expression("a + `a·1[c = p]`")], ["a", "c"])
-    {'a·1[c = p]': CategoricalInput(gated_input='a', category_column='c', level='p')}
+    >>> find_categorical_features([parse_expression("a + `a·1[c = p]`")], ["a", "c"], {"c": ["p", "q"]})
+    {'a·1[c = p]': LevelIndicator(column='c', level='p', gated_column='a')}
     """
-    used = set[str]().union(*map(collect_columns, expressions)) - set(input_names)
-    found = {name: parse_categorical_name(name, input_names) for name in sorted(used)}
-    return {name: made for name, made in found.items() if made is not None}
+    used = collect_columns(*expressions) - set(input_names)
+    indicators = (
+        LevelIndicator(column, level, gated_column)
+        for column, column_levels in levels.items()
+        for level in column_levels
+        for gated_column in (None, *input_names)
+    )
+    return {indicator.name: indicator for indicator in indicators if indicator.name in used}
 
 
-def find_used_columns(expressions: Sequence[Expression], input_names: Collection[str]) -> set[str]:
+def find_used_columns(
+    expressions: Sequence[Expression], input_names: Collection[str], levels: Mapping[str, Sequence[str]]
+) -> set[str]:
     """Return the columns that formulas are made of, those of their categories among them.
 
     Parameters
     ----------
-    expressions, input_names
+    expressions, input_names, levels
         As of `find_categorical_features`.
 
     Returns
@@ -351,15 +359,13 @@ def find_used_columns(expressions: Sequence[Expression], input_names: Collection
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> sorted(find_used_columns([parse_expression("b + `a·1[c = p]`")], ["a", "b", "c", "d"]))
+    >>> sorted(find_used_columns([parse_expression("b + `a·1[c = p]`")], ["a", "b", "c", "d"],
+    ...     {"c": ["p"]}))
     ['a', 'b', 'c']
     """
-    used, derived = (
-        set[str]().union(*map(collect_columns, expressions)),
-        find_categorical_features(expressions, input_names),
-    )
-    return (used - set(derived)).union(
-        *({made.category_column, made.gated_input or made.category_column} for made in derived.values())
+    derived = find_categorical_features(expressions, input_names, levels)
+    return set(collect_columns(*expressions) - set(derived)).union(
+        *({indicator.column, indicator.gated_column or indicator.column} for indicator in derived.values())
     )
 
 

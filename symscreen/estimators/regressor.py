@@ -136,7 +136,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         check_is_fitted(self)
         columns = check_input_columns(self, X, to_name_list(self.categorical), reset=False)
-        used = find_used_columns(self.formula_.terms, get_input_names(self))
+        used = find_used_columns(self.formula_.terms, get_input_names(self), self.levels_)
         with raise_estimator_errors():
             warn_unseen_levels(columns, self.levels_, used)
             found = self.result_.formula_in_original_units.predict(columns)

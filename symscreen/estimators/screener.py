@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.data import CategoricalInput
+from symscreen.data import LevelIndicator
 from symscreen.estimators.input_tables import (
     check_input_columns,
     check_input_features,
@@ -28,7 +28,8 @@ from symscreen.estimators.input_tables import (
     warn_unseen_levels,
 )
 from symscreen.estimators.target_inputs import build_target_columns, make_unique_name
-from symscreen.expressions.tree import rename_columns, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import rename_columns
 from symscreen.screening.screen import screen
 
 if TYPE_CHECKING:
@@ -191,9 +192,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
         with raise_estimator_errors():
-            warn_unseen_levels(
-                columns, self.levels_, find_used_columns(self.expressions_, get_input_names(self))
-            )
+            used = find_used_columns(self.expressions_, get_input_names(self), self.levels_)
+            warn_unseen_levels(columns, self.levels_, used)
             features = self.result_.transform(columns)
         return features.to_numpy(dtype=np.float64)
 
@@ -216,9 +216,10 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         """
         check_is_fitted(self)
         names = dict(zip(get_input_names(self), self._resolve_input_names(input_features), strict=True))
-        for name, made in find_categorical_features(self.expressions_, get_input_names(self)).items():
-            x = None if made.gated_input is None else names[made.gated_input]
-            names[name] = CategoricalInput(x, names[made.category_column], made.level).name
+        derived = find_categorical_features(self.expressions_, get_input_names(self), self.levels_)
+        for name, indicator in derived.items():
+            gated_column = None if indicator.gated_column is None else names[indicator.gated_column]
+            names[name] = LevelIndicator(names[indicator.column], indicator.level, gated_column).name
         return np.array([to_text(rename_columns(one, names)) for one in self.expressions_], dtype=object)
 
     def get_support(self, *, indices: bool = False) -> NDArray[np.bool_] | NDArray[np.intp]:
@@ -234,7 +235,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         bool array, shape (d,), or int array
         """
         check_is_fitted(self)
-        used = find_used_columns(self.expressions_, get_input_names(self))
+        used = find_used_columns(self.expressions_, get_input_names(self), self.levels_)
         mask = np.array([name in used for name in get_input_names(self)], dtype=np.bool_)
         return np.flatnonzero(mask) if indices else mask
 

@@ -37,7 +37,7 @@ from symscreen.evaluation.mp_evaluation import (
     draw_rows,
     select_rows_to_check,
 )
-from symscreen.expressions.tree import evaluate_expression
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.grammar import fingerprint as fp
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.messages import hint_option, name_option, suggest
 from symscreen.screeners import Screener, get_screener
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+from symscreen.targets.registry import TARGET_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -398,11 +398,11 @@ def _find_correct_rows(
 
 def _check_target(record: Mapping[str, Any]) -> None:
     """Raise `OptionError` unless the target is numeric."""
-    for target_type, description in TARGET_TYPE_DESCRIPTIONS.items():
-        if target_type in record["data"]:
+    for name, target_type in TARGET_TYPES.items():
+        if name in record["data"]:
             raise OptionError(
-                f"the features were screened against {description}: only a screen of a numeric target can be "
-                "evaluated against a truth"
+                f"the features were screened against {target_type.description}: only a screen of a numeric "
+                "target can be evaluated against a truth"
             )
 
 

@@ -52,21 +52,15 @@ from symscreen.evaluation.mp_evaluation import (
     draw_rows,
     select_rows_to_check,
 )
+from symscreen.expressions.printing import to_text
 from symscreen.expressions.sympy_conversion import (
     build_exact_form,
     build_number,
     from_sympy,
     recover_fraction,
 )
-from symscreen.expressions.tree import (
-    Column,
-    apply_operator,
-    collect_columns,
-    compute_complexity,
-    evaluate_expression,
-    parse_expression,
-    to_text,
-)
+from symscreen.expressions.traversal import collect_columns, compute_complexity, evaluate_expression
+from symscreen.expressions.tree import Column, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.messages import suggest
 

@@ -7,6 +7,7 @@ from symscreen.expansion.feature_values import (
     evaluate_range,
 )
 from symscreen.expansion.generation import PoolKind, PoolPruning, expand
+from symscreen.expansion.nodes import rank_features, sort_features
 from symscreen.expansion.pruning import EXCLUSION_REASONS, CandidateStatus, estimate_filter_bytes
 from symscreen.expansion.size_estimate import SpaceSizeEstimate, estimate_space_size
 from symscreen.expansion.sort_orders import estimate_order_bytes, estimate_pool_order_bytes, presort_pool
@@ -36,4 +37,6 @@ __all__ = [
     "is_equal_to_rounding",
     "permute_space_rows",
     "presort_pool",
+    "rank_features",
+    "sort_features",
 ]

@@ -21,7 +21,7 @@ import numpy as np
 from symscreen.expansion.nodes import COLUMN, CONSTANT
 from symscreen.expansion.pruning import CandidateStatus
 from symscreen.expansion.validity import filter_by_range, is_cancellation_noise
-from symscreen.expressions.tree import Column, Constant
+from symscreen.expressions.traversal import fold_expression
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
 from symscreen.statistics.column_arithmetic import ARITHMETIC_UFUNCS, combine_columns, compute_bounds
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates, OperatorRange
     from symscreen.expansion.nodes import NodeArray, SymbolTable
     from symscreen.expansion.pool import Pool
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Constant, Expression
     from symscreen.grammar import Operator
     from symscreen.statistics.ranks.monotone_order import MonotoneParents
 
@@ -344,7 +344,7 @@ def compute_error_bound(
     Returns
     -------
     BoundedValue
-        The values equal those of `symscreen.expressions.tree.evaluate_expression`. The error is at least
+        The values equal those of `symscreen.expressions.traversal.evaluate_expression`. The error is at least
         their distance from the exact values of the formula, whose constants are exact decimals. It is
         infinite where the exact value may be undefined.
 
@@ -365,20 +365,26 @@ def compute_error_bound(
             )
             for name, column in columns.items()
         }
-        tile = _propagate_bound(expression, inputs)
+        tile = _propagate_bound(expression, inputs, len(result.values[part]))
         result.values[part], result.error[part] = tile.values, tile.error
     return result
 
 
-def _propagate_bound(expression: Expression, columns: Mapping[str, BoundedValue]) -> BoundedValue:
+def _propagate_bound(
+    expression: Expression, columns: Mapping[str, BoundedValue], n_rows: int
+) -> BoundedValue:
     """Compute a formula with its error bounds over one tile of rows."""
-    if isinstance(expression, Column):
-        return columns[expression.name]
-    if isinstance(expression, Constant):
-        number, n_rows = bound_number(expression.value), len(next(iter(columns.values())).values)
+
+    def fill(constant: Constant) -> BoundedValue:
+        number = bound_number(constant.value)
         return BoundedValue(np.full(n_rows, number.values), np.full(n_rows, number.error))
-    arguments = [_propagate_bound(argument, columns) for argument in expression.arguments]
-    return make_error_propagator(expression.operator)(*arguments)
+
+    return fold_expression(
+        expression,
+        column=columns.__getitem__,
+        number=fill,
+        call=lambda call, arguments: make_error_propagator(call.operator)(*arguments),
+    )
 
 
 def compute_exact_value_ids(expression: Expression, columns: Inputs) -> Residues:
@@ -407,23 +413,15 @@ def compute_exact_value_ids(expression: Expression, columns: Inputs) -> Residues
     >>> bool(names[0] == names[1]), bool(names[0] == names[2])
     (True, False)
     """
-    n_rows = len(next(iter(columns.values())))
+    fingerprints = fold_expression(
+        expression,
+        column=lambda name: np.repeat(_compute_number_fingerprints(columns[name])[:, None], 2, axis=1),
+        number=lambda constant: fp.encode_number(constant.value)[None, :],
+        call=lambda call, arguments: call.operator.compute_fingerprint(*np.broadcast_arrays(*arguments)),
+    )
     # fingerprints have two points, because formulas of user-defined operators may contain constants
-    return np.ascontiguousarray(
-        np.broadcast_to(_compute_row_fingerprints(expression, columns), (n_rows, 2))[:, 0]
-    )
-
-
-def _compute_row_fingerprints(expression: Expression, columns: Inputs) -> Residues:
-    """Compute fingerprints, shape (n, 2) or (1, 2), of a formula in each row."""
-    if isinstance(expression, Column):
-        return np.repeat(_compute_number_fingerprints(columns[expression.name])[:, None], 2, axis=1)
-    if isinstance(expression, Constant):
-        return fp.encode_number(expression.value)[None, :]
-    fingerprints = np.broadcast_arrays(
-        *(_compute_row_fingerprints(argument, columns) for argument in expression.arguments)
-    )
-    return expression.operator.compute_fingerprint(*fingerprints)
+    n_rows = len(next(iter(columns.values())))
+    return np.ascontiguousarray(np.broadcast_to(fingerprints, (n_rows, 2))[:, 0])
 
 
 def compute_decimal_error(values: Values) -> Values:

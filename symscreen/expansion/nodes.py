@@ -7,7 +7,7 @@ as bit sets, so that a few array operations apply the grammar's nesting rules to
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,6 +80,27 @@ class FeatureMetadata:
         """Return these features followed by more."""
         pairs = ((getattr(self, field.name), getattr(more, field.name)) for field in fields(self))
         return type(self)(*(np.concatenate(pair) for pair in pairs))
+
+
+def sort_features(keys: NDArray[np.uint64], *criteria: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the indices that sort features: by the first criterion, then the next, last by canonical key.
+
+    This is the one order of features. `keys` has shape (k, 2); each criterion has shape (k,), and smaller
+    is better. Without another criterion than complexity, the simplest feature comes first. The keys of
+    different formulas differ, so the order is total and does not depend on the order of the features.
+
+    Examples
+    --------
+    >>> keys = np.array([[7, 1], [5, 2], [5, 1]], dtype=np.uint64)
+    >>> sort_features(keys, np.array([0.5, 0.5, 0.5]), np.array([3, 4, 4])).tolist()
+    [0, 2, 1]
+    """
+    return np.lexsort((keys[:, 1], keys[:, 0], *reversed(criteria)))
+
+
+def rank_features(keys: NDArray[np.uint64], *criteria: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each feature, from 0, in the order of `sort_features`."""
+    return np.argsort(sort_features(keys, *criteria))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,14 +22,9 @@ from symscreen.expansion.feature_values import (
 from symscreen.expansion.nodes import FeatureMetadata, build_expression
 from symscreen.expansion.pruning import CandidateStatus
 from symscreen.expansion.validity import is_constant
-from symscreen.expressions.tree import (
-    Call,
-    apply_operator,
-    compute_complexity,
-    compute_key,
-    evaluate_expression,
-    to_text,
-)
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.tree import Call, apply_operator
 from symscreen.messages import name_option
 
 if TYPE_CHECKING:

@@ -296,8 +296,7 @@ def evaluate_method(method: ComparedMethod, data: ComparisonData) -> dict[str, A
     if method.has_common_level:
         features = {f"{kind}_features": _add_common_level(kind, data) for kind in ("user", "item")}
     search_result = search_settings(method.model, method.settings, data.splits, **features)
-    setting = search_result.settings[search_result.best_index]
-    model = search_result.models[search_result.best_index]
+    setting, model = search_result.best_setting, search_result.model
     if len(data.splits) > 1:  # otherwise it is already fitted to the training rows
         model = model.set_params(**setting).fit(data.training, **features)
     predicted = model.predict(data.test[["user", "item"]], **features)

@@ -24,13 +24,9 @@ from symscreen.explain.feature_lookup import (
 )
 from symscreen.explain.missing import explain_missing, explain_unit_violation, find_violation
 from symscreen.explain.rank_position import apply_display_filters, locate_feature
-from symscreen.expressions.tree import (
-    collect_columns,
-    compute_key,
-    evaluate_expression,
-    parse_expression,
-    to_text,
-)
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import collect_columns, compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.messages import escape_control_chars
 from symscreen.screening.preparation import prepare_screen
 

@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from symscreen.expressions.tree import Column, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.tree import Column
 from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import FormulaError
-from symscreen.expansion import CandidateStatus
+from symscreen.expansion import CandidateStatus, sort_features
 from symscreen.expansion.nodes import build_expression
 from symscreen.expansion.validity import (
     compute_projection,
@@ -25,23 +25,21 @@ from symscreen.expansion.validity import (
     is_constant,
     is_equal_to_rounding,
 )
-from symscreen.expressions.sympy_conversion import from_sympy
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.sympy_conversion import from_sympy, to_sympy
+from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
     compute_key,
     evaluate_expression,
-    to_sympy,
-    to_text,
+    fold_expression,
+    iterate_postorder,
 )
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.screening.residual_rounds import build_space
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -55,21 +53,6 @@ if TYPE_CHECKING:
     from symscreen.screening.residual_rounds import ScreenConfig
 
     Columns = Mapping[str, NDArray[np.float64]]
-
-
-def iterate_subexpressions(expression: Expression) -> Iterator[Expression]:
-    """Yield the parts of a formula, arguments first and the formula itself last.
-
-    Examples
-    --------
-    >>> from symscreen.expressions.tree import parse_expression
-    >>> [str(part) for part in iterate_subexpressions(parse_expression("log(a - b)"))]
-    ['a', 'b', 'a - b', 'log(a - b)']
-    """
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from iterate_subexpressions(argument)
-    yield expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +99,7 @@ def find_undefined_part(expression: Expression, columns: Columns) -> DomainViola
     >>> str(violation.part), violation.n_rows, violation.row, violation.argument_values
     ('log(a - 1)', 1, 1, {'a - 1': -0.5})
     """
-    for part in iterate_subexpressions(expression):
+    for part in iterate_postorder(expression):
         undefined_rows = np.flatnonzero(np.isnan(evaluate_expression(part, columns)))
         if len(undefined_rows):
             row = int(undefined_rows[0])
@@ -160,7 +143,7 @@ def is_constant_on(expression: Expression, columns: Columns) -> bool:
 
 def format_constant_part(expression: Expression, columns: Columns) -> str:
     """Return the innermost constant part that contains a column; the formula itself if there is none."""
-    parts = (part for part in iterate_subexpressions(expression) if collect_columns(part))
+    parts = (part for part in iterate_postorder(expression) if collect_columns(part))
     constant_part = next((part for part in parts if is_constant_on(part, columns)), expression)
     return to_text(constant_part)
 
@@ -260,11 +243,13 @@ def _replace_with_symbols(expression: Expression, symbols: dict[Expression, Colu
 
 def _bound_degree(expression: Expression) -> int:
     """Return an upper bound of the degree of a rational formula, numerator and denominator together."""
-    if not isinstance(expression, Call):
-        return 1
-    name, degrees = expression.operator.name, [_bound_degree(argument) for argument in expression.arguments]
     # the denominator of a sum of quotients is the product of their denominators
-    return sum(degrees) if len(degrees) == 2 else degrees[0] * _POWER_DEGREES.get(name, 1)
+    return fold_expression(
+        expression,
+        column=lambda _: 1,
+        number=lambda _: 1,
+        call=lambda call, degrees: sum(degrees) * _POWER_DEGREES.get(call.operator.name, 1),
+    )
 
 
 _BATCH_CANDIDATES = 1 << 17  # candidates whose keys are computed together
@@ -315,7 +300,7 @@ def find_by_key(space: Space, canonical_key: tuple[int, int], backend: Backend) 
     space : Space
         The space.
     canonical_key : pair of int
-        Result of `symscreen.expressions.tree.compute_key` for the formula.
+        Result of `symscreen.expressions.traversal.compute_key` for the formula.
     backend : Backend
         Where keys are computed.
 
@@ -418,7 +403,7 @@ def find_by_values(
 def pick_simplest(space: Space, numbers: Numbers) -> int:
     """Return the simplest of some features; ties are broken by canonical key."""
     features = space.get_metadata(numbers)
-    return int(numbers[np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))[0]])
+    return int(numbers[sort_features(features.keys, features.complexity)[0]])
 
 
 _PROJECTION_TOLERANCE = 2e-9  # projections of features that are equal up to rounding are closer than this

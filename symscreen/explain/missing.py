@@ -8,7 +8,6 @@ constants and layers that would generate the formula, from its tree alone, witho
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
@@ -18,19 +17,20 @@ from symscreen.explain.feature_lookup import (
     describe_domain_violation,
     find_by_key,
     is_constant_on,
-    iterate_subexpressions,
 )
 from symscreen.explain.rank_position import compute_max_classes, compute_rank_position
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import (
     collect_columns,
+    collect_operator_names,
     compute_complexity,
     compute_key,
-    to_text,
+    fold_expression,
+    iterate_calls,
+    iterate_constants,
+    iterate_postorder,
 )
+from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar import Layer
 from symscreen.screeners import Screener
@@ -78,12 +78,7 @@ def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
     for inner in argument_operators:
         if inner in grammar.forbid.get(name, ()):
             return f"[forbid] {name}: {inner}"
-    inner_operators = {
-        part.operator.name
-        for argument in expression.arguments
-        for part in iterate_subexpressions(argument)
-        if isinstance(part, Call)
-    }
+    inner_operators = collect_operator_names(*expression.arguments)
     for inner in sorted(inner_operators & grammar.forbid_within.get(name, frozenset())):
         return f"[forbid_within] {name}: {inner}"
     if name in grammar.columns:
@@ -146,27 +141,27 @@ def find_reaching_layers(
     {0}
     """
     n_layers = len(layers)
-    if isinstance(expression, Constant):
-        return set(range(n_layers + 1)) if expression.value in constants else set()
-    if isinstance(expression, Column):
-        reached = {0}
-    else:
-        arguments = (
-            find_reaching_layers(argument, layers, constants, pool_kind) for argument in expression.arguments
-        )
-        arguments_reached = reduce(set[int].intersection, arguments)
-        name = expression.operator.name
-        reached = {
-            number + 1
-            for number in arguments_reached
-            if number < n_layers and _has_operator(layers[number], name)
-        }
-    if pool_kind == "cumulative":
-        return set(range(min(reached), n_layers + 1)) if reached else reached
-    for number in range(n_layers):
-        if number in reached and _has_operator(layers[number], "id"):
-            reached.add(number + 1)
-    return reached
+
+    def extend(reached: set[int]) -> set[int]:
+        """Add the layers that the pool keeps a formula in."""
+        if pool_kind == "cumulative":
+            return set(range(min(reached), n_layers + 1)) if reached else reached
+        for number in range(n_layers):
+            if number in reached and _has_operator(layers[number], "id"):
+                reached.add(number + 1)
+        return reached
+
+    def apply_layers(call: Call, arguments: list[set[int]]) -> set[int]:
+        reached = set[int].intersection(*arguments)
+        name = call.operator.name
+        return extend({n + 1 for n in reached if n < n_layers and _has_operator(layers[n], name)})
+
+    return fold_expression(
+        expression,
+        column=lambda _: extend({0}),
+        number=lambda constant: set(range(n_layers + 1)) if constant.value in constants else set(),
+        call=apply_layers,
+    )
 
 
 def _has_operator(layer: Layer, name: str) -> bool:
@@ -212,9 +207,8 @@ def find_missing_requirements(
     """
     known = {operator.name: operator for operator in (*grammar.unary, *grammar.binary)}
     known |= {operator.name: operator for layer in layers for operator in layer.operators}
-    parts = list(iterate_subexpressions(expression))
-    used = {part.operator.name: part.operator for part in parts if isinstance(part, Call)}
-    numbers = {part.value: None for part in parts if isinstance(part, Constant)}
+    used = {call.operator.name: call.operator for call in iterate_calls(expression)}
+    numbers = {constant.value: None for constant in iterate_constants(expression)}
     missing = tuple(sorted(used.keys() - known.keys()))
     constants = tuple(value for value in numbers if value not in grammar.constants)
     kinds = "".join(layer.kind for layer in layers)
@@ -238,7 +232,7 @@ def _find_shortest_layers(
         kind: Layer(kind, tuple(operator for operator in operators if operator.arity == arity))
         for kind, arity in _KIND_ARITIES.items()
     }
-    numbers = [part.value for part in iterate_subexpressions(expression) if isinstance(part, Constant)]
+    numbers = [constant.value for constant in iterate_constants(expression)]
     for length in range(1, _MAX_LAYERS + 1):
         sequences = [
             kinds
@@ -308,7 +302,7 @@ def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explan
 
 def _find_constant_part(form: Expression, generated: GeneratedSpace) -> Expression | None:
     """Return the innermost constant part that contains a column; None if there is none."""
-    parts = (part for part in iterate_subexpressions(form) if collect_columns(part))
+    parts = (part for part in iterate_postorder(form) if collect_columns(part))
     return next((part for part in parts if is_constant_on(part, generated.columns)), None)
 
 
@@ -345,8 +339,7 @@ def _rebuild_from_pool(form: Expression, generated: GeneratedSpace, formula: str
 def find_violation(form: Expression, generated: GeneratedSpace) -> Explanation | None:
     """Return which rule or maximum complexity a formula violates, as it is written; else None."""
     violations = (
-        _find_own_violation(part, generated.config.grammar, to_text(form))
-        for part in iterate_subexpressions(form)
+        _find_own_violation(part, generated.config.grammar, to_text(form)) for part in iterate_postorder(form)
     )
     return next((violation for violation in violations if violation is not None), None)
 

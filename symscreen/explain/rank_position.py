@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._limits import read_resident_bytes
-from symscreen.expansion import CandidateStatus
+from symscreen.expansion import CandidateStatus, rank_features
 from symscreen.expansion.validity import compute_projection, find_projected_duplicates
-from symscreen.expressions.tree import collect_columns, evaluate_expression, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import build_inference, compute_error_control
 from symscreen.screening.inference.numerical_error import estimate_numerical_error
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from symscreen.screening.preparation import PreparedScreen
     from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
     from symscreen.screening.scoring.top_features import FeatureTable
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
 
 # A feature computed in two ways may be in two classes with slightly different losses, which are merged later.
@@ -281,9 +283,7 @@ def _merge_equal_classes(classes: FeatureTable, space: Space) -> tuple[FeatureTa
             for first in range(0, len(numbers), step)
         ]
     )
-    preference = np.empty(len(classes), dtype=np.int64)
-    order = np.lexsort((classes.keys[:, 1], classes.keys[:, 0], classes.complexity))
-    preference[order] = np.arange(len(classes))
+    preference = rank_features(classes.keys, classes.complexity)
     representatives = find_projected_duplicates(
         projections, lambda indices: space.compute_values(numbers[indices]), space.n_rows, preference
     )

@@ -1,5 +1,6 @@
 """Export fitted formulas: source text in other languages, JSON bundles, and seeds for other searches."""
 
+from symscreen.data import LevelIndicator
 from symscreen.export.apply import apply_bundle
 from symscreen.export.bundle import format_bundle, load_bundle, read_bundle, save_bundle
 from symscreen.export.c_source import to_c
@@ -13,7 +14,7 @@ from symscreen.export.formats import (
 from symscreen.export.interop import SeedFormulas, compute_feature_frame, to_gplearn, to_pysr
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
-from symscreen.export.source import LevelIndicator, build_indicators_from_record
+from symscreen.export.source import build_indicators_from_record
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 
 __all__ = [

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.export.bundle import load_bundle
-from symscreen.expressions.linear_formula import (
-    Formula,
-    SharedFormula,
-    evaluate_formulas,
-    predict_formula,
-    predict_shared_formula,
-)
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas, predict_formula
+from symscreen.expressions.printing import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +66,7 @@ def apply_bundle(
     if isinstance(formulas, Formula):
         return pd.DataFrame({formulas.target: predict_formula(formulas, rows, stacklevel=3)}, index=index)
     if isinstance(formulas, SharedFormula):
-        predictions = predict_shared_formula(formulas, rows, stacklevel=3)
+        predictions = predict_formula(formulas, rows, stacklevel=3)
         return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
     values, names = evaluate_formulas(formulas, rows), [to_text(feature) for feature in formulas]
     nan_counts = np.isnan(values).sum(axis=1)

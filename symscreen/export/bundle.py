@@ -10,42 +10,43 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import reprlib
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct
 
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
+from symscreen.data.documents import FiniteNumber, convert_document, format_place, parse_document
 from symscreen.errors import FormulaError, GrammarError, InputError, OutputError
 from symscreen.export.operator_definitions import (
     build_operators,
     collect_changed_costs,
     collect_definitions,
     inline_definitions,
-    iterate_postorder,
 )
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.expressions.traversal import check_numbers, collect_inputs
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    Expression,
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import (
+    check_numbers,
+    collect_inputs,
     compute_key,
-    parse_expression,
-    to_text,
+    fold_expression,
+    iterate_calls,
 )
+from symscreen.expressions.tree import Constant, Expression, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.operator import Domain
 from symscreen.messages import escape_control_chars, suggest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from symscreen.grammar import Operator
 
@@ -70,18 +71,12 @@ def to_json_tree(expression: Expression) -> Any:
     >>> to_json_tree(parse_expression("x1 - 2*sin(`a b`)"))
     ['sub', {'column': 'x1'}, ['mul', 2, ['sin', {'column': 'a b'}]]]
     """
-    stack: list[Any] = []
-    for node in iterate_postorder(expression):
-        match node:
-            case Column(name):
-                stack.append({"column": name})
-            case Constant(value):
-                stack.append(value)
-            case Call(operator, arguments):
-                operands = stack[-len(arguments) :]
-                del stack[-len(arguments) :]
-                stack.append([operator.name, *operands])
-    return stack[0]
+    return fold_expression(
+        expression,
+        column=lambda name: {"column": name},
+        number=lambda constant: constant.value,
+        call=lambda call, arguments: [call.operator.name, *arguments],
+    )
 
 
 def collect_domains(
@@ -110,27 +105,96 @@ def collect_domains(
     """
     domains: dict[str, set[str]] = {}
     for expression in inline_definitions(expressions, operators):
-        for node in iterate_postorder(expression):
-            if isinstance(node, Call):
-                for argument, domain in zip(node.arguments, node.operator.domain, strict=True):
-                    if domain is not Domain.REAL and not isinstance(argument, Constant):
-                        domains.setdefault(to_text(argument), set()).add(domain.value)
+        for call in iterate_calls(expression):
+            for argument, domain in zip(call.arguments, call.operator.domain, strict=True):
+                if domain is not Domain.REAL and not isinstance(argument, Constant):
+                    domains.setdefault(to_text(argument), set()).add(domain.value)
     return {text: sorted(domains[text]) for text in sorted(domains)}
 
 
 BundleFormulas = Formula | SharedFormula | tuple[Expression, ...]
 
-BUNDLE_FORMAT = 2  # format 1 had no trees, domains or digest; it can still be read
+BUNDLE_FORMAT = 2
 _MAX_DEFINITIONS = 400  # operators per bundle
-_MAX_COST = 1000  # cost of one operator
+_Cost = Annotated[int, Meta(ge=0, le=1000, description="an integer from 0 to 1000")]
+_Texts = Annotated[list[str], Meta(description="a list of texts")]
+_Numbers = Annotated[list[FiniteNumber], Meta(description="a list of finite numbers")]
 
-_COMMON_KEYS = ("format", "symscreen", "kind", "inputs", "define", "costs", "record")
-_KEYS_BY_KIND = {
-    "model": (*_COMMON_KEYS, "target", "intercept", "terms"),
-    "models": (*_COMMON_KEYS, "targets", "intercepts", "terms"),
-    "features": (*_COMMON_KEYS, "features"),
+
+class _Kind(Struct):
+    """The kind of a bundle, which says what else it contains."""
+
+    kind: str
+
+
+class _Definition(Struct, forbid_unknown_fields=True):
+    """The definition of an operator that is not built in."""
+
+    formula: str
+    cost: _Cost
+
+
+class _StoredFormula(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A formula as text and as tree."""
+
+    expression: str
+    tree: Any
+
+
+class _Term(_StoredFormula, forbid_unknown_fields=True, kw_only=True):
+    """A term of a model."""
+
+    coefficient: FiniteNumber
+
+
+class _SharedTerm(_StoredFormula, forbid_unknown_fields=True, kw_only=True):
+    """A term of the models of several targets."""
+
+    coefficients: _Numbers
+
+
+class _Document(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What every bundle contains."""
+
+    format: int
+    symscreen: str
+    kind: str
+    inputs: _Texts
+    domains: Any
+    define: dict[str, _Definition]
+    costs: dict[str, _Cost]
+    digest: str
+    record: dict[str, Any] = {}
+
+
+class _ModelDocument(_Document, forbid_unknown_fields=True, kw_only=True):
+    """A model."""
+
+    target: str
+    intercept: FiniteNumber
+    terms: list[_Term]
+
+
+class _ModelsDocument(_Document, forbid_unknown_fields=True, kw_only=True):
+    """The models of several targets."""
+
+    targets: _Texts
+    intercepts: _Numbers
+    terms: list[_SharedTerm]
+
+
+class _FeaturesDocument(_Document, forbid_unknown_fields=True, kw_only=True):
+    """Features."""
+
+    features: list[_StoredFormula]
+
+
+_AnyDocument = _ModelDocument | _ModelsDocument | _FeaturesDocument
+_DOCUMENTS: dict[str, type[_AnyDocument]] = {
+    "model": _ModelDocument,
+    "models": _ModelsDocument,
+    "features": _FeaturesDocument,
 }
-_KEYS_SINCE_FORMAT_2 = ("domains", "digest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,19 +241,15 @@ def compute_bundle_digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parse_bundle_formulas(text: str, source_name: str) -> BundleFormulas:
-    """Parse the text of a bundle and return its formulas.
+def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
+    """Parse the text of a bundle.
 
     Parameters
     ----------
-    text : str
+    text : str or bytes
         JSON, as `symscreen.export.format_bundle` writes it.
     source_name : str
         The name of the source in messages.
-
-    Returns
-    -------
-    Formula, SharedFormula or tuple of Expression
 
     Raises
     ------
@@ -198,108 +258,108 @@ def parse_bundle_formulas(text: str, source_name: str) -> BundleFormulas:
 
     Examples
     --------
-    >>> parse_bundle_formulas('{"format": 1, "symscreen": "0.1.0"}', "m.json")
+    >>> parse_bundle('{"format": 2, "symscreen": "0.1.0"}', "m.json")
     Traceback (most recent call last):
     ...
     symscreen.errors.FormulaError: m.json, kind: missing; the file was cut or changed after it was saved
     """
-    return parse_bundle(text, source_name).formulas
-
-
-def parse_bundle(text: str, source_name: str) -> Bundle:
-    """Parse the text of a bundle. See `parse_bundle_formulas` for the parameters and errors.
-
-    Examples
-    --------
-    >>> parse_bundle("[]", "m.json")
-    Traceback (most recent call last):
-    ...
-    symscreen.errors.FormulaError: m.json: JSON, but not a bundle; give a file that symscreen saved
-    """
-    root = _JsonObject(source_name, "", _parse_json(text, source_name))
-    _check_format(root)
-    has_trees = root.content["format"] > 1
-    kind = root.get_text("kind")
-    if kind not in _KEYS_BY_KIND:
-        raise root.make_error("kind", f"{kind!r} is unknown{suggest(kind, _KEYS_BY_KIND)}")
-    root.reject_unknown_keys((*_KEYS_BY_KIND[kind], *(_KEYS_SINCE_FORMAT_2 if has_trees else ())))
-    record = root.get_object("record").content if "record" in root.content else {}
-    operators = _parse_operators(root)
-    formulas: BundleFormulas
-    if kind == "models":
-        formulas = _parse_models(root, operators)
-    elif kind == "features":
-        formulas = _parse_features(root, operators, has_trees=has_trees)
-    else:
-        formulas = _parse_model(root, operators, has_trees=has_trees)
-    if has_trees:
-        _check_domains_and_digest(
-            root, formulas if isinstance(formulas, tuple) else formulas.terms, operators
+    content = parse_document(text, source_name, "a bundle", MAX_JSON_BYTES, FormulaError, is_json=True)
+    if not isinstance(content, dict) or "format" not in content:
+        raise FormulaError(f"{source_name}: JSON, but not a bundle; give a file that symscreen saved")
+    version = content["format"]
+    if type(version) is int and version > BUNDLE_FORMAT:
+        raise _make_error(
+            source_name,
+            "format",
+            f"format {reprlib.repr(version)} is newer than symscreen {metadata.version('symscreen')}; "
+            "update symscreen",
         )
-    return Bundle(formulas, operators, record)
+    if type(version) is not int or version != BUNDLE_FORMAT:
+        raise _make_error(
+            source_name,
+            "format",
+            f"expected {BUNDLE_FORMAT}, found {reprlib.repr(version)}; save them again",
+        )
+    kind = convert_document(content, _Kind, source_name, FormulaError).kind
+    if kind not in _DOCUMENTS:
+        raise _make_error(source_name, "kind", f"{reprlib.repr(kind)} is unknown{suggest(kind, _DOCUMENTS)}")
+    document = convert_document(content, _DOCUMENTS[kind], source_name, FormulaError)
+    if len(document.define) > _MAX_DEFINITIONS:
+        raise _make_error(
+            source_name, "define", f"{len(document.define)} operators; the limit is {_MAX_DEFINITIONS}"
+        )
+    with _name_place(source_name, "define"):
+        operators = build_operators(
+            {name: {"formula": each.formula, "cost": each.cost} for name, each in document.define.items()},
+            document.costs,
+        )
+    formulas = _build_formulas(document, operators, source_name)
+    expressions = _get_expressions(formulas)
+    if tuple(document.inputs) != collect_inputs(expressions):
+        required = reprlib.repr(list(collect_inputs(expressions)))
+        found = reprlib.repr(document.inputs)
+        raise _make_error(
+            source_name, "inputs", f"expected the inputs of the formulas, {required}, found {found}"
+        )
+    with _name_place(source_name, "domains"):
+        domains = collect_domains(expressions, operators)
+    if not _is_same_json(document.domains, domains):
+        found = reprlib.repr(document.domains)
+        raise _make_error(source_name, "domains", f"expected the domains of the formulas, found {found}")
+    if document.digest != compute_bundle_digest(content):
+        raise _make_error(
+            source_name, "digest", "the formulas were changed after they were saved; save them again"
+        )
+    return Bundle(formulas, operators, document.record)
 
 
-def _parse_features(
-    part: _JsonObject, operators: dict[str, Operator], *, has_trees: bool
+def _build_formulas(
+    document: _AnyDocument, operators: dict[str, Operator], source_name: str
+) -> BundleFormulas:
+    """Parse the formulas of a bundle."""
+    if isinstance(document, _FeaturesDocument):
+        if not document.features:
+            raise _make_error(source_name, "features", "the list is empty")
+        return _parse_formulas(document.features, "features", operators, source_name)
+    if isinstance(document, _ModelsDocument):
+        terms = _parse_formulas(document.terms, "terms", operators, source_name)
+        for index, term in enumerate(document.terms):
+            if len(term.coefficients) != len(document.targets):
+                raise _make_error(
+                    source_name,
+                    f"terms[{index}].coefficients",
+                    f"expected {len(document.targets)} numbers, one per target, found "
+                    f"{len(term.coefficients)}",
+                )
+        coefficients = tuple(
+            tuple(term.coefficients[index] for term in document.terms)
+            for index in range(len(document.targets))
+        )
+        with _name_place(source_name, "targets"):
+            return SharedFormula(tuple(document.targets), tuple(document.intercepts), coefficients, terms)
+    terms = _parse_formulas(document.terms, "terms", operators, source_name)
+    with _name_place(source_name, "terms"):
+        return Formula(
+            document.target, document.intercept, tuple(term.coefficient for term in document.terms), terms
+        )
+
+
+def _parse_formulas(
+    stored: Sequence[_StoredFormula], key: str, operators: dict[str, Operator], source_name: str
 ) -> tuple[Expression, ...]:
-    if has_trees:
-        features = tuple(_parse_stored_formula(item, (), operators) for item in part.get_objects("features"))
-    else:
-        features = tuple(
-            _parse_expression(part, f"features[{index}]", text, operators)
-            for index, text in enumerate(part.get_texts("features"))
-        )
-    if not features:
-        raise part.make_error("features", "the list is empty")
-    _check_inputs(part, features)
-    return features
-
-
-def _parse_model(part: _JsonObject, operators: dict[str, Operator], *, has_trees: bool) -> Formula:
-    terms = part.get_objects("terms")
-    if has_trees:
-        expressions = tuple(_parse_stored_formula(term, ("coefficient",), operators) for term in terms)
-    else:
-        for term in terms:
-            term.reject_unknown_keys(("coefficient", "expression"))
-        expressions = tuple(
-            _parse_expression(term, "expression", term.get_text("expression"), operators) for term in terms
-        )
-    _check_inputs(part, expressions)
-    coefficients = tuple(term.get_number("coefficient") for term in terms)
-    try:
-        return Formula(part.get_text("target"), part.get_number("intercept"), coefficients, expressions)
-    except FormulaError as error:
-        raise part.make_error("terms", str(error)) from None
-
-
-def _parse_models(part: _JsonObject, operators: dict[str, Operator]) -> SharedFormula:
-    terms = part.get_objects("terms")
-    expressions = tuple(_parse_stored_formula(term, ("coefficients",), operators) for term in terms)
-    _check_inputs(part, expressions)
-    targets, intercepts = tuple(part.get_texts("targets")), part.get_numbers("intercepts")
-    term_coefficients = [term.get_numbers("coefficients") for term in terms]
-    for term, row in zip(terms, term_coefficients, strict=True):
-        if len(row) != len(targets):
-            raise term.make_error(
-                "coefficients", f"expected {len(targets)} numbers, one per target, found {len(row)}"
+    """Parse the texts of formulas and check that their trees, which are for other programs, agree."""
+    expressions = []
+    for index, formula in enumerate(stored):
+        with _name_place(source_name, f"{key}[{index}].expression"):
+            expression = parse_expression(formula.expression, operators)
+        if not _is_same_json(formula.tree, to_json_tree(expression)):
+            raise _make_error(
+                source_name,
+                f"{key}[{index}].tree",
+                "the tree and the expression differ; one was changed",
             )
-    coefficients = tuple(tuple(row[target] for row in term_coefficients) for target in range(len(targets)))
-    try:
-        return SharedFormula(targets, intercepts, coefficients, expressions)
-    except FormulaError as error:
-        raise part.make_error("targets", str(error)) from None
-
-
-def _parse_stored_formula(
-    part: _JsonObject, extra_keys: tuple[str, ...], operators: dict[str, Operator]
-) -> Expression:
-    """Parse the text of a formula and check that its tree, which is for other programs, agrees."""
-    part.reject_unknown_keys((*extra_keys, "expression", "tree"))
-    expression = _parse_expression(part, "expression", part.get_text("expression"), operators)
-    if _is_same_json(part.get_value("tree"), to_json_tree(expression)):
-        return expression
-    raise part.make_error("tree", "the tree and the expression differ: one of them was changed")
+        expressions.append(expression)
+    return tuple(expressions)
 
 
 def _is_same_json(first: object, second: object) -> bool:
@@ -307,174 +367,17 @@ def _is_same_json(first: object, second: object) -> bool:
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
-def _check_domains_and_digest(
-    part: _JsonObject, expressions: Sequence[Expression], operators: dict[str, Operator]
-) -> None:
+def _make_error(source_name: str, key: str, reason: str) -> FormulaError:
+    return FormulaError(f"{format_place(source_name, key)}: {escape_control_chars(reason)}")
+
+
+@contextmanager
+def _name_place(source_name: str, key: str) -> Iterator[None]:
+    """Add the place in the bundle to errors about formulas and operators."""
     try:
-        domains = collect_domains(expressions, operators)
+        yield
     except InputError as error:
-        raise part.make_error("domains", escape_control_chars(str(error))) from None
-    if not _is_same_json(part.get_value("domains"), domains):
-        raise part.make_mismatch_error("domains", part.content["domains"], "the domains of the formulas")
-    if part.get_text("digest") != compute_bundle_digest(part.content):
-        raise part.make_error("digest", "the formulas were changed after they were saved; save them again")
-
-
-def _parse_json(text: str, source_name: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_reject_duplicate_keys)
-    except RecursionError:
-        raise FormulaError(f"{source_name}: nested too deeply; this is not a bundle") from None
-    except ValueError as error:
-        raise FormulaError(
-            f"{source_name}: not the JSON of a bundle: {escape_control_chars(str(error))}"
-        ) from None
-    if not isinstance(content, dict) or "format" not in content:
-        raise FormulaError(f"{source_name}: JSON, but not a bundle; give a file that symscreen saved")
-    return content
-
-
-def _reject_constant(text: str) -> float:
-    raise ValueError(f"{text} is not a finite number")
-
-
-def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("an object contains a key twice")
-    return content
-
-
-def _check_format(part: _JsonObject) -> None:
-    version = part.content["format"]
-    if _is_integer(version) and version > BUNDLE_FORMAT:
-        raise part.make_error(
-            "format",
-            f"format {reprlib.repr(version)} is newer than symscreen {metadata.version('symscreen')}; "
-            "update symscreen",
-        )
-    if not _is_integer(version) or not 1 <= version <= BUNDLE_FORMAT:
-        raise part.make_mismatch_error("format", version, f"1 or {BUNDLE_FORMAT}")
-    part.get_text("symscreen")
-
-
-def _parse_operators(part: _JsonObject) -> dict[str, Operator]:
-    definitions, costs = part.get_object("define"), part.get_object("costs")
-    if len(definitions.content) > _MAX_DEFINITIONS:
-        raise part.make_error(
-            "define", f"{len(definitions.content)} operators; the limit is {_MAX_DEFINITIONS}"
-        )
-    for name in definitions.content:
-        definition = definitions.get_object(name)
-        definition.reject_unknown_keys(("formula", "cost"))
-        definition.get_text("formula")
-        definition.get_cost("cost")
-    for name in costs.content:
-        costs.get_cost(name)
-    try:
-        return build_operators(definitions.content, costs.content)
-    except InputError as error:
-        raise part.make_error("define", escape_control_chars(str(error))) from None
-
-
-def _parse_expression(part: _JsonObject, key: str, text: str, operators: dict[str, Operator]) -> Expression:
-    try:
-        return parse_expression(text, operators)
-    except FormulaError as error:
-        raise part.make_error(key, escape_control_chars(str(error))) from None
-
-
-def _check_inputs(part: _JsonObject, expressions: Sequence[Expression]) -> None:
-    """Check that the stored list of inputs is the one that the formulas need."""
-    if tuple(part.get_texts("inputs")) != collect_inputs(expressions):
-        required = reprlib.repr(list(collect_inputs(expressions)))
-        raise part.make_mismatch_error(
-            "inputs", part.content["inputs"], f"the inputs of the formulas, {required}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _JsonObject:
-    """Typed access to a JSON object of the file. Every error names the file and the key."""
-
-    file_name: str
-    key_prefix: str
-    content: dict[str, Any]
-
-    def make_error(self, key: str, reason: str) -> FormulaError:
-        return FormulaError(f"{self.file_name}, {escape_control_chars(self.key_prefix + key)}: {reason}")
-
-    def make_mismatch_error(self, key: str, actual: object, expected: str) -> FormulaError:
-        return self.make_error(
-            key, f"expected {expected}, found {escape_control_chars(reprlib.repr(actual))}"
-        )
-
-    def reject_unknown_keys(self, keys: tuple[str, ...]) -> None:
-        for key in self.content:
-            if key not in keys:
-                raise self.make_error(key, f"unknown key{suggest(key, keys)}")
-
-    def get_value(self, key: str) -> Any:
-        if key not in self.content:
-            raise self.make_error(key, "missing; the file was cut or changed after it was saved")
-        return self.content[key]
-
-    def get_text(self, key: str) -> str:
-        value = self.get_value(key)
-        if not isinstance(value, str):
-            raise self.make_mismatch_error(key, value, "a text")
-        return value
-
-    def get_number(self, key: str) -> float:
-        return self._check_number(key, self.get_value(key))
-
-    def get_numbers(self, key: str) -> tuple[float, ...]:
-        values = self.get_value(key)
-        if not isinstance(values, list):
-            raise self.make_mismatch_error(key, values, "a list of numbers")
-        return tuple(self._check_number(key, value) for value in values)
-
-    def _check_number(self, key: str, value: object) -> float:
-        if not (isinstance(value, float) or _is_integer(value)):
-            raise self.make_mismatch_error(key, value, "a number")
-        try:
-            number = float(value)  # type: ignore[arg-type]  # a float or an integer, checked above
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise self.make_mismatch_error(key, value, "a finite number")
-        return number
-
-    def get_cost(self, key: str) -> int:
-        value = self.get_value(key)
-        if not _is_integer(value) or not 0 <= value <= _MAX_COST:
-            raise self.make_mismatch_error(key, value, f"an integer from 0 to {_MAX_COST}")
-        return int(value)
-
-    def get_texts(self, key: str) -> list[str]:
-        value = self.get_value(key)
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.make_mismatch_error(key, value, "a list of texts")
-        return value
-
-    def get_object(self, key: str) -> _JsonObject:
-        value = self.get_value(key)
-        if not isinstance(value, dict):
-            raise self.make_mismatch_error(key, value, "an object")
-        return _JsonObject(self.file_name, f"{self.key_prefix}{key}.", value)
-
-    def get_objects(self, key: str) -> list[_JsonObject]:
-        value = self.get_value(key)
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.make_mismatch_error(key, value, "a list of objects")
-        return [
-            _JsonObject(self.file_name, f"{self.key_prefix}{key}[{index}].", item)
-            for index, item in enumerate(value)
-        ]
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+        raise _make_error(source_name, key, str(error)) from None
 
 
 def save_bundle(
@@ -565,14 +468,14 @@ def format_bundle(
             **({} if record is None else {"record": dict(record)}),
         }
         text = _format_json(content)
+        if len(text) > MAX_JSON_BYTES // 4:  # a character takes at most four bytes in UTF-8
+            raise OutputError(
+                f"the bundle cannot be saved: {len(expressions)} formulas are too many for one file"
+            )
         reread = parse_bundle(text, "the bundle").formulas
     except (FormulaError, GrammarError) as error:
         raise OutputError(f"cannot be saved: {error}") from None
 
-    if len(text) > MAX_JSON_BYTES // 4:  # a character takes at most four bytes in UTF-8
-        raise OutputError(
-            f"the bundle cannot be saved: {len(expressions)} formulas are too many for one file"
-        )
     pairs = zip(expressions, _get_expressions(reread), strict=True)
     if any(compute_key(expression) != compute_key(other) for expression, other in pairs):
         raise OutputError(
@@ -637,13 +540,7 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
         # A path with a null character raises a ValueError.
         reason = getattr(error, "strerror", None) or error
         raise FormulaError(f"{source_name}: cannot be read ({reason})") from None
-    if len(data) > MAX_JSON_BYTES:
-        raise FormulaError(f"{source_name}: larger than {MAX_JSON_BYTES // 10**6} MB; this is not a bundle")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FormulaError(f"{source_name}: not UTF-8 text; give a JSON file that symscreen saved") from None
-    return parse_bundle(text, source_name)
+    return parse_bundle(data, source_name)
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from symscreen.errors import OutputError
 from symscreen.export.source import (
-    NO_INDICATORS,
     Language,
     build_export_job,
-    collect_operator_names,
     escape_comment,
-    find_level_kinds,
     make_parameter_names,
     render_expression,
+    write_indicator,
 )
-from symscreen.expressions.tree import collect_columns
-from symscreen.grammar import OPERATORS
+from symscreen.expressions.traversal import collect_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from symscreen.export.source import Formulas, LevelIndicator
-    from symscreen.grammar import Operator
+    from symscreen.export.source import ExportOptions, Formulas
 
 
 _C = Language("C", ("c",), repr, "finite_or_nan({0})", has_finite_inputs=True)
@@ -99,26 +93,16 @@ static double is_number(double a, double level)
 }
 
 
-def to_c(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_c(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     """Write formulas as C functions of doubles.
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
-    names : mapping of str to str, optional
-        Names from which to make the parameter names, for columns that are named differently in C.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that are derived from categorical columns. The functions compute them from the original
-        columns.
+    **options
+        ``names``: names from which to make the parameter names, for columns that are named differently in C.
+        ``operators`` and ``indicators``: see `symscreen.export.source.ExportOptions`.
 
     Returns
     -------
@@ -150,18 +134,14 @@ def to_c(
     }
     <BLANKLINE>
     """
-    job = build_export_job(formulas, operators, indicators)
-    column_names = [(names or {}).get(name, name) for name in job.columns]
-    parameters, identifiers = make_parameter_names(
-        job, column_names, (*_RESERVED_NAMES.split(), *job.function_names)
-    )
-    required_helpers = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
+    job = build_export_job(formulas, **options)
+    parameters, identifiers = make_parameter_names(job, (*_RESERVED_NAMES.split(), *job.function_names))
+    helpers = job.select_helpers(_HELPERS)
     input_list = "".join(
         f"\n   {parameter}: {escape_comment(name)}" for name, parameter in parameters.items()
     )
-    head = "#include <math.h>\n" + ("#include <string.h>\n" if "words" in required_helpers else "")
-    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in required_helpers)]
-    parts.append(f"/* the inputs:{input_list} */\n")
+    head = "#include <math.h>\n" + ("#include <string.h>\n" if _HELPERS["words"] in helpers else "")
+    parts = [head, _FINITE_HELPER, *helpers, f"/* the inputs:{input_list} */\n"]
     c_types = {str: "const char *", float: "double "}
     signature = (
         ", ".join(f"{c_types[column_type]}{parameters[name]}" for name, column_type in job.columns.items())
@@ -174,22 +154,12 @@ def to_c(
             for name, column_type in job.columns.items()
             if column_type is float
         ]
-        lines += [
-            f"    double {identifiers[name]} = {_format_indicator(job.indicators[name], parameters)};"
-            for name in job.indicators
-            if name in collect_columns(expression)
-        ]
+        for name in [name for name in job.indicators if name in collect_columns(expression)]:
+            indicator = write_indicator(job.indicators[name], parameters, _format_literal)
+            lines.append(f"    double {identifiers[name]} = {indicator};")
         lines += [f"    return {render_expression(expression, _C, identifiers)};", "}", ""]
         parts.append("\n".join(lines))
     return "\n".join(parts)
-
-
-def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, str]) -> str:
-    if isinstance(indicator.level, str):
-        text = f"is_level({parameter_names[indicator.column]}, {_format_literal(indicator.level)})"
-    else:
-        text = f"is_number({parameter_names[indicator.column]}, {float(indicator.level)!r})"
-    return text if indicator.gated_column is None else f"{parameter_names[indicator.gated_column]}*{text}"
 
 
 def _format_literal(text: str) -> str:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from symscreen.errors import OutputError
 from symscreen.export.source import (
-    NO_INDICATORS,
     Language,
     build_export_job,
     find_column_types,
+    is_valid_text,
     render_expression,
 )
-from symscreen.expressions.tree import collect_columns
-from symscreen.grammar import OPERATORS
+from symscreen.expressions.traversal import collect_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.source import Formulas, LevelIndicator
-    from symscreen.grammar import Operator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import ExportOptions, Formulas
 
 
 _CELL_PATTERN = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})")
@@ -37,26 +36,17 @@ def _format_number(value: float) -> str:
 _EXCEL = Language("Excel", ("excel",), _format_number, "", has_finite_inputs=True, max_characters=8_192)
 
 
-def to_excel(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_excel(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     """Write formulas for Excel, LibreOffice and similar spreadsheets.
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
-    names : mapping of str to str, optional
-        The cell of each column in the first data row, such as ``{"x1": "B2"}``. By default the inputs are in
-        A2, B2, … in the order of their names. Use relative rows if the formula will be filled down.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that are derived from categorical columns. The formula computes them from the original columns.
+    **options
+        ``names``: the cell of each column in the first data row, such as ``{"x1": "B2"}``. By default the
+        inputs are in A2, B2, … in the order of their names. Use relative rows if the formula will be filled
+        down. ``operators`` and ``indicators``: see `symscreen.export.source.ExportOptions`.
 
     Returns
     -------
@@ -81,9 +71,10 @@ def to_excel(
     symscreen.errors.OutputError: "=cmd|' /C calc'!A0" is not a cell reference (column 'x1');
     write it as B2 or $B2
     """
-    job = build_export_job(formulas, operators, indicators)
+    job = build_export_job(formulas, **options)
+    names = options.get("names") or {}
     cells = {
-        name: _check_cell(name, (names or {}).get(name, f"{_format_column_letters(number)}2"))
+        name: _check_cell(name, names.get(name, f"{_format_column_letters(number)}2"))
         for number, name in enumerate(job.columns, start=1)
     }
     inputs = {
@@ -119,7 +110,7 @@ def _format_indicator(indicator: LevelIndicator, cells: Mapping[str, str]) -> st
 
 def _format_literal(text: str) -> str:
     """Write a text in quoted pieces of at most 100 characters (the limit is 255); non-ASCII by code point."""
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if not is_valid_text(text):
         raise OutputError(f"the level {text!r} cannot be written in Excel")
     parts = re.findall(r"[ -~]{1,100}|.", text, re.DOTALL)
     quoted = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export.c_source import to_c
@@ -11,10 +11,10 @@ from symscreen.export.excel import to_excel
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
 from symscreen.export.operator_definitions import build_operators
-from symscreen.export.source import NO_INDICATORS, build_indicators_from_record, find_required_columns
+from symscreen.export.source import NO_INDICATORS, build_indicators_from_record, find_column_types
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
-from symscreen.expressions.latex import format_column_latex, to_latex
 from symscreen.expressions.linear_formula import Formula, SharedFormula
+from symscreen.expressions.printing import format_column_latex, to_latex
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.grammar import OPERATORS
 from symscreen.messages import suggest
@@ -23,20 +23,14 @@ from symscreen.units import convert_to_original_units
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.source import Formulas, LevelIndicator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import ExportOptions, Formulas
     from symscreen.grammar import Operator
     from symscreen.results.screen_result import ScreenResult
 
 
 class _FormulaWriter(Protocol):
-    def __call__(
-        self,
-        formulas: Formulas,
-        *,
-        names: Mapping[str, str] | None = None,
-        operators: Mapping[str, Operator] = OPERATORS,
-        indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-    ) -> str: ...
+    def __call__(self, formulas: Formulas, **options: Unpack[ExportOptions]) -> str: ...
 
 
 _LATEX_DIGITS = 4  # significant digits of fitted numbers
@@ -67,7 +61,7 @@ class ExportFormat:
     undefined_value : str
         The value of an exported formula where it is undefined.
     write : callable
-        ``write(formulas, *, names=None, operators=OPERATORS, indicators=NO_INDICATORS)``, such as `to_sql`.
+        ``write(formulas, **options)`` with the options of `ExportOptions`, such as `to_sql`.
     """
 
     name: str
@@ -76,15 +70,9 @@ class ExportFormat:
     write: _FormulaWriter
 
 
-def _write_latex(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
-    del operators, indicators  # the name of a defined operator is printed upright, without its definition
-    if names:
+def _write_latex(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
+    # The name of a defined operator is printed upright, without its definition.
+    if options.get("names"):
         raise OutputError("LaTeX shows the original column names; names cannot be changed")
     return _format_latex(formulas, _LATEX_DIGITS)
 
@@ -101,19 +89,12 @@ def _format_latex(formulas: Formulas, digits: int) -> str:
     return "\n".join(to_latex(expression, digits) for expression in expressions)
 
 
-def _write_sympy(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def _write_sympy(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     import sympy
 
-    from symscreen.expressions.tree import to_sympy
+    from symscreen.expressions.sympy_conversion import to_sympy
 
-    del operators, indicators  # each operator has its own sympy form
-    if names:
+    if options.get("names"):
         raise OutputError("sympy symbols have the original column names; names cannot be changed")
     if isinstance(formulas, Formula | SharedFormula):
         models = (formulas,) if isinstance(formulas, Formula) else formulas.formulas
@@ -245,7 +226,7 @@ def _check_names(
     expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
     if not isinstance(expressions, (tuple, list)):
         expressions = (expressions,)
-    required = find_required_columns(collect_inputs(expressions), indicators)
+    required = find_column_types(collect_inputs(expressions), indicators) if names else {}
     for name in names or {}:
         if name not in required:
             raise OptionError(f"no formula needs a column {name!r}{suggest(name, required)}")

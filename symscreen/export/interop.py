@@ -13,20 +13,20 @@ import numpy as np
 
 from symscreen.errors import OutputError
 from symscreen.export.formats import extract_formulas
-from symscreen.export.operator_definitions import iterate_postorder, quote_formula
-from symscreen.export.source import build_export_job, collect_operator_names, make_identifiers
+from symscreen.export.operator_definitions import quote_formula
+from symscreen.export.source import build_export_job, make_identifiers
 from symscreen.expressions.linear_formula import evaluate_formulas
-from symscreen.expressions.tree import Call, Column, Constant
+from symscreen.expressions.traversal import collect_operator_names, fold_expression, iterate_postorder
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
     from symscreen.export.formats import FittedModel
     from symscreen.export.source import ExportJob, Formulas
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Call, Constant, Expression
     from symscreen.grammar import Operator
     from symscreen.results.screen_result import ScreenResult
 
@@ -142,12 +142,12 @@ def to_pysr(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERAT
     import sympy
 
     formulas, operators, _ = extract_formulas(source, operators)
-    job = build_export_job(formulas, operators)
+    job = build_export_job(formulas, operators=operators)
     names = make_identifiers(job.inputs, (*_RESERVED_NAMES, *dir(sympy)))
     texts = tuple(_format_formula(expression, names, _format_pysr_call) for expression in job.expressions)
     required = {
         symbol
-        for name in collect_operator_names(job.expressions)
+        for name in collect_operator_names(*job.expressions)
         for symbol in _PYSR_OPERATORS.get(name, (_INFIX.get(name, name),))
     }
     unary, binary = sorted(required - _PYSR_BINARY), sorted(required & _PYSR_BINARY)
@@ -183,7 +183,7 @@ def to_gplearn(source: FormulaSource, *, operators: Mapping[str, Operator] = OPE
     ('sub(x1, div(cos(x2), x1))', 'mul(x1, x1)')
     """
     formulas, operators, _ = extract_formulas(source, operators)
-    job = build_export_job(formulas, operators)
+    job = build_export_job(formulas, operators=operators)
     names = make_identifiers(job.inputs, _RESERVED_NAMES)
     texts = tuple(_format_formula(expression, names, _format_gplearn_call) for expression in job.expressions)
     unary, binary = (
@@ -233,7 +233,7 @@ def compute_feature_frame(
     import pandas as pd
 
     formulas, operators, _ = extract_formulas(source, operators)
-    job = build_export_job(formulas, operators)
+    job = build_export_job(formulas, operators=operators)
     values = evaluate_formulas(job.expressions, rows)
     defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
     if not defined:
@@ -247,20 +247,16 @@ def _find_max_size(job: ExportJob) -> int:
     return max(sum(1 for _ in iterate_postorder(expression)) for expression in job.expressions)
 
 
-def _format_formula(expression: Expression, names: Mapping[str, str], format_call: Any) -> str:
+def _format_formula(
+    expression: Expression, names: Mapping[str, str], format_call: Callable[[Call, list[str]], str]
+) -> str:
     """Write a formula in prefix or infix notation; `format_call` writes each operator application."""
-    stack: list[str] = []
-    for node in iterate_postorder(expression):
-        match node:
-            case Column(name):
-                stack.append(names[name])
-            case Constant(value):
-                stack.append(f"({float(value)!r})" if value < 0 else repr(float(value)))
-            case Call(_, arguments):
-                operands = stack[-len(arguments) :]
-                del stack[-len(arguments) :]
-                stack.append(format_call(node, operands))
-    return stack[0]
+    return fold_expression(expression, column=names.__getitem__, number=_format_constant, call=format_call)
+
+
+def _format_constant(constant: Constant) -> str:
+    value = float(constant.value)
+    return f"({value!r})" if value < 0 else repr(value)
 
 
 def _format_pysr_call(call: Call, texts: list[str]) -> str:

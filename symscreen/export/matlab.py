@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from symscreen.errors import OutputError
 from symscreen.export.source import (
-    NO_INDICATORS,
     Language,
     build_export_job,
-    collect_operator_names,
     escape_comment,
-    find_level_kinds,
     make_parameter_names,
     render_expression,
+    write_indicator,
 )
-from symscreen.grammar import OPERATORS
+from symscreen.expressions.traversal import collect_operator_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from symscreen.export.source import Formulas, LevelIndicator
-    from symscreen.grammar import Operator
+    from symscreen.export.source import ExportOptions, Formulas
 
 
 _MATLAB = Language("MATLAB", ("matlab",), repr, "finite_or_nan({0})", has_finite_inputs=True)
@@ -87,26 +82,16 @@ end
 }
 
 
-def to_matlab(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_matlab(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     """Write formulas as a function file for MATLAB and Octave.
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
-    names : mapping of str to str, optional
-        Names from which to make the parameter names, for columns that are named differently in MATLAB.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that are derived from categorical columns. The function computes them from the original
-        columns.
+    **options
+        ``names``: names from which to make the parameter names, for columns that are named differently in
+        MATLAB. ``operators`` and ``indicators``: see `symscreen.export.source.ExportOptions`.
 
     Returns
     -------
@@ -134,11 +119,10 @@ def to_matlab(
     <BLANKLINE>
     <BLANKLINE>
     """
-    job = build_export_job(formulas, operators, indicators)
-    column_names = [(names or {}).get(name, name) for name in job.columns]
+    job = build_export_job(formulas, **options)
     is_multiple = len(job.function_names) > 1
     function = "features" if is_multiple else job.function_names[0]
-    parameters, identifiers = make_parameter_names(job, column_names, (*_RESERVED_NAMES.split(), function))
+    parameters, identifiers = make_parameter_names(job, (*_RESERVED_NAMES.split(), function))
     lines = [f"function values = {function}({', '.join(parameters.values())})"]
     lines += [f"    % {parameter}: {escape_comment(name)}" for name, parameter in parameters.items()]
     lines += [
@@ -147,32 +131,18 @@ def to_matlab(
         if column_type is float
     ]
     lines += [
-        f"    {identifiers[name]} = {_format_indicator(indicator, parameters)};"
+        f"    {identifiers[name]} = {write_indicator(indicator, parameters, _format_literal, '.*')};"
         for name, indicator in job.indicators.items()
     ]
     for number, (label, expression) in enumerate(zip(job.labels, job.expressions, strict=True), start=1):
         text = render_expression(expression, _MATLAB, identifiers)
-        if identifiers and not (collect_operator_names([expression]) or text in identifiers.values()):
+        if identifiers and not (collect_operator_names(expression) or text in identifiers.values()):
             # A constant formula must have as many rows as the inputs.
             text += f" + zeros(size({next(iter(identifiers.values()))}))"
         target = f"values(:, {number})" if is_multiple else "values"
         lines += [f"    % {escape_comment(label)}", f"    {target} = {text};"]
-    used = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
-    return "\n\n".join(
-        [
-            "\n".join([*lines, "end\n"]),
-            _FINITE_HELPER,
-            *(text for name, text in _HELPERS.items() if name in used),
-        ]
-    )
-
-
-def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, str]) -> str:
-    if isinstance(indicator.level, str):
-        text = f"is_level({parameter_names[indicator.column]}, {_format_literal(indicator.level)})"
-    else:
-        text = f"is_number({parameter_names[indicator.column]}, {float(indicator.level)!r})"
-    return text if indicator.gated_column is None else f"{parameter_names[indicator.gated_column]}.*{text}"
+    function_text = "\n".join([*lines, "end\n"])
+    return "\n\n".join([function_text, _FINITE_HELPER, *job.select_helpers(_HELPERS)])
 
 
 def _format_literal(text: str) -> str:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import keyword
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from symscreen.export.source import (
-    NO_INDICATORS,
     Language,
     build_export_job,
-    collect_operator_names,
     escape_comment,
-    find_level_kinds,
     make_identifiers,
     render_expression,
 )
-from symscreen.expressions.tree import collect_columns
-from symscreen.grammar import OPERATORS
+from symscreen.expressions.traversal import collect_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.source import Formulas, LevelIndicator
-    from symscreen.grammar import Operator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import ExportOptions, Formulas
 
 
 _NUMPY = Language("numpy", ("numpy",), repr, "finite_or_nan({0})", has_finite_inputs=True)
@@ -55,26 +51,16 @@ def is_number(values, level):
 }
 
 
-def to_numpy(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_numpy(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     """Write formulas as a Python module that depends only on numpy.
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
-    names : mapping of str to str, optional
-        Names of the columns in the new data, if they differ.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that are derived from categorical columns. The functions compute them from the original
-        columns.
+    **options
+        ``names``: names of the columns in the new data, if they differ. ``operators``
+        and ``indicators``: see `symscreen.export.source.ExportOptions`.
 
     Returns
     -------
@@ -100,19 +86,17 @@ def to_numpy(
             return finite_or_nan(x1 - np.cos(flow_rate))
     <BLANKLINE>
     """
-    job = build_export_job(formulas, operators, indicators)
-    column_names = {name: name for name in job.columns} | dict(names or {})
+    job = build_export_job(formulas, **options)
     identifiers = make_identifiers(job.inputs, (*_RESERVED_NAMES, *job.function_names))
-    required_helpers = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
-    head = "import math\n\nimport numpy as np\n" if "erf" in required_helpers else "import numpy as np\n"
-    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in required_helpers)]
+    helpers = job.select_helpers(_HELPERS)
+    head = "import math\n\nimport numpy as np\n" if _HELPERS["erf"] in helpers else "import numpy as np\n"
+    parts = [head, _FINITE_HELPER, *helpers]
     for function, label, expression in zip(job.function_names, job.labels, job.expressions, strict=True):
         inputs = [name for name in job.inputs if name in collect_columns(expression)]
         # The comment is below the first two lines, where Python would look for an encoding declaration.
         lines = [f"# {escape_comment(label)}", f"def {function}(columns):"]
         lines += [
-            f"    {identifiers[name]} = {_format_input(name, job.indicators, column_names)}"
-            for name in inputs
+            f"    {identifiers[name]} = {_format_input(name, job.indicators, job.names)}" for name in inputs
         ]
         lines += [
             '    with np.errstate(all="ignore"):',

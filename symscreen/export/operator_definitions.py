@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import FormulaError, GrammarError, OutputError
-from symscreen.expressions.traversal import iterate_preorder
-from symscreen.expressions.tree import Call, Column, Constant, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import (
+    fold_expression,
+    iterate_preorder,
+    rebuild_expression,
+)
+from symscreen.expressions.tree import Call, Constant, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.custom_operators import define_operator, replace_infinities, to_plain_number
@@ -24,7 +29,7 @@ from symscreen.grammar.parser import parse_formula, quote_column
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
@@ -36,6 +41,7 @@ def collect_changed_costs(expressions: Iterable[Expression]) -> dict[str, int]:
 
     Examples
     --------
+    >>> from symscreen.expressions.tree import Column
     >>> inner = Call(OPERATORS["cos"], (Column("x"),))
     >>> collect_changed_costs([Call(replace(OPERATORS["sin"], cost=3), (inner,))])
     {'sin': 3}
@@ -72,6 +78,7 @@ def collect_definitions(
 
     Examples
     --------
+    >>> from symscreen.expressions.tree import Column
     >>> gauss = define_operator("gauss", "exp(-x**2)", OPERATORS)
     >>> collect_definitions([Call(gauss, (Column("a"),))])
     {'gauss': {'formula': 'exp(-x**2)', 'cost': 3}}
@@ -198,24 +205,6 @@ def _iterate_called_names(tree: SyntaxNode) -> Iterator[str]:
 _MAX_NODES = 20_000  # nodes of one definition after inlining
 
 
-def iterate_postorder(expression: Expression) -> Iterator[Expression]:
-    """Yield all subexpressions of an expression, arguments before the application of their operator.
-
-    Examples
-    --------
-    >>> [str(part) for part in iterate_postorder(parse_expression("1/(x + 2)"))]
-    ['x', '2', 'x + 2', '1/(x + 2)']
-    """
-    # A model is a sum as deep as its number of terms, so recursion could overflow the stack.
-    stack, reversed_order = [expression], []
-    while stack:
-        node = stack.pop()
-        reversed_order.append(node)
-        if isinstance(node, Call):
-            stack.extend(node.arguments)
-    return reversed(reversed_order)
-
-
 def inline_definitions(
     expressions: Sequence[Expression], operators: Mapping[str, Operator] = OPERATORS
 ) -> tuple[Expression, ...]:
@@ -241,6 +230,7 @@ def inline_definitions(
     Examples
     --------
     >>> from symscreen.grammar.custom_operators import define_operator
+    >>> from symscreen.expressions.tree import Column
     >>> gauss = define_operator("gauss", "exp(-x**2)", OPERATORS)
     >>> print(*inline_definitions([Call(gauss, (Column("a b"),))]))
     exp(-`a b`**2)
@@ -260,27 +250,31 @@ def inline_definitions(
 def _inline_bodies(expression: Expression, bodies: Mapping[str, Expression]) -> Expression:
     """Replace each call of an operator in `bodies` by its body, and drop the operator ``id``."""
 
-    def inline_call(call: Call) -> Expression:
+    def inline_call(call: Call, operands: list[Expression]) -> Expression:
         name = call.operator.name
         if name == "id":
-            return call.arguments[0]
+            return operands[0]
         body = bodies.get(name)
         if body is None:
-            return call
-        arguments = dict(zip(("x", "y"), call.arguments, strict=False))
+            return Call(call.operator, tuple(operands))
+        arguments = dict(zip(("x", "y"), operands, strict=False))
         if _count_nodes(body, {key: _count_nodes(part) for key, part in arguments.items()}) > _MAX_NODES:
             raise OutputError(
                 f"{name!r} has more than {_MAX_NODES:,} parts after inlining; no language can read it"
             )
-        return _rebuild(body, lambda node: node, arguments)
+        return rebuild_expression(body, column=arguments.__getitem__)
 
-    return _rebuild(expression, inline_call)
+    return rebuild_expression(expression, call=inline_call)
 
 
 def _count_nodes(expression: Expression, column_sizes: Mapping[str, int] = MappingProxyType({})) -> int:
     """Count the nodes of an expression; a column counts as the size of the expression that replaces it."""
-    nodes = iterate_postorder(expression)
-    return sum(column_sizes.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
+    return fold_expression(
+        expression,
+        column=lambda name: column_sizes.get(name, 1),
+        number=lambda _: 1,
+        call=lambda _, sizes: 1 + sum(sizes),
+    )
 
 
 def fold_constants(expression: Expression) -> Expression:
@@ -297,9 +291,10 @@ def fold_constants(expression: Expression) -> Expression:
     x**6.5
     """
 
-    def fold_call(call: Call) -> Expression:
-        numbers = [part.value for part in call.arguments if isinstance(part, Constant)]
-        if len(numbers) < len(call.arguments):
+    def fold_call(call: Call, operands: list[Expression]) -> Expression:
+        call = Call(call.operator, tuple(operands))
+        numbers = [part.value for part in operands if isinstance(part, Constant)]
+        if len(numbers) < len(operands):
             return call
         with np.errstate(all="ignore"):
             arrays = (np.array([number], dtype=np.float64) for number in numbers)
@@ -311,30 +306,10 @@ def fold_constants(expression: Expression) -> Expression:
             )
         return Constant(to_plain_number(value))
 
-    return _rebuild(expression, fold_call)
+    return rebuild_expression(expression, call=fold_call)
 
 
 def quote_formula(expression: Expression) -> str:
     """Quote a formula's text for a message; at most 60 characters are shown."""
     text = to_text(expression)
     return repr(text if len(text) <= 60 else text[:60] + "…")
-
-
-def _rebuild(
-    expression: Expression,
-    transform_call: Callable[[Call], Expression],
-    substitutions: Mapping[str, Expression] | None = None,
-) -> Expression:
-    """Rebuild a tree bottom-up: `transform_call` replaces each call, `substitutions` replaces columns."""
-    stack: list[Expression] = []
-    for node in iterate_postorder(expression):
-        match node:
-            case Call(operator, arguments):
-                operands = tuple(stack[-len(arguments) :])
-                del stack[-len(arguments) :]
-                stack.append(transform_call(Call(operator, operands)))
-            case Column(name) if substitutions is not None:
-                stack.append(substitutions[name])
-            case _:
-                stack.append(node)
-    return stack[0]

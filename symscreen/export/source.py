@@ -9,49 +9,31 @@ categorical columns (`LevelIndicator`) are computed in the target language from 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from symscreen.data import LevelIndicator
 from symscreen.errors import FormulaError, OutputError
 from symscreen.export.operator_definitions import (
     fold_constants,
     inline_definitions,
-    iterate_postorder,
     quote_formula,
 )
-from symscreen.export.operator_templates import ANY, ATOM, OPERATOR_TEMPLATES, SIGN
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.expressions.traversal import check_numbers, collect_inputs
-from symscreen.expressions.tree import Call, Column, Constant, to_text
+from symscreen.expressions.operator_notations import OPERATOR_NOTATIONS, find_notation
+from symscreen.expressions.printing import PrintedText, Printer, to_text
+from symscreen.expressions.traversal import check_numbers, collect_inputs, collect_operator_names
+from symscreen.expressions.tree import Expression
 from symscreen.grammar import OPERATORS
+from symscreen.grammar.operator import Precedence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from symscreen.export.operator_templates import Template
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Call, Constant
     from symscreen.grammar import Operator
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
-
-
-@dataclass(frozen=True, slots=True)
-class LevelIndicator:
-    """A column derived from a categorical column: ``1[column = level]``, optionally times a numeric column.
-
-    Parameters
-    ----------
-    column : str
-        The categorical column.
-    level : str or float
-        The level: an exact text, or a number.
-    gated_column : str or None
-        The numeric column that the indicator multiplies; None for a plain 0/1 indicator.
-    """
-
-    column: str
-    level: str | float
-    gated_column: str | None = None
 
 
 NO_INDICATORS: dict[str, LevelIndicator] = {}
@@ -86,15 +68,16 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
         return {}
     try:
         levels, inputs = options["levels"], record["data"]["inputs"]
-        titles = {
-            f"{column} = {level if isinstance(level, str) else _format_level(level)}": (column, level)
+        definitions = [
+            LevelIndicator(column, level)
             for column, column_levels in levels.items()
             for level in column_levels
-        }
+        ]
+        is_gated = options["categorical_as"] != "onehot"
         return {
             name: indicator
             for name in inputs
-            if (indicator := _parse_indicator(name, titles, options["categorical_as"]))
+            if (indicator := _find_indicator(name, definitions, is_gated=is_gated))
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
@@ -102,52 +85,20 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
         ) from None
 
 
-def _format_level(level: float) -> str:
-    """Format a numeric level as in the names of derived columns."""
-    return f"{level:g}" if float(f"{level:g}") == level else repr(float(level))
-
-
-def _parse_indicator(
-    name: str, titles: Mapping[str, tuple[str, str | float]], encoding: str
+def _find_indicator(
+    name: str, definitions: Sequence[LevelIndicator], *, is_gated: bool
 ) -> LevelIndicator | None:
-    """Parse the name of an input as a level indicator; None if it is an ordinary column."""
-    if encoding == "onehot":
-        return LevelIndicator(*titles[name]) if name in titles else None
+    """Find the level indicator that an input is named after; None if it is an ordinary column."""
+    if not is_gated:
+        return next((definition for definition in definitions if definition.name == name), None)
     matches = [
-        LevelIndicator(column, level, name.removesuffix(f"·1[{title}]"))
-        for title, (column, level) in titles.items()
-        if name.endswith(f"·1[{title}]")
+        replace(definition, gated_column=gated_column)
+        for definition in definitions
+        if (gated_column := name.removesuffix(f"·1[{definition.condition}]")) != name
     ]
     if len(matches) > 1:
         raise ValueError(f"{name!r} can be read in {len(matches)} ways")
     return matches[0] if matches else None
-
-
-def find_required_columns(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> tuple[str, ...]:
-    """List the data columns that the inputs of formulas need, in alphabetical order.
-
-    Parameters
-    ----------
-    inputs : sequence of str
-        Names of the inputs.
-    indicators : mapping of str to LevelIndicator
-        The inputs that are derived from categorical columns.
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> find_required_columns(["b", "x·1[c = p]"], {"x·1[c = p]": LevelIndicator("c", "p", "x")})
-    ('b', 'c', 'x')
-    """
-    required: set[str] = set()
-    for name in inputs:
-        indicator = indicators.get(name)
-        columns = (name,) if indicator is None else (indicator.column, indicator.gated_column)
-        required |= {column for column in columns if column is not None}
-    return tuple(sorted(required))
 
 
 def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> dict[str, type]:
@@ -183,13 +134,6 @@ def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndic
             if types.setdefault(column, column_type) is not column_type:
                 raise OutputError(f"the column {column!r} is used both as numbers and as categories of texts")
     return types
-
-
-def find_level_kinds(indicators: Mapping[str, LevelIndicator]) -> frozenset[str]:
-    """Return the kinds of levels that occur, ``words`` or ``numbers``; each needs a helper in the source."""
-    return frozenset(
-        "words" if isinstance(indicator.level, str) else "numbers" for indicator in indicators.values()
-    )
 
 
 _MAX_CHARACTERS = 1_000_000  # length of one formula
@@ -248,6 +192,8 @@ class ExportJob:
     columns : dict of str to type
         The required data columns in alphabetical order: `str` for a categorical column of texts, else
         `float`.
+    names : dict of str to str
+        The user's name of each data column.
     """
 
     function_names: tuple[str, ...]
@@ -256,27 +202,51 @@ class ExportJob:
     inputs: tuple[str, ...]
     indicators: dict[str, LevelIndicator]
     columns: dict[str, type]
+    names: dict[str, str]
+
+    def select_helpers(self, helpers: Mapping[str, str]) -> list[str]:
+        """Select the helper functions that the source needs.
+
+        Parameters
+        ----------
+        helpers : mapping of str to str
+            Source of a helper by the name of its operator. ``words`` and ``numbers`` are for indicators of
+            levels.
+        """
+        required = collect_operator_names(*self.expressions) | {
+            "words" if isinstance(indicator.level, str) else "numbers"
+            for indicator in self.indicators.values()
+        }
+        return [text for name, text in helpers.items() if name in required]
 
 
-def build_export_job(
-    formulas: Formulas,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> ExportJob:
+class ExportOptions(TypedDict, total=False):
+    """What each writer of a format accepts besides the formulas.
+
+    Parameters
+    ----------
+    names : mapping of str to str, optional
+        Names of the columns in the target language, if they differ.
+    operators : mapping of str to Operator
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The source computes them from the original columns.
+    """
+
+    names: Mapping[str, str] | None
+    operators: Mapping[str, Operator]
+    indicators: Mapping[str, LevelIndicator]
+
+
+def build_export_job(formulas: Formulas, **options: Unpack[ExportOptions]) -> ExportJob:
     """Prepare formulas to be written.
 
     Parameters
     ----------
     formulas : Expression, Formula, SharedFormula or sequence of Expression
         One feature, a model, models of several targets, or several features.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that may occur and are derived from categorical columns.
-
-    Returns
-    -------
-    ExportJob
+    **options
+        See `ExportOptions`.
 
     Raises
     ------
@@ -290,41 +260,30 @@ def build_export_job(
     >>> build_export_job([parse_expression("x2/2"), parse_expression("x1**(1 + 1)")]).function_names
     ('feature_1', 'feature_2')
     """
+    expressions: tuple[Expression, ...]
+    labels: tuple[str, ...]
+    functions: tuple[str, ...]
     if isinstance(formulas, Formula):
-        return _build_job(("model",), (formulas.target,), (formulas.expression,), operators, indicators)
-    if isinstance(formulas, SharedFormula):
-        names = tuple(f"model_{number}" for number in range(1, len(formulas.targets) + 1))
-        expressions = tuple(formula.expression for formula in formulas.formulas)
-        return _build_job(names, formulas.targets, expressions, operators, indicators)
-    if isinstance(formulas, (Column, Constant, Call)):
-        return _build_job(("feature",), (to_text(formulas),), (formulas,), operators, indicators)
-    expressions = tuple(formulas)
-    if not expressions:
-        raise OutputError("there are no formulas to write")
-    names = tuple(f"feature_{number}" for number in range(1, len(expressions) + 1))
-    return _build_job(names, tuple(map(to_text, expressions)), expressions, operators, indicators)
-
-
-def _build_job(
-    function_names: tuple[str, ...],
-    labels: tuple[str, ...],
-    expressions: tuple[Expression, ...],
-    operators: Mapping[str, Operator],
-    indicators: Mapping[str, LevelIndicator],
-) -> ExportJob:
-    """Build an `ExportJob` from function names, labels and raw expressions."""
+        functions, labels, expressions = ("model",), (formulas.target,), (formulas.expression,)
+    elif isinstance(formulas, SharedFormula):
+        labels, expressions = formulas.targets, tuple(formula.expression for formula in formulas.formulas)
+        functions = tuple(f"model_{number}" for number in range(1, len(labels) + 1))
+    else:
+        is_single = isinstance(formulas, Expression)
+        expressions = (formulas,) if isinstance(formulas, Expression) else tuple(formulas)
+        if not expressions:
+            raise OutputError("there are no formulas to write")
+        numbers = range(1, len(expressions) + 1)
+        functions = ("feature",) if is_single else tuple(f"feature_{number}" for number in numbers)
+        labels = tuple(map(to_text, expressions))
     check_numbers(expressions)
-    folded = tuple(map(fold_constants, inline_definitions(expressions, operators)))
+    folded = tuple(map(fold_constants, inline_definitions(expressions, options.get("operators", OPERATORS))))
     inputs = collect_inputs(folded)
-    used_indicators = {name: indicators[name] for name in inputs if name in indicators}
-    return ExportJob(
-        function_names,
-        labels,
-        folded,
-        inputs,
-        used_indicators,
-        dict(sorted(find_column_types(inputs, used_indicators).items())),
-    )
+    known = options.get("indicators", NO_INDICATORS)
+    indicators = {name: known[name] for name in inputs if name in known}
+    columns = dict(sorted(find_column_types(inputs, indicators).items()))
+    names = {name: (options.get("names") or {}).get(name, name) for name in columns}
+    return ExportJob(functions, labels, folded, inputs, indicators, columns, names)
 
 
 def render_expression(expression: Expression, language: Language, inputs: Mapping[str, str]) -> str:
@@ -348,78 +307,69 @@ def render_expression(expression: Expression, language: Language, inputs: Mappin
     OutputError
         If the language has no form for an operator or a number, or the text becomes too long.
     """
-    stack: list[_RenderedText] = []
-    for node in iterate_postorder(expression):
-        match node:
-            case Column(name):
-                stack.append(_RenderedText(inputs[name], ATOM, is_finite=language.has_finite_inputs))
-            case Constant(value):
-                stack.append(_render_number(value, language))
-            case Call(_, arguments):
-                operands = stack[-len(arguments) :]
-                del stack[-len(arguments) :]
-                stack.append(_render_call(node, operands, language))
-    return stack[0].add_guard(language)
+    return _SourcePrinter(language, inputs).write(expression)
 
 
 @dataclass(frozen=True, slots=True)
-class _RenderedText:
-    """A rendered subexpression: its precedence, whether it is certainly finite, and whether it is small."""
+class _SourceText(PrintedText):
+    """A text that is certainly finite, or small in magnitude, or neither."""
 
-    text: str
-    precedence: int
     is_finite: bool = False
     is_small: bool = False
 
-    def add_guard(self, language: Language) -> str:
-        if self.is_finite or self.is_small or not language.guard_template:
-            return self.text
-        return _check_length(language.guard_template.format(self.text), language)
 
+class _SourcePrinter(Printer[_SourceText]):
+    """Writes formulas of a programming language, with guards against overflow."""
 
-def _render_number(value: float, language: Language) -> _RenderedText:
-    try:
-        text = language.format_number(float(value))
-    except ValueError as error:
-        raise OutputError(f"the number {value!r} cannot be written in {language.title}: {error}") from None
-    return _RenderedText(
-        text,
-        SIGN if text.startswith("-") else ATOM,
-        is_finite=True,
-        is_small=abs(value) < _SMALL_NUMBER_BOUND,
-    )
+    def __init__(self, language: Language, inputs: Mapping[str, str]) -> None:
+        self.language, self.inputs = language, inputs
 
+    def write(self, expression: Expression) -> str:
+        return self._add_guard(self.print_expression(expression)).text
 
-def _render_call(call: Call, operands: Sequence[_RenderedText], language: Language) -> _RenderedText:
-    template = _find_template(call, language)
-    templates = OPERATOR_TEMPLATES[call.operator.name]
-    parts = []
-    for operand, min_precedence, absorbs in zip(
-        operands, template.min_precedences, templates.absorbs_nonfinite, strict=False
-    ):
-        part = operand.add_guard(language) if absorbs else operand.text
-        needs_parentheses = part == operand.text and operand.precedence < min_precedence
-        parts.append(f"({part})" if needs_parentheses else part)
-    text = template.text.format(*parts)
-    # A template that is not a call, such as CASE … END, gets its own parentheses.
-    text = _check_length(f"({text})" if template.precedence == ANY else text, language)
-    is_small = templates.is_bounded or (
-        templates.preserves_bounds and all(operand.is_small for operand in operands)
-    )
-    return _RenderedText(text, template.precedence or ATOM, is_small=is_small and language.propagates_nan)
+    def write_column(self, name: str) -> _SourceText:
+        return _SourceText(self.inputs[name], is_finite=self.language.has_finite_inputs)
 
+    def write_number(self, constant: Constant) -> _SourceText:
+        value = constant.value
+        try:
+            text = self.language.format_number(float(value))
+        except ValueError as error:
+            raise OutputError(
+                f"the number {value!r} cannot be written in {self.language.title}: {error}"
+            ) from None
+        precedence = Precedence.SIGN if text.startswith("-") else Precedence.ATOM
+        return _SourceText(text, precedence, is_finite=True, is_small=abs(value) < _SMALL_NUMBER_BOUND)
 
-def _find_template(call: Call, language: Language) -> Template:
-    name = call.operator.name
-    templates = OPERATOR_TEMPLATES.get(name)
-    if templates is not None:
-        for dialect in (*language.dialects, ""):
-            if dialect in templates.by_dialect:
-                return templates.by_dialect[dialect]
-    raise OutputError(
-        f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "
-        "another format, or leave the operator out of the grammar"
-    )
+    def write_call(self, call: Call, arguments: Sequence[_SourceText]) -> _SourceText:
+        name, language = call.operator.name, self.language
+        notation = find_notation(name, *language.dialects, "")
+        if notation is None:
+            raise OutputError(
+                f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "
+                "another format, or leave the operator out of the grammar"
+            )
+        row = OPERATOR_NOTATIONS[name]
+        guarded = [
+            self._add_guard(argument) if absorbs else argument
+            for argument, absorbs in zip(arguments, row.absorbs_nonfinite, strict=False)
+        ]
+        text = notation.template.format(*self.format_arguments(notation, guarded))
+        # A template that is not a call, such as CASE … END, gets its own parentheses.
+        text = _check_length(f"({text})" if notation.precedence == Precedence.ANY else text, language)
+        is_small = row.is_bounded or (
+            row.preserves_bounds and all(argument.is_small for argument in arguments)
+        )
+        return _SourceText(
+            text, notation.precedence or Precedence.ATOM, is_small=is_small and language.propagates_nan
+        )
+
+    def _add_guard(self, printed: _SourceText) -> _SourceText:
+        """Make a text undefined where it is infinite."""
+        template = self.language.guard_template
+        if printed.is_finite or printed.is_small or not template:
+            return printed
+        return _SourceText(_check_length(template.format(printed.text), self.language))
 
 
 def _check_length(text: str, language: Language) -> str:
@@ -429,19 +379,6 @@ def _check_length(text: str, language: Language) -> str:
             f"{language.max_characters:,}"
         )
     return text
-
-
-def collect_operator_names(expressions: Iterable[Expression]) -> frozenset[str]:
-    """Return the names of the operators that formulas apply.
-
-    Examples
-    --------
-    >>> from symscreen.expressions.tree import parse_expression
-    >>> sorted(collect_operator_names([parse_expression("sin(x)/2"), parse_expression("-x")]))
-    ['div', 'neg', 'sin']
-    """
-    nodes = (node for expression in expressions for node in iterate_postorder(expression))
-    return frozenset(node.operator.name for node in nodes if isinstance(node, Call))
 
 
 def make_identifiers(
@@ -483,17 +420,13 @@ def make_identifiers(
     return identifiers
 
 
-def make_parameter_names(
-    job: ExportJob, column_names: Sequence[str], reserved: Iterable[str]
-) -> tuple[dict[str, str], dict[str, str]]:
+def make_parameter_names(job: ExportJob, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Make identifiers for the parameters of a function and for the indicators that its body computes.
 
     Parameters
     ----------
     job : ExportJob
         The formulas to write.
-    column_names : sequence of str
-        The user's name of each data column, in the order of ``job.columns``.
     reserved : iterable of str
         Names that must not be used.
 
@@ -505,12 +438,30 @@ def make_parameter_names(
         The identifier of each input of the formulas: a parameter, or a local variable of the body.
     """
     derived = {name: f"\0{name}" for name in job.indicators}  # distinct from a data column of the same name
-    identifiers = make_identifiers([*column_names, *derived.values()], reserved)
-    columns = {
-        name: identifiers[user_name] for name, user_name in zip(job.columns, column_names, strict=True)
-    }
+    identifiers = make_identifiers([*job.names.values(), *derived.values()], reserved)
+    columns = {name: identifiers[user_name] for name, user_name in job.names.items()}
     inputs = {name: identifiers[derived[name]] if name in derived else columns[name] for name in job.inputs}
     return columns, inputs
+
+
+def write_indicator(
+    indicator: LevelIndicator,
+    columns: Mapping[str, str],
+    write_text: Callable[[str], str],
+    times: str = "*",
+) -> str:
+    """Write ``1[column = level]`` with the helpers ``is_level`` and ``is_number``, times the gated column."""
+    column = columns[indicator.column]
+    if isinstance(indicator.level, str):
+        test = f"is_level({column}, {write_text(indicator.level)})"
+    else:
+        test = f"is_number({column}, {float(indicator.level)!r})"
+    return test if indicator.gated_column is None else f"{columns[indicator.gated_column]}{times}{test}"
+
+
+def is_valid_text(text: str) -> bool:
+    """Check that a text has no null character and no half of a surrogate pair, which few languages write."""
+    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def escape_comment(text: str) -> str:

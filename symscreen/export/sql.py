@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from symscreen.errors import OutputError
-from symscreen.export.source import NO_INDICATORS, Language, build_export_job, render_expression
-from symscreen.grammar import OPERATORS
+from symscreen.export.source import Language, build_export_job, is_valid_text, render_expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen.export.source import ExportJob, Formulas, LevelIndicator
-    from symscreen.grammar import Operator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import ExportJob, ExportOptions, Formulas
 
 
 def _format_number(value: float) -> str:
@@ -44,25 +43,16 @@ _DUCKDB = Language(
 _DOUBLE_TYPES = {_STANDARD: "DOUBLE PRECISION", _SQLITE: "REAL", _DUCKDB: "DOUBLE"}
 
 
-def to_sql(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_sql(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     """Write formulas as standard SQL (ISO 9075, with the functions of the 2016 edition).
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
-    names : mapping of str to str, optional
-        Names of the columns in the database, if they differ.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that are derived from categorical columns. The query computes them from the original columns.
+    **options
+        ``names``: names of the columns in the database, if they differ. ``operators``
+        and ``indicators``: see `symscreen.export.source.ExportOptions`.
 
     Returns
     -------
@@ -85,16 +75,10 @@ def to_sql(
     CASE WHEN COS(CAST("flow rate" AS DOUBLE PRECISION)) BETWEEN -1.797e308 AND 1.797e308
     THEN COS(CAST("flow rate" AS DOUBLE PRECISION)) END
     """
-    return _write_sql(build_export_job(formulas, operators, indicators), names or {}, _STANDARD)
+    return _write_sql(build_export_job(formulas, **options), _STANDARD)
 
 
-def to_sqlite(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_sqlite(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     """Write formulas for SQLite 3.35 or newer, built with its mathematical functions.
 
     See `to_sql` for the parameters, the returned text and the errors. Names are quoted with backticks,
@@ -106,16 +90,10 @@ def to_sqlite(
     >>> print(to_sqlite(parse_expression("sin(a) - cos(b)"), names={"b": "B `side`"}))
     SIN(CAST(`a` AS REAL)) - COS(CAST(`B ``side``` AS REAL))
     """
-    return _write_sql(build_export_job(formulas, operators, indicators), names or {}, _SQLITE)
+    return _write_sql(build_export_job(formulas, **options), _SQLITE)
 
 
-def to_duckdb(
-    formulas: Formulas,
-    *,
-    names: Mapping[str, str] | None = None,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> str:
+def to_duckdb(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     r"""Write formulas for DuckDB.
 
     See `to_sql` for the parameters, the returned text and the errors.
@@ -126,14 +104,13 @@ def to_duckdb(
     >>> print(to_duckdb([parse_expression("sin(`a b`)")]).partition(' AS "')[0])
     CASE WHEN isfinite(SIN(CAST("a b" AS DOUBLE))) THEN SIN(CAST("a b" AS DOUBLE)) END
     """
-    return _write_sql(build_export_job(formulas, operators, indicators), names or {}, _DUCKDB)
+    return _write_sql(build_export_job(formulas, **options), _DUCKDB)
 
 
-def _write_sql(job: ExportJob, names: Mapping[str, str], language: Language) -> str:
+def _write_sql(job: ExportJob, language: Language) -> str:
     """Write the expressions of a job: a bare expression if there is one, else a list with column aliases."""
-    column_names = {name: names.get(name, name) for name in job.columns}
-    _check_distinct_names(list(column_names.values()), language)
-    quoted = {name: _quote_name(column_name, language) for name, column_name in column_names.items()}
+    _check_distinct_names(list(job.names.values()), language)
+    quoted = {name: _quote_name(column_name, language) for name, column_name in job.names.items()}
     numeric = {name: f"CAST({text} AS {_DOUBLE_TYPES[language]})" for name, text in quoted.items()}
     inputs = {
         name: _format_indicator(job.indicators[name], quoted, numeric, language)
@@ -170,7 +147,7 @@ def _format_indicator(
 
 
 def _format_literal(text: str, language: Language) -> str:
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if not is_valid_text(text):
         raise OutputError(f"the level {text!r} cannot be written in {language.title}")
     return "'" + text.replace("'", "''") + "'"
 
@@ -190,7 +167,7 @@ def _check_distinct_names(names: Sequence[str], language: Language) -> None:
 
 
 def _quote_name(name: str, language: Language) -> str:
-    if not name or "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+    if not name or not is_valid_text(name):
         raise OutputError(
             f"{name!r} is not a valid column name in {language.title}; give the column another name"
         )

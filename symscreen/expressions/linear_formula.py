@@ -16,24 +16,28 @@ import numpy as np
 from symscreen.data import read_columns
 from symscreen.data.files import read_frame
 from symscreen.errors import FormulaError
-from symscreen.expressions.latex import format_column_latex, round_if_fitted, round_significant, to_latex
-from symscreen.expressions.traversal import check_numbers, collect_inputs
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
-    compute_complexity,
-    evaluate_expression,
-    to_sympy,
+from symscreen.expressions.printing import (
+    format_column_latex,
+    round_if_fitted,
+    round_significant,
+    to_latex,
     to_text,
 )
+from symscreen.expressions.sympy_conversion import to_sympy
+from symscreen.expressions.traversal import (
+    check_numbers,
+    collect_inputs,
+    compute_complexity,
+    evaluate_expression,
+    rebuild_expression,
+)
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import replace_infinities, to_plain_number, to_sympy_number
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -272,7 +276,14 @@ class Formula:
         ...     parse_expression("1/(t + 273.15)"))).round_numbers(3))
         x - 12300/(t + 273.15)
         """
-        terms = tuple(_round_fitted_numbers(term, digits) for term in self.terms)
+        terms = tuple(
+            rebuild_expression(
+                term,
+                number=lambda constant: replace(constant, value=round_if_fitted(constant, digits)),
+                call=lambda call, arguments: apply_operator(call.operator, *arguments),
+            )
+            for term in self.terms
+        )
         return replace(self._round_coefficients(digits), terms=terms)
 
     def _round_coefficients(self, digits: int) -> Formula:
@@ -353,92 +364,17 @@ class Formula:
         """
         return predict_formula(self, rows, stacklevel=3)
 
+    def sum_terms(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the model, shape (m,), from the values of its terms, shape (k, m); NaN if not finite."""
+        total = np.full(values.shape[1], self.intercept)
+        with np.errstate(all="ignore"):
+            for coefficient, term in zip(self.coefficients, values, strict=True):
+                total += coefficient * term
+        return np.asarray(replace_infinities(total))
 
-def predict_formula(formula: Formula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
-    """Predict as `Formula.predict` does, and attribute the warning to a caller further up the stack.
-
-    Parameters
-    ----------
-    formula : Formula
-        The model.
-    rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-        New data.
-    stacklevel : int
-        Stack level of the warning, as in `warnings.warn`, relative to this function.
-
-    Returns
-    -------
-    float64 array, shape (m,)
-    """
-    values = evaluate_formulas(formula.terms, rows)
-    total = sum_terms(formula, values)
-    warn_undefined_rows(formula.terms, values, np.isnan(total), stacklevel=stacklevel + 1)
-    return total
-
-
-def sum_terms(formula: Formula, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute a model from the values of its terms.
-
-    Parameters
-    ----------
-    formula : Formula
-        The model.
-    values : float64 array, shape (k, m)
-        Values of its k terms.
-
-    Returns
-    -------
-    float64 array, shape (m,)
-        NaN where the sum is not finite.
-    """
-    total = np.full(values.shape[1], formula.intercept)
-    with np.errstate(all="ignore"):
-        for coefficient, term in zip(formula.coefficients, values, strict=True):
-            total += coefficient * term
-    return np.asarray(replace_infinities(total))
-
-
-def warn_undefined_rows(
-    terms: tuple[Expression, ...],
-    values: NDArray[np.float64],
-    undefined: NDArray[np.bool_],
-    *,
-    stacklevel: int,
-) -> None:
-    """Warn if a model is undefined in some rows, with their number and the term that is undefined most often.
-
-    Parameters
-    ----------
-    terms : tuple of Expression, length k
-        The terms of the model.
-    values : float64 array, shape (k, m)
-        Their values.
-    undefined : bool array, shape (m,)
-        The rows in which the model is undefined.
-    stacklevel : int
-        Stack level of the warning, as in `warnings.warn`.
-    """
-    if n_undefined := np.count_nonzero(undefined):
-        n_missing = np.isnan(values).sum(axis=1)
-        worst = (
-            f"; {to_text(terms[int(n_missing.argmax())])!r} in {n_missing.max()}" if n_missing.any() else ""
-        )
-        warnings.warn(
-            f"the formula is undefined in {n_undefined} of the {undefined.size} rows and NaN there{worst}",
-            stacklevel=stacklevel,
-        )
-
-
-def _round_fitted_numbers(expression: Expression, digits: int) -> Expression:
-    """Round the fitted constants of an expression."""
-    match expression:
-        case Constant():
-            return replace(expression, value=round_if_fitted(expression, digits))
-        case Call(operator, arguments):
-            return apply_operator(
-                operator, *(_round_fitted_numbers(argument, digits) for argument in arguments)
-            )
-    return expression
+    def map_models(self, change: Callable[[Formula], Formula]) -> Formula:
+        """Return the changed formula, as `SharedFormula.map_models` does for each target."""
+        return change(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,7 +486,17 @@ class SharedFormula:
 
     def round_numbers(self, digits: int) -> SharedFormula:
         """Round all fitted numbers for display, see `Formula.round_numbers`."""
-        return build_shared_formula([formula.round_numbers(digits) for formula in self.complete_formulas])
+        return self.map_models(lambda formula: formula.round_numbers(digits))
+
+    def map_models(self, change: Callable[[Formula], Formula]) -> SharedFormula:
+        """Change the complete model of each target; the changed models have the same terms."""
+        return build_shared_formula(list(map(change, self.complete_formulas)))
+
+    def sum_terms(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the models, shape (m, K), from the values of the terms, shape (k, m), if they are used."""
+        is_used = np.array(self.coefficients) != 0.0
+        sums = [model.sum_terms(values[used]) for model, used in zip(self.formulas, is_used, strict=True)]
+        return np.stack(sums, axis=1)
 
     def predict(self, rows: Any) -> NDArray[np.float64]:
         """Predict the targets for new rows.
@@ -575,7 +521,7 @@ class SharedFormula:
         UserWarning
             If predictions are NaN. The message gives the number of rows.
         """
-        return predict_shared_formula(self, rows, stacklevel=3)
+        return predict_formula(self, rows, stacklevel=3)
 
 
 def _drop_zero_terms(formula: Formula) -> Formula:
@@ -585,17 +531,8 @@ def _drop_zero_terms(formula: Formula) -> Formula:
     return Formula(formula.target, formula.intercept, coefficients, terms)
 
 
-def build_shared_formula(formulas: list[Formula] | tuple[Formula, ...]) -> SharedFormula:
-    """Combine models with the same terms.
-
-    Parameters
-    ----------
-    formulas : list or tuple of Formula, length K
-        At least one model.
-
-    Returns
-    -------
-    SharedFormula
+def build_shared_formula(formulas: Sequence[Formula]) -> SharedFormula:
+    """Combine at least one model with the same terms.
 
     Examples
     --------
@@ -612,29 +549,23 @@ def build_shared_formula(formulas: list[Formula] | tuple[Formula, ...]) -> Share
     )
 
 
-def predict_shared_formula(formula: SharedFormula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
-    """Predict as `SharedFormula.predict` does, and attribute the warning to a caller further up the stack.
+def predict_formula(formula: Formula | SharedFormula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
+    """Predict as the method `predict` does, and attribute its warning to a caller further up the stack.
 
-    Parameters
-    ----------
-    formula : SharedFormula
-        The models.
-    rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-        New data.
-    stacklevel : int
-        Stack level of the warning, as in `warnings.warn`, relative to this function.
-
-    Returns
-    -------
-    float64 array, shape (m, K)
+    `stacklevel` is that of `warnings.warn`, relative to this function.
     """
     values = evaluate_formulas(formula.terms, rows)
-    used_terms = [np.array(row, dtype=np.float64) != 0.0 for row in formula.coefficients]
-    totals = np.stack(
-        [sum_terms(model, values[used]) for model, used in zip(formula.formulas, used_terms, strict=True)],
-        axis=1,
-    )
-    warn_undefined_rows(
-        formula.terms, values, np.asarray(np.isnan(totals).any(axis=1)), stacklevel=stacklevel + 1
-    )
-    return totals
+    total = formula.sum_terms(values)
+    is_undefined = np.isnan(total).reshape(len(total), -1).any(axis=1)
+    if n_undefined := np.count_nonzero(is_undefined):
+        n_missing = np.isnan(values).sum(axis=1)
+        worst = (
+            f"; {to_text(formula.terms[int(n_missing.argmax())])!r} in {n_missing.max()}"
+            if n_missing.any()
+            else ""
+        )
+        warnings.warn(
+            f"the formula is undefined in {n_undefined} of the {len(total)} rows and NaN there{worst}",
+            stacklevel=stacklevel,
+        )
+    return total

@@ -11,15 +11,18 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symscreen.errors import FormulaError
-from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.expressions.traversal import fold_expression
+from symscreen.expressions.tree import Constant, apply_operator
 from symscreen.grammar.builtin_operators import OPERATORS
-from symscreen.grammar.custom_operators import to_plain_number
+from symscreen.grammar.custom_operators import to_plain_number, to_sympy_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Call, Expression
     from symscreen.grammar.operator import Operator
 
 
@@ -27,6 +30,107 @@ _RELATIVE_TOLERANCE = Fraction(1, 2**51)  # of a double to the fraction; about 4
 _MAX_DENOMINATOR = 10_000  # of a fraction recovered from a double
 _MAX_PLAIN_DENOMINATOR = 100  # larger denominators are written as a decimal if that is exact
 _MAX_EXACT_INTEGER = 10**15  # exclusive; of numerators and denominators
+
+
+_MAX_SYMPY_NODES = 20_000  # of the sympy form of an expression
+_ALGEBRAIC_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
+_MAX_NESTING = 6  # nested non-algebraic functions that sympy simplifies quickly
+_OVERFLOWING = object()  # the value of an expression with a number beyond double precision
+
+
+def to_sympy(expression: Expression) -> Any:
+    """Convert an expression to sympy. A column becomes a `sympy.Symbol` of the same name.
+
+    sympy simplifies while it builds a form, which may not terminate for huge numbers (``9**9**9``) or deeply
+    nested functions. Such expressions are converted without simplification.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    sympy expression
+
+    Raises
+    ------
+    FormulaError
+        If the form has more than 20,000 nodes.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> to_sympy(parse_expression("x*x + `a b`"))
+    a b + x**2
+    >>> to_sympy(parse_expression("9**9**9*x"))
+    9**(9**9)*x
+    """
+    import sympy
+
+    if _is_quickly_simplified(expression):
+        try:
+            return _build_sympy(expression)
+        except OverflowError:
+            pass  # a power is too large, so nothing that contains it can be simplified either
+    with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
+        return _build_sympy(expression)
+
+
+def _build_sympy(expression: Expression) -> Any:
+    """Convert an expression to sympy in the current mode of simplification."""
+    import sympy
+
+    def build_call(call: Call, arguments: list[Any]) -> Any:
+        form = call.operator.symbolic(*arguments)
+        if _count_nodes(form, {}) > _MAX_SYMPY_NODES:
+            raise FormulaError(
+                f"its sympy form has more than {_MAX_SYMPY_NODES} nodes, because some operators repeat their "
+                "argument: use a shorter formula"
+            )
+        return form
+
+    return fold_expression(
+        expression,
+        column=sympy.Symbol,
+        number=lambda constant: to_sympy_number(constant.value),
+        call=build_call,
+    )
+
+
+def _count_nodes(form: Any, counts: dict[int, int]) -> int:
+    """Count the nodes of a sympy form; shared parts are traversed once but counted each time."""
+    if id(form) not in counts:
+        counts[id(form)] = 1 + sum(_count_nodes(argument, counts) for argument in form.args)
+    return counts[id(form)]
+
+
+def _is_quickly_simplified(expression: Expression) -> bool:
+    """Check whether sympy simplifies an expression quickly: finite numbers, few nested functions."""
+
+    def measure_call(call: Call, measured: list[tuple[int, Any]]) -> tuple[int, Any]:
+        """Return the nesting depth of non-algebraic functions, and the value (None if there are columns)."""
+        operator, values = call.operator, [value for _, value in measured]
+        depth = max(argument_depth for argument_depth, _ in measured) + (
+            0 if operator.name in _ALGEBRAIC_OPERATORS else operator.n_primitives
+        )
+        if any(value is _OVERFLOWING for value in values):
+            return depth, _OVERFLOWING
+        if any(value is None for value in values):
+            return depth, None
+        if operator.name in {"div", "inv"} and not values[-1].any():
+            return depth, None  # sympy evaluates a pole quickly
+        value = operator.numeric(*values)
+        return depth, value if np.isfinite(value).all() else _OVERFLOWING
+
+    with np.errstate(all="ignore"):
+        depth, value = fold_expression(
+            expression,
+            column=lambda _: (0, None),
+            number=lambda constant: (0, np.array([float(constant.value)])),
+            call=measure_call,
+        )
+    return depth <= _MAX_NESTING and value is not _OVERFLOWING
 
 
 def recover_fraction(value: float) -> Fraction:
@@ -111,16 +215,21 @@ def build_exact_form(expression: Expression, symbols: Mapping[str, Any]) -> Any:
     """
     import sympy
 
-    if isinstance(expression, Column):
-        return symbols[expression.name]
-    if isinstance(expression, Constant):
-        return sympy.pi if expression.value == math.pi else _to_rational(Fraction(str(expression.value)))
-    arguments = [build_exact_form(argument, symbols) for argument in expression.arguments]
-    form = _replace_floats(expression.operator.symbolic(*arguments))
-    # A huge number is kept as a power here, but the next operator would expand it.
-    if form.is_Pow and form.base.is_Rational and form.exp.is_Rational and abs(form.exp) > 1:
-        raise OverflowError
-    return form
+    def build_call(call: Call, arguments: list[Any]) -> Any:
+        form = _replace_floats(call.operator.symbolic(*arguments))
+        # A huge number is kept as a power here, but the next operator would expand it.
+        if form.is_Pow and form.base.is_Rational and form.exp.is_Rational and abs(form.exp) > 1:
+            raise OverflowError
+        return form
+
+    return fold_expression(
+        expression,
+        column=symbols.__getitem__,
+        number=lambda constant: (
+            sympy.pi if constant.value == math.pi else _to_rational(Fraction(str(constant.value)))
+        ),
+        call=build_call,
+    )
 
 
 def _replace_floats(form: Any) -> Any:

@@ -24,13 +24,13 @@ from symscreen.fitting.model_selection import (
     score_models,
     select_model,
 )
+from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.subset_search import (
     EXACT_SHARE,
     FitData,
     ModelSearchBudget,
     ModelSearchResult,
     compute_rounding_share,
-    find_path_models,
     search_all_subsets,
     search_models,
 )

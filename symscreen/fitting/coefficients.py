@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import compute_complexity, evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
-from symscreen.targets import NumericTarget
-from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units import format_coefficient_units
 
 if TYPE_CHECKING:
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.model_selection import ScoredModel
     from symscreen.fitting.subset_search import ModelSearchResult
-    from symscreen.targets.registry import RegressionTarget
     from symscreen.units import Units
+
+    FormulaFits = Sequence[tuple[Formula, "CoefficientEstimates", bool]]  # one entry per target
 
 
 _RELATIVE_TOLERANCE = 1e-12  # relative to the target's maximum: smaller changes of predictions are rounding
@@ -279,9 +279,7 @@ def get_input_columns(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
 def get_targets(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
     """Return the targets of a dataset by name, each of shape (n,)."""
     target = dataset.regression_target
-    if isinstance(target, MultiOutputTarget):
-        return dict(zip(target.names, target.values, strict=True))
-    return {target.name: target.values}  # noqa: PD011  # not a data frame
+    return dict(zip(target.names, np.atleast_2d(target.values), strict=True))
 
 
 def evaluate_terms(terms: Sequence[Expression], dataset: Dataset) -> NDArray[np.float64]:
@@ -319,9 +317,7 @@ def is_identifiable(values: ArrayLike) -> bool:
     return bool(np.isfinite(shares[0]))
 
 
-def fit_formulas(
-    terms: Sequence[Expression], dataset: Dataset, level: float, *, snap: bool
-) -> tuple[tuple[Formula, CoefficientEstimates, bool], ...]:
+def fit_formulas(terms: Sequence[Expression], dataset: Dataset, level: float, *, snap: bool) -> FormulaFits:
     """Fit the coefficients of terms on the rows of a dataset, separately for each target.
 
     Parameters
@@ -373,10 +369,7 @@ def _fit_formula(
 
 def predict_on_dataset(formula: Formula, dataset: Dataset) -> NDArray[np.float64]:
     """Predict the target on the rows of a dataset, shape (n,); NaN where a term is undefined."""
-    total = np.full(dataset.target.n, formula.intercept)
-    for coefficient, values in zip(formula.coefficients, evaluate_terms(formula.terms, dataset), strict=True):
-        total = total + coefficient * values
-    return total
+    return formula.sum_terms(evaluate_terms(formula.terms, dataset))
 
 
 def compute_unexplained_share(formula: Formula, dataset: Dataset) -> float:
@@ -392,9 +385,7 @@ def compute_unexplained_share(formula: Formula, dataset: Dataset) -> float:
 _TABLE_DIGITS = 6  # significant digits of coefficients in tables
 
 
-def build_term_table(
-    fits: Sequence[tuple[Formula, CoefficientEstimates, bool]], units: Units | None
-) -> pd.DataFrame:
+def build_term_table(fits: FormulaFits, units: Units | None) -> pd.DataFrame:
     """Build the table of coefficients, for one target or for several targets with the same terms.
 
     Parameters
@@ -427,7 +418,7 @@ def build_term_table(
 
 def build_model_table(
     search_result: ModelSearchResult,
-    target: RegressionTarget,
+    dataset: Dataset,
     models: Sequence[ScoredModel],
     criterion: str,
     selected: ScoredModel | None = None,
@@ -438,8 +429,8 @@ def build_model_table(
     ----------
     search_result : ModelSearchResult
         Result of the search.
-    target : NumericTarget or MultiOutputTarget
-        Target of the rows that were searched.
+    dataset : Dataset
+        The rows that were searched.
     models : sequence of ScoredModel
         The Pareto front or the alternatives, see `symscreen.fitting.model_selection`.
     criterion : str
@@ -454,7 +445,8 @@ def build_model_table(
     """
     import pandas as pd
 
-    text_column = "formula" if isinstance(target, NumericTarget) else "features"
+    targets = get_targets(dataset)
+    text_column = "features" if len(targets) > 1 else "formula"
     rows = []
     for model in models:
         row = {
@@ -463,9 +455,9 @@ def build_model_table(
             "r2": 1.0 - model.unexplained_share,
             criterion: model.score,
             "rewritings": model.n_rewritings,
-            text_column: _format_fitted_formula(search_result, target, model)
-            if isinstance(target, NumericTarget)
-            else _format_features(search_result, model),
+            text_column: _format_features(search_result, model)
+            if len(targets) > 1
+            else _format_fitted_formula(search_result, targets, model),
         }
         rows.append(row if selected is None else row | {"chosen": model is selected})
     columns = ["complexity", "terms", "r2", criterion, "rewritings", text_column]
@@ -473,18 +465,13 @@ def build_model_table(
 
 
 def _format_fitted_formula(
-    search_result: ModelSearchResult, target: NumericTarget, model: ScoredModel
+    search_result: ModelSearchResult, targets: dict[str, Values], model: ScoredModel
 ) -> str:
-    """Format a model as a formula with fitted coefficients."""
-    indices = list(model.term_indices)
-    values = search_result.terms.values[indices]  # noqa: PD011  # not a data frame
-    coefficients = estimate_coefficients(values, target.values).coefficients.tolist()
-    terms = tuple(search_result.terms.expressions[index] for index in indices)
-    return (
-        Formula(target.name, coefficients[0], tuple(coefficients[1:]), terms)
-        .round_numbers(_TABLE_DIGITS)
-        .text
-    )
+    """Format a model as a formula with coefficients that are fitted to the only target."""
+    ((name, target),) = targets.items()
+    terms = search_result.terms.take(np.array(model.term_indices, dtype=np.int64))
+    intercept, *coefficients = estimate_coefficients(terms.values, target).coefficients.tolist()
+    return Formula(name, intercept, tuple(coefficients), terms.expressions).round_numbers(_TABLE_DIGITS).text
 
 
 def _format_features(search_result: ModelSearchResult, model: ScoredModel) -> str:

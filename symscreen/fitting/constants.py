@@ -20,14 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import DataError
-from symscreen.expressions.tree import (
-    Call,
-    Constant,
-    apply_operator,
-    compute_complexity,
-    compute_key,
-    evaluate_expression,
-)
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.fitting.feature_dictionary import TermDictionary
 from symscreen.grammar.custom_operators import (
     compose_form,

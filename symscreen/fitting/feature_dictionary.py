@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
+from symscreen.expansion import sort_features
 from symscreen.screening.scoring.streaming import find_simplest_features, find_top_features
 from symscreen.statistics.ranks.sorted_block import compute_affine_signatures
 
@@ -171,5 +172,5 @@ def select_terms(space: Space, target: RegressionTarget, limit: int, backend: Ba
         else find_top_features(space, target, limit, backend)
     )
     features = space.get_metadata(numbers)
-    order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
+    order = sort_features(features.keys, features.complexity)
     return build_dictionary(space, numbers[order], float(space.size))

@@ -15,10 +15,11 @@ from symscreen.config.space_options import (
     parse_pool_sizes,
     read_grammar,
 )
-from symscreen.data import is_ranking, parse_target_names, read_dataset, read_frame
+from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
-from symscreen.fitting.procedure import FitConfig, run_fit
+from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.search_stages import FitConfig
 from symscreen.messages import suggest
 from symscreen.screeners import Screener, make_multioutput_screener
 from symscreen.screening.run_control import build_run_control
@@ -89,18 +90,21 @@ def fit(
             cut=_IBART_SCREENER if given.cut is None else given.cut,
             layers=given.layers or _IBART_LAYERS,
         )
-    X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
-    X, encoded = encode_categoricals(X, y, given)  # noqa: N806  # a frame with more columns
-    several = is_ranking(y) or len(parse_target_names(X, given.target)) > 1
+    return run_fit(*_prepare_fit(read_frame(X), y, given))  # read once: standard input can be read only once
+
+
+def _prepare_fit(frame: Any, y: ArrayLike | None, given: FitOptions) -> tuple[Dataset, FitConfig]:
+    """Read the data, in base units, and the configuration of a fit."""
+    frame, encoded = encode_categoricals(frame, y, given)  # a frame with more columns
+    several = TargetSource(frame, y, given.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     cutters, keeps = (
         parse_pool_screeners(given.cut, given.keep, {}, target_type),
         parse_pool_sizes(given.keep),
     )
     jobs = count_available_cores() if given.jobs is None else check_positive_int("jobs", given.jobs)
-    backend = Threads(jobs)
     dataset = read_dataset(
-        X,
+        frame,
         target=given.target,
         inputs=encoded.inputs,
         exclude=encoded.exclude,
@@ -113,36 +117,26 @@ def fit(
     )
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(X, dataset.names, given.categorical)
+    derived = find_categorical_features(frame, dataset.names)
     dataset, units = read_units(dataset, given.units, given.target_units, derived)
     units_record = None
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
         units_record = {**units.record, "targets": targets}
     config = FitConfig(
+        options=given,
         grammar=grammar,
         layer_schedule=build_layer_schedule(grammar, given.layers),
-        has_user_layers=given.layers is not None,
-        pool_kind=given.pool,
-        terms=given.terms,
-        choose=given.choose,
-        folds=given.folds,
-        split=given.split,
-        level=given.level,
-        snap=given.snap,
-        seed=given.seed,
-        backend=backend,
+        backend=Threads(jobs),
         max_bytes=parse_memory_limit(given.max_ram),
-        pruning_config=None
-        if not cutters
-        else _make_pruning_config(cutters, target_type, given.seed, backend, dataset.target.n),
         pool_sizes=keeps,
-        ibart=given.preset is not None,
         units=units,
         units_record=units_record,
-        categories_record=_build_fit_category_record(X, given, dataset),
+        categories_record=_build_fit_category_record(frame, given, dataset),
     )
-    return run_fit(dataset, config)
+    if cutters:
+        config = replace(config, pruning_config=_make_pruning_config(cutters, dataset, config))
+    return dataset, config
 
 
 def _check_options(options: FitOptions) -> None:
@@ -179,8 +173,10 @@ def _build_fit_category_record(
 
 
 def _make_pruning_config(
-    screeners: tuple[AnyScreener, ...], target_type: TargetType, seed: int, backend: Threads, n_rows: int
+    screeners: tuple[AnyScreener, ...], dataset: Dataset, config: FitConfig
 ) -> ScoringConfig:
+    """Build the configuration of the screeners that prune the pool between layers."""
+    target_type = dataset.target.target_type
     if target_type == "several":
         # joint ones have been refused; the mean over targets is what the fit goes by, too
         screeners = tuple(
@@ -191,9 +187,9 @@ def _make_pruning_config(
         sign="free",
         limit=None,
         prescreen=DEFAULT_PRESCREEN,
-        seed=seed,
-        jobs=backend.jobs,
-        backend=backend,
-        chunk_size=compute_chunk_size(n_rows),
+        seed=config.options.seed,
+        jobs=config.backend.jobs,
+        backend=config.backend,
+        chunk_size=compute_chunk_size(dataset.target.n),
         target_type=target_type,
     )

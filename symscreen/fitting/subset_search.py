@@ -1,4 +1,4 @@
-"""Search models: all small subsets of features, space by space, and longer models along paths.
+"""Search models: all small subsets of features, space by space.
 
 In a small space, all subsets of one to three features are tried, and subsets of four among the best. In a
 large space, every feature is tried alone and with every subset of one or two features of a core of simple
@@ -8,20 +8,17 @@ the same model, so only the simplest copy takes part.
 
 With several targets, one model with the same features is searched, with separate coefficients for each. Its
 unexplained share is the mean of the shares of the targets, so it does not depend on their units.
-
-Models with more than four features are found by greedy and LASSO paths and by exchanging features.
-Exchanges are sequential replacement (Miller 2002, Subset Selection in Regression, 2nd ed., section 3.3).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion import sort_features
 from symscreen.fitting.constants import refine_constants
 from symscreen.fitting.feature_dictionary import (
     TermDictionary,
@@ -35,13 +32,10 @@ from symscreen.linear_models.exhaustive_subsets import (
     merge_core_models,
     search_core_subsets,
 )
-from symscreen.linear_models.gram import MIN_PIVOT, GramMatrix, compute_gram, compute_unexplained_shares
-from symscreen.linear_models.lasso_path import standardize_features
-from symscreen.linear_models.stepwise_selection import compute_span_tolerance, select_forward
-from symscreen.screeners.joint.lasso import compute_lasso_path
+from symscreen.linear_models.gram import GramMatrix, compute_gram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -132,21 +126,28 @@ class ModelSearchResult:
         return any(share <= EXACT_SHARE for share in self.models.values())
 
 
-def compute_rounding_share(target: RegressionTarget) -> float:
-    """Return the share of the target's variance that is rounding of its values, at least `EXACT_SHARE`.
+def compute_rounding_share(targets: NDArray[np.float64]) -> float:
+    """Return the share of the variance of a target that is rounding of its values, at least `EXACT_SHARE`.
 
-    A target far from zero, such as a year, has few digits left for its variance. With several targets, the
-    mean share is returned.
+    A target far from zero, such as a year, has few digits left for its variance. The shape is (n,), or (K, n)
+    for several targets, whose mean share is returned.
 
     Examples
     --------
-    >>> from symscreen.targets import NumericTarget
-    >>> compute_rounding_share(NumericTarget(np.array([1.0, 2.0, 3.0])))
+    >>> compute_rounding_share(np.array([1.0, 2.0, 3.0]))
     1e-24
-    >>> compute_rounding_share(NumericTarget(1e9 + np.array([1.0, 2.0, 3.0]))) > 1e-14
+    >>> compute_rounding_share(1e9 + np.array([1.0, 2.0, 3.0])) > 1e-14
     True
     """
-    return float(np.mean([_compute_rounding(values) for values in np.atleast_2d(target.values)]))
+    return float(np.mean([_compute_rounding(values) for values in np.atleast_2d(targets)]))
+
+
+def drop_rounding(
+    models: Mapping[tuple[int, ...], float], targets: NDArray[np.float64]
+) -> dict[tuple[int, ...], float]:
+    """Set unexplained shares that are only rounding to 0."""
+    rounding = compute_rounding_share(targets)
+    return {members: 0.0 if share <= rounding else share for members, share in models.items()}
 
 
 def _compute_rounding(target: NDArray[np.float64]) -> float:
@@ -231,14 +232,16 @@ def _finalize(
     search_result: ModelSearchResult, data: FitData, refined_templates: set[object]
 ) -> ModelSearchResult:
     """Set shares that are rounding to 0, and fit the constants inside the best models."""
-    rounding = compute_rounding_share(data.target)
-    models = {members: 0.0 if share <= rounding else share for members, share in search_result.models.items()}
-    target_values = data.target.values
+    target = data.target.values
     terms, models = refine_constants(
-        search_result.terms, models, data.inputs, target_values, refined_templates, is_allowed=data.is_allowed
+        search_result.terms,
+        drop_rounding(search_result.models, target),
+        data.inputs,
+        target,
+        refined_templates,
+        is_allowed=data.is_allowed,
     )
-    models = {members: 0.0 if share <= rounding else share for members, share in models.items()}
-    return replace(search_result, terms=terms, models=models)
+    return replace(search_result, terms=terms, models=drop_rounding(models, target))
 
 
 def _scan_space(
@@ -289,8 +292,8 @@ def _add_finalists(
     terms: TermDictionary, finalists: TermDictionary
 ) -> tuple[TermDictionary, NDArray[np.int64]]:
     """Add features to the terms; of affine copies the simplest is kept."""
-    keys, indices = finalists.keys, np.empty(len(finalists), dtype=np.int64)
-    order = np.lexsort((keys[:, 1], keys[:, 0], finalists.complexity))
+    indices = np.empty(len(finalists), dtype=np.int64)
+    order = sort_features(finalists.keys, finalists.complexity)
     terms, indices[order] = terms.merge(finalists.take(order))
     return terms, indices
 
@@ -395,139 +398,3 @@ def _select_four_term_pool(
             break
     selected |= dict.fromkeys(simple_terms.tolist())
     return np.sort(np.array(list(selected)[:limit], dtype=np.int64))
-
-
-_MAX_EXCHANGE_ROUNDS = 20  # passes over the terms; usually a few are enough
-_PATH_SHARE_DIGITS = 9  # significant digits, as in model selection
-_GAIN_TOLERANCE = 1e-10  # of R²: features this close to the best are compared by an accurate fit
-_MAX_TIED_FEATURES = 20  # features that are compared by an accurate fit
-
-
-def find_path_models(
-    values: NDArray[np.float64],
-    target: NDArray[np.float64],
-    complexity: NDArray[np.int64],
-    *,
-    min_terms: int,
-    max_terms: int,
-    starts: Sequence[tuple[int, ...]] = (),
-) -> dict[tuple[int, ...], float]:
-    """Fit the models along forward-selection and LASSO paths, and improve them by exchanging features.
-
-    Parameters
-    ----------
-    values : float64 array, shape (q, n)
-        The features.
-    target : float64 array, shape (n,) or (K, n)
-        One target, or K targets that share one model. Its features come from the paths of all targets.
-    complexity : int64 array, shape (q,)
-        Complexity of the features. Of exchanges with the same share, the simplest is made.
-    min_terms, max_terms : int
-        Range of model sizes.
-    starts : sequence of tuple of int
-        Smaller good models. Each is extended by the best feature repeatedly, with exchanges at every size.
-
-    Returns
-    -------
-    dict of tuple of int to float
-        Models as ascending indices, with their unexplained shares (mean over K targets). No exchange of one
-        feature improves the best model of a size, or makes it simpler with the same share.
-    """
-    gram = compute_gram(values, target)
-    models: dict[tuple[int, ...], float] = {}
-    for members in chain.from_iterable(
-        _iterate_path_models(values, candidate, max_terms) for candidate in np.atleast_2d(target)
-    ):
-        if min_terms <= len(members) <= max_terms:
-            share = _compute_member_share(gram, members)
-            if np.isfinite(share):
-                models[tuple(sorted(members.tolist()))] = share
-    for size in sorted(set(map(len, models))):
-        best = min(
-            (candidate for candidate in models if len(candidate) == size),
-            key=lambda candidate: (models[candidate], candidate),
-        )
-        improved = _exchange_terms(gram, np.array(best, dtype=np.int64), complexity)
-        models[tuple(sorted(improved.tolist()))] = _compute_member_share(gram, improved)
-    for start in starts:
-        members = np.array(start, dtype=np.int64)
-        while len(members) < min(max_terms, len(values)):
-            members = np.append(members, _find_best_addition(gram, members, complexity))
-            if not np.isfinite(_compute_member_share(gram, members)):
-                break
-            members = _exchange_terms(gram, members, complexity)
-            if len(members) >= min_terms:
-                models[tuple(sorted(members.tolist()))] = _compute_member_share(gram, members)
-    return models
-
-
-def _compute_member_share(gram: GramMatrix, members: NDArray[np.int64]) -> float:
-    """Return the unexplained share of a model, given as indices of shape (k,)."""
-    order = members[np.argsort(-gram.strength[members], kind="stable")]
-    return float(compute_unexplained_shares(gram.columns, gram.target, order[None, :])[0])
-
-
-def _exchange_terms(
-    gram: GramMatrix, members: NDArray[np.int64], complexity: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Replace one feature after the other by the best alternative, until nothing improves."""
-    members, share = members.copy(), _compute_member_share(gram, members)
-    for _ in range(_MAX_EXCHANGE_ROUNDS):
-        previous = members.tolist()
-        for position in np.argsort(-complexity[members], kind="stable").tolist():
-            changed = members.copy()
-            changed[position] = _find_best_addition(gram, np.delete(members, position), complexity)
-            new_share = _compute_member_share(gram, changed)
-            is_simpler = complexity[changed[position]] < complexity[members[position]]
-            if _round_share(new_share) < _round_share(share) or (
-                _round_share(new_share) == _round_share(share) and is_simpler
-            ):
-                members, share = changed, new_share
-        if members.tolist() == previous:
-            break
-    return members
-
-
-def _find_best_addition(gram: GramMatrix, others: NDArray[np.int64], complexity: NDArray[np.int64]) -> int:
-    """Find the feature that improves a model most; of those that improve it equally, the simplest."""
-    q, _ = np.linalg.qr(gram.columns[others].T)
-    columns, residuals = gram.columns, gram.target.T
-    for _ in range(2):  # twice, because the first pass leaves rounding errors relative to what it removes
-        columns = columns - (columns @ q) @ q.T
-        residuals = residuals - q @ (q.T @ residuals)
-    squares = (columns * columns).sum(axis=1)
-    independent = squares > MIN_PIVOT
-    projections = (columns @ residuals) ** 2
-    explained = projections if projections.ndim == 1 else projections.sum(axis=1)
-    gains = np.where(independent, explained / np.where(independent, squares, 1.0), -1.0)
-    best = np.flatnonzero(gains >= gains.max() - _GAIN_TOLERANCE)
-    best = best[np.lexsort((best, complexity[best]))][:_MAX_TIED_FEATURES]
-    shares = [
-        _round_share(_compute_member_share(gram, np.append(others, feature))) for feature in best.tolist()
-    ]
-    return int(best[shares.index(min(shares))])
-
-
-def _round_share(share: float) -> float:
-    """Round a share so that rounding errors do not affect comparisons; 0 for exact models."""
-    return 0.0 if share <= EXACT_SHARE else float(f"{share:.{_PATH_SHARE_DIGITS}g}")
-
-
-def _iterate_path_models(
-    values: NDArray[np.float64], target: NDArray[np.float64], max_terms: int
-) -> Iterator[NDArray[np.int64]]:
-    """Yield the models, as index arrays, along the forward-selection path and the LASSO path."""
-    standardized = standardize_features(values, target)
-    target_std = float(np.sqrt((standardized.target**2).mean()))
-    tolerance = compute_span_tolerance(standardized.centres, standardized.scales)
-    order = select_forward(
-        standardized.features, standardized.target / target_std, max_terms, tolerance, EXACT_SHARE
-    )
-    for size in range(1, len(order) + 1):
-        yield order[:size]
-    for coefficients in compute_lasso_path(values, target).coefficients:
-        selected = np.flatnonzero(coefficients)
-        if len(selected) > max_terms:
-            return
-        if len(selected):
-            yield selected

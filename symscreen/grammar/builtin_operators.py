@@ -14,7 +14,7 @@ import numpy as np
 
 from symscreen.grammar import error_propagation as ro
 from symscreen.grammar import fingerprint as fp
-from symscreen.grammar.operator import Domain, Monotonicity, Notation, Operator, UnitRule
+from symscreen.grammar.operator import Domain, Monotonicity, Notation, Operator, Precedence, UnitRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -124,22 +124,25 @@ def _index_by_name(operators: Iterable[Operator]) -> dict[str, Operator]:
     return {operator.name: operator for operator in operators}
 
 
+_SUM, _PRODUCT, _PREFIX, _POWER, _ATOM = (
+    Precedence.SUM, Precedence.PRODUCT, Precedence.PREFIX, Precedence.POWER, Precedence.ATOM
+)  # fmt: skip
 _INCREASING, _FROM_ZERO = Monotonicity.INCREASING, Monotonicity.INCREASING_FROM_ZERO
 
 CORE_OPERATORS: dict[str, Operator] = _index_by_name([
     _make_unary("id", lambda a: a, lambda a: a, lambda a: a, "x itself", cost=0, units=_SAME,
         monotone=_INCREASING, rounding=ro.copy_error),
     _make_unary("neg", np.negative, lambda a: -a, fp.negate, "−x", units=_SAME,
-        monotone=Monotonicity.DECREASING, notation=Notation("-{}", 30, (40,), (None,)),
+        monotone=Monotonicity.DECREASING, notation=Notation("-{}", _PREFIX, (_POWER,), (None,)),
         rounding=ro.copy_error),
     _make_unary("abs", np.abs, _make_sympy_builder("Abs"), fp.make_even_hash("abs"), "|x|", units=_SAME,
         monotone=_FROM_ZERO, rounding=ro.copy_error),
     _make_unary("square", np.square, lambda a: _build_sympy_power(a, 2), lambda a: fp.multiply(a, a), "x²",
-        units=UnitRule("power", Fraction(2)), monotone=_FROM_ZERO, notation=Notation("{}**2", 40, (50,)),
-        rounding=ro.bound_square_error),
+        units=UnitRule("power", Fraction(2)), monotone=_FROM_ZERO,
+        notation=Notation("{}**2", _POWER, (_ATOM,)), rounding=ro.bound_square_error),
     _make_unary("cube", _compute_cube, lambda a: _build_sympy_power(a, 3),
         lambda a: fp.multiply(fp.multiply(a, a), a), "x³", units=UnitRule("power", Fraction(3)),
-        monotone=_INCREASING, notation=Notation("{}**3", 40, (50,)), rounding=ro.bound_cube_error),
+        monotone=_INCREASING, notation=Notation("{}**3", _POWER, (_ATOM,)), rounding=ro.bound_cube_error),
     _make_unary("sqrt", np.sqrt, _make_sympy_builder("sqrt"), lambda a: fp.raise_to_power(a, _HALF), "√x",
         domain=(Domain.NONNEGATIVE,), units=UnitRule("power", Fraction(1, 2)), monotone=_INCREASING,
         rounding=ro.bound_sqrt_error),
@@ -148,7 +151,7 @@ CORE_OPERATORS: dict[str, Operator] = _index_by_name([
         rounding=ro.make_monotone_rule(np.cbrt, exact_at=0.0)),
     _make_unary("inv", np.reciprocal, lambda a: 1 / a, fp.invert, "1/x", domain=(Domain.NONZERO,),
         units=UnitRule("power", Fraction(-1)), monotone=Monotonicity.DECREASING_EACH_SIDE,
-        notation=Notation("1/{}", 20, (40,)), rounding=ro.bound_inverse_error),
+        notation=Notation("1/{}", _PRODUCT, (_POWER,)), rounding=ro.bound_inverse_error),
     _make_unary("exp", np.exp, _make_sympy_builder("exp"), fp.make_opaque_hash("exp"), "eˣ",
         monotone=_INCREASING, rounding=ro.make_monotone_rule(np.exp, exact_at=0.0)),
     _make_unary("log", np.log, _make_sympy_builder("log"), fp.make_opaque_hash("log"),
@@ -164,20 +167,22 @@ CORE_OPERATORS: dict[str, Operator] = _index_by_name([
         "the hyperbolic tangent of x", monotone=_INCREASING,
         rounding=ro.make_monotone_rule(np.tanh, exact_at=0.0)),
     _make_binary("add", np.add, lambda a, b: a + b, fp.add, "x + y", units=_LIKE, commutative=True,
-        cancels=True, notation=Notation("{} + {}", 10, (10, 20)), rounding=ro.bound_sum_error),
+        cancels=True, notation=Notation("{} + {}", _SUM, (_SUM, _PRODUCT)), rounding=ro.bound_sum_error),
     _make_binary("sub", np.subtract, lambda a, b: a - b, fp.subtract, "x − y", units=_LIKE, cancels=True,
-        notation=Notation("{} - {}", 10, (10, 20)), rounding=ro.bound_difference_error),
+        notation=Notation("{} - {}", _SUM, (_SUM, _PRODUCT)), rounding=ro.bound_difference_error),
     _make_binary("mul", np.multiply, lambda a, b: a * b, fp.multiply, "x · y", units=UnitRule("product"),
-        commutative=True, notation=Notation("{}*{}", 20, (20, 40)), rounding=ro.bound_product_error),
+        commutative=True, notation=Notation("{}*{}", _PRODUCT, (_PRODUCT, _POWER)),
+        rounding=ro.bound_product_error),
     _make_binary("div", np.divide, lambda a, b: a / b, fp.multiply, "x / y",
         domain=(Domain.REAL, Domain.NONZERO), units=UnitRule("quotient"), prepare_right=fp.invert,
-        notation=Notation("{}/{}", 20, (20, 40), ((1,), ())), rounding=ro.bound_quotient_error),
+        notation=Notation("{}/{}", _PRODUCT, (_PRODUCT, _POWER), ((1,), ())),
+        rounding=ro.bound_quotient_error),
     _make_binary("pow", _compute_power, _build_sympy_power, fp.raise_to_power, "x to the power of y",
-        units=UnitRule("exponent"), notation=Notation("{}**{}", 40, (50, 40), ((), (2, 3))),
+        units=UnitRule("exponent"), notation=Notation("{}**{}", _POWER, (_ATOM, _POWER), ((), (2, 3))),
         rounding=ro.bound_power_error),
     _make_binary("absdiff", lambda a, b: np.abs(a - b), lambda a, b: _make_sympy_builder("Abs")(a - b),
         lambda a, b: CORE_OPERATORS["abs"].fingerprint(fp.subtract(a, b)), "|x − y|", units=_LIKE,
-        commutative=True, cancels=True, notation=Notation("abs({} - {})", 50, (10, 20)),
+        commutative=True, cancels=True, notation=Notation("abs({} - {})", _ATOM, (_SUM, _PRODUCT)),
         rounding=ro.bound_absdiff_error),
 ])  # fmt: skip
 

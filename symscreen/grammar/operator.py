@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -62,16 +62,29 @@ class UnitRule:
     definition: Callable[..., Any] | None = None
 
 
+class Precedence(IntEnum):
+    """How tightly the parts of a written formula bind."""
+
+    ANY = 0  # of an argument that the notation encloses
+    SUM = 10
+    SIGN = 15  # in programming languages: a negative factor is always in parentheses
+    PRODUCT = 20
+    PREFIX = 30  # a minus sign in the formula notation
+    POWER = 40
+    FUNCTION = 45  # in mathematical notation: the base of a power is in parentheses
+    ATOM = 50
+
+
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How an operator is written in a formula, see `symscreen.expressions.tree.to_text`.
+    """How an operator is written in one language, see `symscreen.expressions.printing`.
 
     Parameters
     ----------
     template : str
-        Contains ``{}`` for each argument; empty for a call ``name(a, b)``.
+        Format string of the arguments. In the formula notation, it is empty for a call ``name(a, b)``.
     precedence : int
-        Precedence of the result: 10 sum, 20 product, 30 minus sign, 40 power, 50 atom.
+        Precedence of the result.
     argument_precedences : tuple of int
         Minimum precedence of each argument without parentheses.
     reserved_literals : tuple
@@ -80,9 +93,14 @@ class Notation:
     """
 
     template: str = ""
-    precedence: int = 50
-    argument_precedences: tuple[int, ...] = (0, 0)
+    precedence: int = Precedence.ATOM
+    argument_precedences: tuple[int, ...] = (Precedence.ANY, Precedence.ANY)
     reserved_literals: tuple[tuple[int, ...] | None, ...] = ((), ())
+
+    @property
+    def starts_with_argument(self) -> bool:
+        """Whether nothing visible is written before the first argument."""
+        return self.template.removeprefix("<mrow>").startswith(("{}", "{0}"))
 
     def is_reserved_literal(self, position: int, number: float) -> bool:
         """Check whether a number without parentheses would be parsed as part of another operator."""

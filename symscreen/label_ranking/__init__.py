@@ -29,9 +29,9 @@ from symscreen.label_ranking.consensus.distances import (
     mean_kendall_tau,
     order_list_tau,
 )
-from symscreen.label_ranking.consensus.kemeny import find_kemeny_median
 from symscreen.label_ranking.consensus.median import (
     MedianRanking,
+    find_kemeny_median,
     find_median_ranking,
     rank_by_borda,
     rank_by_copeland,
@@ -48,13 +48,16 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import (
     margin,
     project_transitive,
 )
-from symscreen.label_ranking.learners.bradley_terry import BradleyTerryRanker
 from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingForest, ConsensusRankingTree
 from symscreen.label_ranking.learners.ensemble import RankingEnsemble
-from symscreen.label_ranking.learners.honest_forest import BreimanTree, HonestForest, LevelSplitsTree
-from symscreen.label_ranking.learners.labelwise import LabelwiseRegressor
+from symscreen.label_ranking.learners.labelwise import (
+    BreimanTree,
+    HonestForest,
+    LabelwiseRegressor,
+    LevelSplitsTree,
+)
 from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
-from symscreen.label_ranking.learners.pairwise_ranker import PairwiseRanker
+from symscreen.label_ranking.learners.pairwise import BradleyTerryRanker, PairwiseRanker
 from symscreen.label_ranking.learners.tree_plot import format_tree, plot_tree
 from symscreen.targets.ranking_notation import (
     Rankings,

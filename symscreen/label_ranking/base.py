@@ -8,14 +8,13 @@ the consensus ranking trees. `Ranker` supplies the score, the tags and the input
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from symscreen._parameters import Learner
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.consensus.distances import mean_kendall_tau
 from symscreen.label_ranking.consensus.pairwise_probabilities import check_weights
@@ -31,16 +30,6 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from symscreen._typing import Ranks, Values
-
-
-def is_integer(value: Any) -> bool:
-    """Test whether a value is an integer, but not a bool."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def is_real(value: Any) -> bool:
-    """Test whether a value is a real number, but not a bool."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def draw_seeds(random_state: int | np.random.RandomState | None, n_seeds: int) -> list[int]:
@@ -104,14 +93,8 @@ def parse_categorical_features(
                 f"categorical_features is a mask of shape {features.shape}, but X has {n_features} features"
             )
         return np.flatnonzero(features).astype(np.int64)
-    indices = np.array(
-        [
-            _find_feature_index(feature, n_features, feature_names)
-            for feature in features.reshape(-1).tolist()
-        ],
-        dtype=np.int64,
-    )
-    return np.unique(indices)
+    indices = [_find_feature_index(index, n_features, feature_names) for index in features.ravel().tolist()]
+    return np.unique(np.array(indices, dtype=np.int64))
 
 
 def _find_feature_index(feature: Any, n_features: int, feature_names: Sequence[str] | None) -> int:
@@ -151,10 +134,7 @@ def find_categories(values: Values, feature_indices: NDArray[np.int64]) -> list[
     >>> find_categories(np.array([[5.0, 0.1], [2.0, 0.2], [5.0, 0.3]]), np.array([0]))
     [array([2., 5.]), None]
     """
-    categories: list[Values | None] = [None] * values.shape[1]
-    for index in feature_indices:
-        categories[index] = np.unique(values[:, index])
-    return categories
+    return [np.unique(column) if index in feature_indices else None for index, column in enumerate(values.T)]
 
 
 def encode_categories(values: Values, categories: Sequence[Values | None]) -> Values:
@@ -178,21 +158,18 @@ def encode_categories(values: Values, categories: Sequence[Values | None]) -> Va
     [[1.0, 2.0], [0.1, 0.2]]
     """
     columns = np.array(values.T, dtype=np.float64, order="C")
-    unknown_code = max(
-        (len(feature_categories) for feature_categories in categories if feature_categories is not None),
-        default=0,
-    )
-    for column, feature_categories in zip(columns, categories, strict=True):
-        if feature_categories is not None:
-            codes = np.searchsorted(feature_categories, column).clip(max=len(feature_categories) - 1)
-            column[:] = np.where(feature_categories[codes] == column, codes, unknown_code)
+    unknown_code = max((len(levels) for levels in categories if levels is not None), default=0)
+    for column, levels in zip(columns, categories, strict=True):
+        if levels is not None:
+            codes = np.searchsorted(levels, column).clip(max=len(levels) - 1)
+            column[:] = np.where(levels[codes] == column, codes, unknown_code)
     return columns
 
 
 _MAX_NAMED_LABELS = 6  # labels listed in an error message
 
 
-class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Ranker(Learner):
     """Base class of estimators whose target is a table of ranks with one column per label.
 
     Attributes
@@ -528,18 +505,10 @@ def encode_training_data(
         categorical_features, values.shape[1], None if names is None else list(names)
     )
     categories = find_categories(values, indices)
-    sizes = np.array(
-        [0 if feature_categories is None else len(feature_categories) for feature_categories in categories],
-        dtype=np.int64,
-    )
-    observed = (
-        mask_ranked_pairs(ranks)
-        if np.isnan(ranks).any()
-        else np.empty((0, _count_pairs(ranks)), dtype=np.bool_)
-    )
-    sample = RankingSample(
-        encode_categories(values, categories), sizes, compute_pair_signs(ranks), observed, weights
-    )
+    sizes = np.array([0 if levels is None else len(levels) for levels in categories], dtype=np.int64)
+    signs = compute_pair_signs(ranks)
+    observed = mask_ranked_pairs(ranks)[: len(ranks) * bool(np.isnan(ranks).any())]  # empty: all are observed
+    sample = RankingSample(encode_categories(values, categories), sizes, signs, observed, weights)
     return EncodedTrainingData(sample, ranks, categories)
 
 
@@ -565,8 +534,3 @@ def take_rows(
     weights = sample.weights[rows] if counts is None else sample.weights[rows] * counts
     observed = sample.observed[rows] if len(sample.observed) else sample.observed
     return RankingSample(sample.columns[:, rows], sample.categories, sample.signs[rows], observed, weights)
-
-
-def _count_pairs(ranks: Values) -> int:
-    """Count the pairs of k labels, k(k − 1)/2."""
-    return int(ranks.shape[1] * (ranks.shape[1] - 1) // 2)

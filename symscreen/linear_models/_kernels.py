@@ -12,8 +12,8 @@ vectorised. Features are scored one by one only if there is a hit.
 No product is fused with a sum and no sum is reordered, so the score of a subset is identical to the bit for
 any division of the work and any position in a vector.
 
-With K targets, each target t has its own c_t, and the last feature k of a subset explains Σ_t c_tk² / p_k.
-Products and pivots are shared by all targets, so K targets cost much less than K searches.
+Each of K targets t has its own c_t, and the last feature k of a subset explains Σ_t c_tk² / p_k. Products and
+pivots are shared by all targets, so K targets cost much less than K searches.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SCORE_SLACK = 4e-15
 
 
 class SchurState(NamedTuple):
-    """The features and the target after elimination of a prefix of features.
+    """The features and the K targets after elimination of a prefix of features.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SchurState(NamedTuple):
         C_jk of q features, for j < k.
     pivots : float64 array, shape (width,)
         p.
-    target_products : float64 array, shape (width,), or (K, width) for `scan_subsets_multioutput`
+    target_products : float64 array, shape (K, width)
         c, for each of K targets.
     explained : float
         R² of the prefix.
@@ -94,8 +94,10 @@ class EliminationStep(NamedTuple):
     ratio : float
         C_ij / p_i of the feature i before j. The rows of products do not include the elimination of i: C_jk
         is row[k] − ratio · pivot_row[k] with pivot_row = C_i.
-    inverse, beta : float
-        1 / p_j and c_j / p_j.
+    inverse : float
+        1 / p_j.
+    beta : float
+        c_tj / p_j of the first target.
     explained : float
         R² including j.
     min_pivot : float
@@ -110,6 +112,15 @@ class EliminationStep(NamedTuple):
     explained: float
     min_pivot: float
     code: int
+
+
+class ScanBuffers(NamedTuple):
+    """Scratch arrays of one row."""
+
+    products: NDArray[np.float64]  # (width,): C_jk
+    pivots: NDArray[np.float64]  # (width,): p_k
+    gains: NDArray[np.float64]  # (width,): Σ_t c_tk²
+    betas: NDArray[np.float64]  # (K,): c_tj / p_j
 
 
 @compile_kernel
@@ -142,31 +153,28 @@ def scan_subsets(
     top_models : TopModels
         Changed in place. Ties go to the lowest code.
     """
-    q, width = state.products.shape
+    (q, width), k = state.products.shape, len(state.target_products)
     zeros = np.zeros(width)
-    p, c = np.zeros(width), np.zeros(width)
+    buffers = ScanBuffers(np.empty(width), np.empty(width), np.empty(width), np.zeros(k))
+    p, c = np.zeros(width), np.zeros((k, width))
     if size == 1:
+        start, stop = (stream_start, stream_start + top_models.scores.size) if stream_start else (first, last)
         step = EliminationStep(0.0, 0.0, 0.0, 0.0, limits.min_pivot, 0)
-        if stream_start:
-            pivots, with_target = state.pivots[stream_start:], state.target_products[stream_start:]
-            _improve_streamed(
-                zeros[stream_start:], zeros[stream_start:], pivots, with_target, step, top_models
-            )
-        else:
-            _score_models(first, last, zeros, zeros, state.pivots, state.target_products, step, top_models)
+        _accumulate_gains(start, stop, zeros, zeros, state.pivots, state.target_products, step, buffers)
+        _update_top_models(start, stop, stream_start > 0, step, buffers, top_models)
     elif size == 2:
-        _scan_pairs(first, last, zeros, zeros, stream_start, state, limits, top_models)
+        _scan_pairs(first, last, zeros, zeros, stream_start, state, limits, buffers, top_models)
     elif size == 3:
         for i in range(first, last):
-            _scan_pairs_after(i, p, c, stream_start, state, limits, top_models)
+            _scan_pairs_after(i, p, c, stream_start, state, limits, buffers, top_models)
     else:
-        products, h_pivots, h_target_products = np.zeros((q, width)), np.zeros(width), np.zeros(width)
+        products, h_pivots, h_target_products = np.zeros((q, width)), np.zeros(width), np.zeros((k, width))
         for h in range(first, last):
             if state.pivots[h] >= limits.min_pivot:
                 eliminate_feature(h, state, products)
                 after = _extend_prefix(h, state, products, h_pivots, h_target_products)
                 for i in range(h + 1, q):
-                    _scan_pairs_after(i, p, c, stream_start, after, limits, top_models)
+                    _scan_pairs_after(i, p, c, stream_start, after, limits, buffers, top_models)
 
 
 @compile_kernel
@@ -177,6 +185,7 @@ def _scan_pairs_after(
     stream_start: int,
     state: SchurState,
     limits: CollinearityLimits,
+    buffers: ScanBuffers,
     top_models: TopModels,
 ) -> None:
     """Scan all models that begin with the prefix and feature i; `p` and `c` are overwritten."""
@@ -184,7 +193,7 @@ def _scan_pairs_after(
         after = _extend_prefix(i, state, state.products, p, c)
         pivot_row, q = state.products[i], len(state.products)
         ratios = pivot_row[:q] * (1.0 / state.pivots[i])
-        _scan_pairs(i + 1, q, ratios, pivot_row, stream_start, after, limits, top_models)
+        _scan_pairs(i + 1, q, ratios, pivot_row, stream_start, after, limits, buffers, top_models)
 
 
 @compile_kernel
@@ -196,34 +205,39 @@ def _scan_pairs(
     stream_start: int,
     state: SchurState,
     limits: CollinearityLimits,
+    buffers: ScanBuffers,
     top_models: TopModels,
 ) -> None:
     """Try the prefix with each j in [first, last) and each last feature."""
     products, p, c, prefix_r2, determinant, code = state
-    q = len(products)
+    q, k, betas, c0 = len(products), len(c), buffers.betas, c[0]
     min_ratio = limits.min_determinant / determinant
-    stream_row, stream_pivots, stream_products = pivot_row[stream_start:], p[stream_start:], c[stream_start:]
     for j in range(first, last):
         if p[j] < max(limits.min_pivot, min_ratio):
             continue
-        inverse = 1.0 / p[j]
-        beta = c[j] * inverse
-        explained, min_pivot = prefix_r2 + c[j] * beta, max(limits.min_pivot, min_ratio * inverse)
-        row, start = products[j], j + 1
+        inverse, explained = 1.0 / p[j], prefix_r2
+        for t in range(k):
+            betas[t] = c[t, j] * inverse
+            explained += c[t, j] * betas[t]
+        min_pivot = max(limits.min_pivot, min_ratio * inverse)
+        row, scores = products[j], top_models.scores
+        # for one target, a comparison without buffers skips most rows
         if stream_start:
-            step = EliminationStep(ratios[j], inverse, beta, explained, min_pivot, code + j)
-            if _count_improvable(
-                row[stream_start:], stream_row, stream_pivots, stream_products, step, top_models.scores
-            ):
-                _improve_streamed(
-                    row[stream_start:], stream_row, stream_pivots, stream_products, step, top_models
-                )
+            step = EliminationStep(ratios[j], inverse, betas[0], explained, min_pivot, code + j)
+            start, stop = stream_start, stream_start + scores.size
+            skips = k == 1 and not _count_improvable(
+                row[start:], pivot_row[start:], p[start:], c0[start:], step, scores
+            )
         else:
-            step = EliminationStep(ratios[j], inverse, beta, explained, min_pivot, (code + j) * q)
-            stop = start + (q - start + PADDING - 1) // PADDING * PADDING
-            limit = top_models.scores[0] - explained - SCORE_SLACK
-            if _count_hits(row[start:stop], pivot_row[start:stop], p[start:stop], c[start:stop], step, limit):
-                _score_models(start, q, row, pivot_row, p, c, step, top_models)
+            step = EliminationStep(ratios[j], inverse, betas[0], explained, min_pivot, (code + j) * q)
+            start, stop = j + 1, q
+            end = start + (stop - start + PADDING - 1) // PADDING * PADDING
+            skips = k == 1 and not _count_hits(
+                row[start:end], pivot_row[start:end], p[start:end], c0[start:end], step, scores[0]
+            )
+        if not skips:
+            _accumulate_gains(start, stop, row, pivot_row, p, c, step, buffers)
+            _update_top_models(start, stop, stream_start > 0, step, buffers, top_models)
 
 
 @compile_kernel
@@ -233,10 +247,11 @@ def _count_hits(
     pivots: Values,
     target_products: Values,
     step: EliminationStep,
-    min_gain: float,
+    min_score: float,
 ) -> int:
-    """Count the last features that may explain at least `min_gain` more."""
-    ratio, inverse, beta, _, min_pivot, _ = step
+    """Count the last features with which a model of one target may reach a score."""
+    ratio, inverse, beta, explained, min_pivot, _ = step
+    min_gain = min_score - explained - SCORE_SLACK
     hits = 0
     for k in range(row.size):
         u = row[k] - ratio * pivot_row[k]
@@ -244,27 +259,6 @@ def _count_hits(
         c = target_products[k] - u * beta
         hits += (c * c >= min_gain * p) & (p >= min_pivot)
     return hits
-
-
-@compile_kernel
-def _score_models(
-    start: int,
-    stop: int,
-    row: Values,
-    pivot_row: Values,
-    pivots: Values,
-    target_products: Values,
-    step: EliminationStep,
-    top_models: TopModels,
-) -> None:
-    """Score each last feature in [start, stop), and push the models into the heap."""
-    ratio, inverse, beta, explained, min_pivot, code = step
-    for k in range(start, stop):
-        u = row[k] - ratio * pivot_row[k]
-        p = pivots[k] - (u * u) * inverse
-        c = target_products[k] - u * beta
-        if p >= min_pivot:
-            push_model(explained + c * c / p, code + k, top_models)
 
 
 @compile_kernel
@@ -276,7 +270,7 @@ def _count_improvable(
     step: EliminationStep,
     scores: Values,
 ) -> int:
-    """Count the streamed features whose best model may improve."""
+    """Count the streamed features whose best model of one target may improve."""
     ratio, inverse, beta, explained, min_pivot, _ = step
     max_explained = explained + SCORE_SLACK
     hits = 0
@@ -289,37 +283,73 @@ def _count_improvable(
 
 
 @compile_kernel
-def _improve_streamed(
+def _accumulate_gains(
+    start: int,
+    stop: int,
     row: Values,
     pivot_row: Values,
     pivots: Values,
     target_products: Values,
     step: EliminationStep,
+    buffers: ScanBuffers,
+) -> None:
+    """Eliminate feature j from each last feature in [start, stop), and sum what it explains, times p."""
+    ratio, inverse = step.ratio, step.inverse
+    row, pivot_row, pivots = row[start:stop], pivot_row[start:stop], pivots[start:stop]
+    us, ps, gains = buffers.products[start:stop], buffers.pivots[start:stop], buffers.gains[start:stop]
+    for k in range(us.size):
+        u = row[k] - ratio * pivot_row[k]
+        us[k] = u
+        ps[k] = pivots[k] - (u * u) * inverse
+        gains[k] = 0.0
+    for t in range(len(target_products)):
+        products, beta = target_products[t, start:stop], buffers.betas[t]
+        for k in range(us.size):
+            c = products[k] - us[k] * beta
+            gains[k] += c * c
+
+
+@compile_kernel
+def _update_top_models(
+    start: int,
+    stop: int,
+    is_streamed: bool,
+    step: EliminationStep,
+    buffers: ScanBuffers,
     top_models: TopModels,
 ) -> None:
-    """Score each streamed feature, and update its best model."""
-    ratio, inverse, beta, explained, min_pivot, code = step
+    """Update the top models: the best of each streamed feature, otherwise the best of all."""
+    explained, min_pivot, code = step.explained, step.min_pivot, step.code
+    ps, gains = buffers.pivots[start:stop], buffers.gains[start:stop]
     scores, codes = top_models
-    for k in range(scores.size):
-        u = row[k] - ratio * pivot_row[k]
-        p = pivots[k] - (u * u) * inverse
-        c = target_products[k] - u * beta
-        score = explained + np.divide(c * c, p)  # unlike the operator /, np.divide raises no error at 0
-        better = (p >= min_pivot) & (score > scores[k])
-        scores[k] = score if better else scores[k]
-        codes[k] = code if better else codes[k]
+    if is_streamed:
+        for k in range(scores.size):
+            score = explained + np.divide(gains[k], ps[k])  # unlike the operator /, no error at 0
+            better = (ps[k] >= min_pivot) & (score > scores[k])
+            scores[k] = score if better else scores[k]
+            codes[k] = code if better else codes[k]
+        return
+    hits, min_gain = 0, scores[0] - explained - SCORE_SLACK
+    for k in range(ps.size):
+        hits += (gains[k] >= min_gain * ps[k]) & (ps[k] >= min_pivot)
+    if hits:
+        for k in range(ps.size):
+            if ps[k] >= min_pivot:
+                push_model(explained + gains[k] / ps[k], code + start + k, top_models)
 
 
 @compile_kernel
 def _extend_prefix(i: int, state: SchurState, products: Values, p: Values, c: Values) -> SchurState:
     """Add feature i to the prefix; `p` and `c` are overwritten after i, `products` become the new state's."""
     inverse = 1.0 / state.pivots[i]
-    beta = state.target_products[i] * inverse
-    row = state.products[i]
+    row, explained = state.products[i], state.explained
     for k in range(i + 1, row.size):
         p[k] = state.pivots[k] - (row[k] * row[k]) * inverse
-        c[k] = state.target_products[k] - row[k] * beta
-    explained = state.explained + state.target_products[i] * beta
+    for t in range(len(c)):
+        products_t, beta = state.target_products[t], state.target_products[t, i] * inverse
+        for k in range(i + 1, row.size):
+            c[t, k] = products_t[k] - row[k] * beta
+        explained += state.target_products[t, i] * beta
     code = (state.code + i) * len(state.products)
     return SchurState(products, p, c, explained, state.determinant * state.pivots[i], code)
 
@@ -355,197 +385,3 @@ def push_model(score: float, code: int, top_models: TopModels) -> None:
         scores[position], codes[position] = scores[child], codes[child]
         position, child = child, 2 * child + 1
     scores[position], codes[position] = score, code
-
-
-class _MultiOutputBuffers(NamedTuple):
-    """Scratch arrays that are reused for each row, and the position of the streamed features."""
-
-    u: Values  # (width,): C_jk of the current row
-    p: Values  # (width,): p_k
-    gains: Values  # (width,): Σ_t c_tk²
-    betas: Values  # (K,): c_tj / p_j
-    stream_start: int  # 0, or the first column of the last features
-
-
-@compile_kernel
-def scan_subsets_multioutput(
-    size: int,
-    first: int,
-    last: int,
-    stream_start: int,
-    state: SchurState,
-    limits: CollinearityLimits,
-    top_models: TopModels,
-) -> None:
-    """Try all models of 1 to 4 features whose first feature is in [first, last), for K targets.
-
-    Parameters
-    ----------
-    size, first, last, stream_start, limits, top_models
-        As in `scan_subsets`.
-    state : SchurState
-        The correlations, with `target_products` of shape (K, width).
-    """
-    q, width = state.products.shape
-    k = len(state.target_products)
-    zeros = np.zeros(width)
-    buffers = _MultiOutputBuffers(
-        np.empty(width), np.empty(width), np.empty(width), np.zeros(k), stream_start
-    )
-    p, c = np.zeros(width), np.zeros((k, width))
-    if size == 1:
-        start, stop = (stream_start, stream_start + top_models.scores.size) if stream_start else (first, last)
-        _accumulate_gains(start, stop, zeros, zeros, 0.0, 0.0, state.pivots, state.target_products, buffers)
-        _update_top_multioutput(start, stop, 0.0, limits.min_pivot, 0, buffers, top_models)
-    elif size == 2:
-        _scan_pairs_multioutput(first, last, zeros, zeros, state, limits, buffers, top_models)
-    elif size == 3:
-        for i in range(first, last):
-            _scan_pairs_after_multioutput(i, p, c, state, limits, buffers, top_models)
-    else:
-        products, h_pivots, h_target_products = np.zeros((q, width)), np.zeros(width), np.zeros((k, width))
-        for h in range(first, last):
-            if state.pivots[h] >= limits.min_pivot:
-                eliminate_feature(h, state, products)
-                after = _extend_prefix_multioutput(h, state, products, h_pivots, h_target_products)
-                for i in range(h + 1, q):
-                    _scan_pairs_after_multioutput(i, p, c, after, limits, buffers, top_models)
-
-
-@compile_kernel
-def _scan_pairs_after_multioutput(
-    i: int,
-    p: Values,
-    c: Values,
-    state: SchurState,
-    limits: CollinearityLimits,
-    buffers: _MultiOutputBuffers,
-    top_models: TopModels,
-) -> None:
-    """Scan all models that begin with the prefix and feature i; `p` and `c` are overwritten."""
-    if state.pivots[i] >= max(limits.min_pivot, limits.min_determinant / state.determinant):
-        after = _extend_prefix_multioutput(i, state, state.products, p, c)
-        pivot_row, q = state.products[i], len(state.products)
-        ratios = pivot_row[:q] * (1.0 / state.pivots[i])
-        _scan_pairs_multioutput(i + 1, q, ratios, pivot_row, after, limits, buffers, top_models)
-
-
-@compile_kernel
-def _scan_pairs_multioutput(
-    first: int,
-    last: int,
-    ratios: Values,
-    pivot_row: Values,
-    state: SchurState,
-    limits: CollinearityLimits,
-    buffers: _MultiOutputBuffers,
-    top_models: TopModels,
-) -> None:
-    """Try the prefix with each j in [first, last) and each last feature."""
-    products, p, c, prefix_r2, determinant, code = state
-    q = len(products)
-    min_ratio = limits.min_determinant / determinant
-    for j in range(first, last):
-        if p[j] < max(limits.min_pivot, min_ratio):
-            continue
-        inverse, explained = 1.0 / p[j], prefix_r2
-        for t in range(len(c)):
-            buffers.betas[t] = c[t, j] * inverse
-            explained += c[t, j] * buffers.betas[t]
-        start, stop = (
-            (buffers.stream_start, buffers.stream_start + top_models.scores.size)
-            if buffers.stream_start
-            else (j + 1, q)
-        )
-        _accumulate_gains(start, stop, products[j], pivot_row, ratios[j], inverse, p, c, buffers)
-        model_code = code + j if buffers.stream_start else (code + j) * q
-        _update_top_multioutput(
-            start,
-            stop,
-            explained,
-            max(limits.min_pivot, min_ratio * inverse),
-            model_code,
-            buffers,
-            top_models,
-        )
-
-
-@compile_kernel
-def _accumulate_gains(
-    start: int,
-    stop: int,
-    row: Values,
-    pivot_row: Values,
-    ratio: float,
-    inverse: float,
-    pivots: Values,
-    target_products: Values,
-    buffers: _MultiOutputBuffers,
-) -> None:
-    """Eliminate feature j from each last feature in [start, stop), and sum what it explains, times p."""
-    row, pivot_row, pivots = row[start:stop], pivot_row[start:stop], pivots[start:stop]
-    us, ps, gains = buffers.u[start:stop], buffers.p[start:stop], buffers.gains[start:stop]
-    for k in range(us.size):
-        u = row[k] - ratio * pivot_row[k]
-        us[k] = u
-        ps[k] = pivots[k] - (u * u) * inverse
-        gains[k] = 0.0
-    for t in range(len(target_products)):
-        products, beta = target_products[t, start:stop], buffers.betas[t]
-        for k in range(us.size):
-            c = products[k] - us[k] * beta
-            gains[k] += c * c
-
-
-@compile_kernel
-def _update_top_multioutput(
-    start: int,
-    stop: int,
-    explained: float,
-    min_pivot: float,
-    code: int,
-    buffers: _MultiOutputBuffers,
-    top_models: TopModels,
-) -> None:
-    """Update the top models: the best of each streamed feature, otherwise the best of all."""
-    ps, gains = buffers.p[start:stop], buffers.gains[start:stop]
-    if buffers.stream_start:
-        scores, codes = top_models
-        for k in range(scores.size):
-            score = explained + np.divide(
-                gains[k], ps[k]
-            )  # unlike the operator /, np.divide raises no error at 0
-            better = (ps[k] >= min_pivot) & (score > scores[k])
-            scores[k] = score if better else scores[k]
-            codes[k] = code if better else codes[k]
-    elif _count_hits_multioutput(ps, gains, top_models.scores[0] - explained - SCORE_SLACK, min_pivot):
-        for k in range(ps.size):
-            if ps[k] >= min_pivot:
-                push_model(explained + gains[k] / ps[k], code + start + k, top_models)
-
-
-@compile_kernel
-def _count_hits_multioutput(ps: Values, gains: Values, min_gain: float, min_pivot: float) -> int:
-    """Count the last features that may explain at least `min_gain` more."""
-    hits = 0
-    for k in range(ps.size):
-        hits += (gains[k] >= min_gain * ps[k]) & (ps[k] >= min_pivot)
-    return hits
-
-
-@compile_kernel
-def _extend_prefix_multioutput(
-    i: int, state: SchurState, products: Values, p: Values, c: Values
-) -> SchurState:
-    """Add feature i to the prefix; `p` and `c` are overwritten after i, `products` become the new state's."""
-    inverse = 1.0 / state.pivots[i]
-    row, explained = state.products[i], state.explained
-    for k in range(i + 1, row.size):
-        p[k] = state.pivots[k] - (row[k] * row[k]) * inverse
-    for t in range(len(c)):
-        products_t, beta = state.target_products[t], state.target_products[t, i] * inverse
-        for k in range(i + 1, row.size):
-            c[t, k] = products_t[k] - row[k] * beta
-        explained += state.target_products[t, i] * beta
-    code = (state.code + i) * len(state.products)
-    return SchurState(products, p, c, explained, state.determinant * state.pivots[i], code)

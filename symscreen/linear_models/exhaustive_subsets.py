@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from symscreen.linear_models._kernels import (
     SchurState,
     TopModels,
     scan_subsets,
-    scan_subsets_multioutput,
 )
 from symscreen.linear_models.gram import (
     MIN_DETERMINANT,
@@ -38,7 +37,7 @@ from symscreen.linear_models.gram import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
 
 _R2_TOLERANCE = 1e-5  # of R²: products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot
 _N_TASKS = 64  # tasks of one search: enough for threads to finish together
+_LIMITS = CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT)
+_Result = TypeVar("_Result")
 _MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³
 
 
@@ -165,51 +166,48 @@ def _scan_block(
     block: NDArray[np.float64], core: GramMatrix, sizes: Sequence[int], jobs: int
 ) -> list[TopModels]:
     """Find each feature's best subsets by inner products, as positions in the core's strength order."""
-    strongest = core.strength_order
-    s, (m, n) = len(strongest), block.shape
+    s, (m, n) = len(core.columns), block.shape
     stream_start = s + -s % PADDING + PADDING  # the first column of streamed features, aligned to a vector
-    rows = np.vstack([core.columns[strongest], core.target])
-    kernel = scan_subsets if core.target.ndim == 1 else scan_subsets_multioutput
+    rows = np.vstack([core.columns[core.strength_order], core.target])
     results = [TopModels(np.full(m, -np.inf), np.zeros(m, dtype=np.int64)) for _ in sizes]
     starts = iter(range(0, m, TILE_FEATURES))
 
     def scan_tiles(_: int) -> None:
         """Scan tiles of the block until none is left."""
         tile, tile_products = np.empty((n, TILE_FEATURES)), np.empty((len(rows), TILE_FEATURES))
-        products = np.zeros((s, stream_start + TILE_FEATURES))
-        products[:, :s] = core.products[np.ix_(strongest, strongest)]
-        pivots, with_target = (
-            np.zeros(products.shape[1]),
-            np.zeros((*core.target_products.shape[:-1], products.shape[1])),
-        )
-        pivots[:s], with_target[..., :s] = np.diagonal(products), core.target_products[..., strongest]
-        state, limits = (
-            SchurState(products, pivots, with_target, 0.0, 1.0, 0),
-            CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT),
-        )
+        state = _build_schur_state(core, stream_start + TILE_FEATURES)
         for start in starts:  # one iterator for all threads
             block_slice = slice(start, min(start + TILE_FEATURES, m))
-            pivots[stream_start:] = fill_normalized_tile(block[block_slice], tile)
+            state.pivots[stream_start:] = fill_normalized_tile(block[block_slice], tile)
             compute_products(rows, tile, tile_products)
-            products[:, stream_start:] = tile_products[:s]
-            with_target[..., stream_start:] = tile_products[s] if with_target.ndim == 1 else tile_products[s:]
+            state.products[:, stream_start:] = tile_products[:s]
+            state.target_products[:, stream_start:] = tile_products[s:]
             for size, best in zip(sizes, results, strict=True):
-                kernel(
-                    size + 1,
-                    0,
-                    s,
-                    stream_start,
-                    state,
-                    limits,
-                    TopModels(best.scores[block_slice], best.codes[block_slice]),
-                )
+                part = TopModels(best.scores[block_slice], best.codes[block_slice])
+                scan_subsets(size + 1, 0, s, stream_start, state, _LIMITS, part)
 
+    _run_threads(scan_tiles, starts, jobs)
+    return results
+
+
+def _build_schur_state(gram: GramMatrix, width: int) -> SchurState:
+    """Return the correlations in the strength order, before any elimination, with zeros up to the width."""
+    strongest = gram.strength_order
+    s = len(strongest)
+    products, pivots = np.zeros((s, width)), np.zeros(width)
+    target_products = np.zeros((len(gram.target), width))
+    products[:, :s] = gram.products[np.ix_(strongest, strongest)]
+    pivots[:s], target_products[:, :s] = np.diagonal(products), gram.target_products[:, strongest]
+    return SchurState(products, pivots, target_products, 0.0, 1.0, 0)
+
+
+def _run_threads(scan: Callable[[int], _Result], tasks: Iterator[object], jobs: int) -> list[_Result]:
+    """Run a function that consumes the tasks once in each thread; after an interrupt, no task is left."""
     with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:
         try:
-            list(executor.map(scan_tiles, range(jobs)))
+            return list(executor.map(scan, range(jobs)))
         finally:
-            deque(starts, maxlen=0)  # after an interrupt the threads find no more tiles
-    return results
+            deque(tasks, maxlen=0)
 
 
 def _refit_best(
@@ -306,32 +304,18 @@ def find_best_models(
 
 def _scan_subsets(gram: GramMatrix, size: int, n_models: int, jobs: int) -> NDArray[np.int64]:
     """Return the best models by inner products, shape (≤ n_models, size): positions in the strength order."""
-    strongest = gram.strength_order
-    q = len(strongest)
-    width = q + PADDING
-    products = np.zeros((q, width))
-    products[:, :q] = gram.products[np.ix_(strongest, strongest)]
-    pivots, with_target = np.zeros(width), np.zeros((*gram.target_products.shape[:-1], width))
-    pivots[:q], with_target[..., :q] = np.diagonal(products), gram.target_products[..., strongest]
-    kernel = scan_subsets if with_target.ndim == 1 else scan_subsets_multioutput
-    state, limits = (
-        SchurState(products, pivots, with_target, 0.0, 1.0, 0),
-        CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT),
-    )
+    q = len(gram.columns)
+    state = _build_schur_state(gram, q + PADDING)
     tasks = _split_work(q, size)
 
     def scan_tasks(_: int) -> TopModels:
         """Scan tasks until none is left; return the best models of this thread."""
         best = TopModels(np.full(n_models, -np.inf), np.full(n_models, np.iinfo(np.int64).max))
         for first, last in tasks:  # one iterator for all threads
-            kernel(size, first, last, 0, state, limits, best)
+            scan_subsets(size, first, last, 0, state, _LIMITS, best)
         return best
 
-    with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:
-        try:
-            results = list(executor.map(scan_tasks, range(jobs)))
-        finally:
-            deque(tasks, maxlen=0)  # after an interrupt the threads find no more tasks
+    results = _run_threads(scan_tasks, tasks, jobs)
     scores, codes = (np.concatenate(parts) for parts in zip(*results, strict=True))
     best = np.lexsort((codes, -scores))[:n_models]
     best_codes = codes[best][np.isfinite(scores[best])]

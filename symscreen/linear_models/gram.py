@@ -46,18 +46,18 @@ _CONSTANT_TOLERANCE = 1e-13  # a smaller ratio of the deviation to the largest m
 
 @dataclass(frozen=True, eq=False)
 class GramMatrix:
-    """Inner products of q features and a target, or K targets, over n rows, all centred and with norm 1.
+    """Inner products of q features and K targets over n rows, all centred.
 
     Parameters
     ----------
     columns : float64 array, shape (q, n), C-contiguous
         One feature per row with mean 0 and norm 1; all zeros if a feature is constant.
-    target : float64 array, shape (n,) or (K, n)
-        Mean 0, norm 1. Each of K targets has norm 1/√K, so that the norm of all together is 1.
+    target : float64 array, shape (K, n)
+        Mean 0, norm 1/√K, so that the norm of all together is 1.
     products : float64 array, shape (q, q)
         C = Z Zᵀ, the correlations of the features; exactly symmetric.
-    target_products : float64 array, shape (q,) or (K, q)
-        c = Z y, the correlations with the target; with K targets each is divided by √K.
+    target_products : float64 array, shape (K, q)
+        c = Z y, the correlations with each target, divided by √K.
     """
 
     columns: NDArray[np.float64]
@@ -67,14 +67,12 @@ class GramMatrix:
 
     @property
     def strength(self) -> NDArray[np.float64]:
-        """|c| of each feature, or √Σ_t c_t² with K targets; shape (q,)."""
-        if self.target_products.ndim == 1:
-            return np.abs(self.target_products)
+        """√Σ_t c_t² of each feature, shape (q,)."""
         return np.asarray(np.sqrt((self.target_products * self.target_products).sum(axis=0)))
 
     @property
     def strength_order(self) -> NDArray[np.int64]:
-        """Feature indices by descending |c|, ties by index; shape (q,).
+        """Feature indices by descending strength, ties by index; shape (q,).
 
         A scan in this order soon has a high threshold, and its arithmetic does not depend on the order of the
         features.
@@ -114,8 +112,7 @@ def compute_gram(values: NDArray[np.float64], target: NDArray[np.float64]) -> Gr
         raise DataError("the target is constant: there is nothing to explain; use a target that varies")
     columns = normalize_rows(values)
     q = len(columns)
-    targets = np.atleast_2d(normalized_target)
-    correlations, with_target = np.empty((q, q)), np.empty((q, len(targets)))
+    correlations, with_target = np.empty((q, q)), np.empty((q, len(normalized_target)))
     for start in range(0, q, TILE_FEATURES):
         tile = np.ascontiguousarray(columns[start : start + TILE_FEATURES].T)
         stop = start + tile.shape[1]
@@ -123,17 +120,12 @@ def compute_gram(values: NDArray[np.float64], target: NDArray[np.float64]) -> Gr
         compute_products(columns[:stop], tile, block)
         correlations[:stop, start:stop] = block
         correlations[start:stop, :stop] = block.T
-    compute_products(columns, np.ascontiguousarray(targets.T), with_target)
-    return GramMatrix(
-        columns,
-        normalized_target,
-        correlations,
-        with_target[:, 0] if normalized_target.ndim == 1 else np.ascontiguousarray(with_target.T),
-    )
+    compute_products(columns, np.ascontiguousarray(normalized_target.T), with_target)
+    return GramMatrix(columns, normalized_target, correlations, np.ascontiguousarray(with_target.T))
 
 
 def normalize_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Centre a target and scale it to norm 1, or each of K targets to norm 1/√K.
+    """Centre each of K targets and scale it to norm 1/√K.
 
     The unexplained share of all targets is then the mean of those of each target, for any units, and all
     targets have the same weight.
@@ -145,8 +137,8 @@ def normalize_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Returns
     -------
-    float64 array, shape (n,) or (K, n)
-        Zeros if a target is constant.
+    float64 array, shape (K, n)
+        Zeros if a target is constant; K = 1 for a target of shape (n,).
 
     Examples
     --------
@@ -154,7 +146,7 @@ def normalize_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
     [[-0.5, 0.0, 0.5], [-0.5, 0.0, 0.5]]
     """
     normalized = normalize_rows(np.atleast_2d(target))
-    return normalized[0] if target.ndim == 1 else normalized / math.sqrt(len(normalized))
+    return normalized / math.sqrt(len(normalized))
 
 
 def normalize_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,47 +21,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from symscreen._numba import compile_kernel
-from symscreen.errors import OptionError
-from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
 
+    Offsets = NDArray[np.int64]
     Indices = NDArray[np.int32]  # indices of terms, or of rows of inputs
 
 
 HINGE, PSI, LOGISTIC = 0, 1, 2
 LOSS_CODES = {"hinge": HINGE, "psi": PSI, "logistic": LOGISTIC}
-
-
-def get_loss_code(name: str) -> int:
-    """Look up the integer code of a loss.
-
-    Parameters
-    ----------
-    name : {"hinge", "psi", "logistic"}
-        Name of the loss.
-
-    Returns
-    -------
-    int
-        `HINGE`, `PSI` or `LOGISTIC`.
-
-    Raises
-    ------
-    OptionError
-        If the name is unknown.
-
-    Examples
-    --------
-    >>> get_loss_code("psi") == PSI
-    True
-    """
-    if not isinstance(name, str) or name not in LOSS_CODES:
-        raise OptionError(f"loss is {name!r}{suggest(str(name), LOSS_CODES)}")
-    return LOSS_CODES[name]
 
 
 @compile_kernel
@@ -233,3 +204,253 @@ def sweep(
                     theta[k] += step * x[k]
                     beta[k] = max(theta[k], 0.0)
     return worst
+
+
+_FIRST_GAP_CHECK_VIOLATION = 0.1  # compute the gap once the largest violation, in margin units, is below this
+_MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8
+_MAX_TANGENT_ROUNDS = 50  # surrogates per problem with the ψ-loss
+_BISECTION_STEPS = 30  # of the line search between the old and the new coefficients
+_LARGE_PROBLEM_TERMS = 1 << 16  # larger problems visit runs of adjacent terms, for memory locality
+_RUN_LENGTH = 16  # terms per run in a large problem
+
+
+@compile_kernel
+def _compute_bounds(
+    terms: SvmTerms,
+    span: tuple[int, int],
+    offsets: Values,
+    low: Values,
+    gamma: Values,
+    beta: Values,
+    workspace: Values,
+    loss: int,
+    fitted: Values,
+) -> tuple[float, float, float]:
+    """Write the fitted values; return P(β), the surrogate (P itself except for the ψ-loss) and D(γ)."""
+    penalty = 0.5 * compute_dot_product(beta, beta)
+    primal, surrogate, dual = penalty, penalty, -penalty
+    for e in range(span[0], span[1]):
+        cost, y = terms.cost[e], terms.y[e]
+        x, _ = get_input(terms, e, workspace)
+        f = compute_dot_product(beta, x) + offsets[e]
+        fitted[e] = f
+        primal += cost * compute_loss(y * f, loss)
+        if loss == LOGISTIC:
+            dual -= gamma[e] * y * offsets[e]
+            for share in (gamma[e], cost - gamma[e]):
+                if share > 0.0:
+                    dual -= share * np.log(share / cost)
+        else:
+            surrogate += cost * max(0.0, 1.0 - y * f) - low[e] * y * f
+            dual += gamma[e] * (1.0 - y * offsets[e]) - low[e]
+    return primal, (primal if loss == LOGISTIC else surrogate), dual
+
+
+@compile_kernel
+def _minimise(
+    terms: SvmTerms,
+    span: tuple[int, int],
+    offsets: Values,
+    low: Values,
+    gamma: Values,
+    theta: Values,
+    beta: Values,
+    workspace: Values,
+    loss: int,
+    tolerance: float,
+    max_sweeps: int,
+    fitted: Values,
+) -> tuple[float, float, int]:
+    """Sweep until the relative gap is within `tolerance`; return P(β), the gap and the number of sweeps."""
+    check_violation, n_sweeps, n_unchecked = _FIRST_GAP_CHECK_VIOLATION, 0, 0
+    run_length = _RUN_LENGTH if span[1] - span[0] > _LARGE_PROBLEM_TERMS else 1
+    order = np.arange((span[1] - span[0] + run_length - 1) // run_length).astype(np.int32)
+    state = np.array([span[1] - span[0]], dtype=np.uint64)
+    while True:
+        shuffle(order, state)
+        worst = sweep(terms, span, offsets, low, gamma, theta, beta, workspace, loss, order, run_length)
+        n_sweeps += 1
+        n_unchecked += 1
+        if (
+            run_length == 1
+            and worst > check_violation
+            and n_unchecked < _MAX_SWEEPS_BETWEEN_GAP_CHECKS
+            and n_sweeps < max_sweeps
+        ):
+            continue  # large problems (longer runs) check every time: their largest violation says little
+        primal, surrogate, dual = _compute_bounds(
+            terms, span, offsets, low, gamma, beta, workspace, loss, fitted
+        )
+        if surrogate - dual <= tolerance * abs(surrogate) or n_sweeps >= max_sweeps or worst == 0.0:
+            return primal, surrogate - dual, n_sweeps
+        check_violation, n_unchecked = min(check_violation, worst) / 4.0, 0
+
+
+@compile_kernel
+def _initialise(
+    terms: SvmTerms,
+    span: tuple[int, int],
+    fitted: Values,
+    gamma: Values,
+    theta: Values,
+    beta: Values,
+    workspace: Values,
+    loss: int,
+    offsets: Values,
+) -> float:
+    """Compute the offsets d_e = f_e − x_eᵀβ and θ from the fitted values f and the duals; return P(β)."""
+    primal = 0.5 * compute_dot_product(beta, beta)
+    theta[:] = 0.0
+    for e in range(span[0], span[1]):
+        x, _ = get_input(terms, e, workspace)
+        offsets[e] = fitted[e] - compute_dot_product(beta, x)
+        primal += terms.cost[e] * compute_loss(terms.y[e] * fitted[e], loss)
+        signed_dual = gamma[e] * terms.y[e]
+        if signed_dual != 0.0:
+            for k in range(theta.size):
+                theta[k] += signed_dual * x[k]
+    return float(primal)
+
+
+@compile_kernel
+def _set_boxes(
+    terms: SvmTerms, span: tuple[int, int], fitted: Values, loss: int, low: Values, gamma: Values
+) -> bool:
+    """Set the lower bounds of the duals and clip the duals to their boxes; return whether any changed."""
+    changed = False
+    for e in range(span[0], span[1]):
+        is_linearised = loss == PSI and terms.y[e] * fitted[e] < 0.0
+        low[e] = -terms.cost[e] if is_linearised else 0.0
+        clipped = min(max(gamma[e], low[e]), low[e] + terms.cost[e])
+        changed = changed or clipped != gamma[e]
+        gamma[e] = clipped
+    return changed
+
+
+@compile_kernel
+def _search_line(
+    terms: SvmTerms,
+    span: tuple[int, int],
+    old: Values,
+    new: Values,
+    fitted_old: Values,
+    fitted_new: Values,
+    loss: int,
+) -> float:
+    """Find s in [0, 1], from the old to the new coefficients, where the derivative of P changes sign."""
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTION_STEPS):
+        s = 0.5 * (low + high)
+        slope = 0.0
+        for k in range(old.size):
+            slope += (new[k] - old[k]) * (old[k] + s * (new[k] - old[k]))
+        for e in range(span[0], span[1]):
+            change = fitted_new[e - span[0]] - fitted_old[e - span[0]]
+            u = terms.y[e] * (fitted_old[e - span[0]] + s * change)
+            if loss == LOGISTIC:
+                slope -= terms.cost[e] * terms.y[e] * change / (1.0 + np.exp(u))
+            elif u < 1.0 and (loss != PSI or u > 0.0):
+                slope -= terms.cost[e] * terms.y[e] * change
+        low, high = (low, s) if slope > 0.0 else (s, high)
+    return float(low)
+
+
+@compile_kernel
+def solve_groups(
+    terms: SvmTerms,
+    starts: Offsets,
+    groups: tuple[int, int],
+    loss: int,
+    tolerance: float,
+    max_sweeps: int,
+    coefficients: Values,
+    fitted: Values,
+    gamma: Values,
+    offsets: Values,
+    low: Values,
+    diagnostics: Values,
+) -> None:
+    """Solve the problems of the groups `groups[0]` to `groups[1] − 1`, independently of each other.
+
+    Parameters
+    ----------
+    terms : SvmTerms
+        N terms. The terms of group g are ``starts[g]`` to ``starts[g + 1] − 1``.
+    starts : int64 array, shape (G + 1,)
+        First term of each group, and N.
+    groups : (int, int)
+        First group, and one past the last group.
+    loss : int
+        `HINGE`, `PSI` or `LOGISTIC` of `symscreen.multistage._kernels`.
+    tolerance : float
+        A group is solved when its duality gap is at most this fraction of its objective.
+    max_sweeps : int
+        Maximum number of sweeps over a group (for the ψ-loss: per surrogate).
+    coefficients : float64 array, shape (G, K) or (G, K·p)
+        Initial coefficients ≥ 0. Updated in place, and only where the objective decreases.
+    fitted : float64 array, shape (N,)
+        Fitted values x_eᵀβ + d_e. Updated in place with the coefficients.
+    gamma : float64 array, shape (N,)
+        Initial duals. Updated in place.
+    offsets, low : float64 arrays, shape (N,)
+        Workspace for the offsets d_e and the lower bounds of the duals. Overwritten.
+    diagnostics : float64 array, shape (G, 3)
+        Output: the objective, the duality gap and the number of sweeps of each group.
+    """
+    size = coefficients.shape[1]
+    theta, beta, workspace = np.empty(size), np.empty(size), np.empty(size)
+    for g in range(groups[0], groups[1]):
+        span = (starts[g], starts[g + 1])
+        _set_boxes(terms, span, fitted, loss, low, gamma)
+        best = _initialise(terms, span, fitted, gamma, theta, coefficients[g], workspace, loss, offsets)
+        diagnostics[g, 2] = 0.0
+        for _ in range(_MAX_TANGENT_ROUNDS):
+            np.maximum(theta, 0.0, beta)
+            fitted_before = fitted[span[0] : span[1]].copy()
+            primal, gap, n_sweeps = _minimise(
+                terms, span, offsets, low, gamma, theta, beta, workspace, loss, tolerance, max_sweeps, fitted
+            )
+            if primal > best or gap > tolerance * primal:
+                old, fitted_after = coefficients[g], fitted[span[0] : span[1]]
+                step = _search_line(terms, span, old, beta, fitted_before, fitted_after, loss)
+                beta[:] = old + step * (beta - old)
+                line_primal, _, _ = _compute_bounds(
+                    terms, span, offsets, low, gamma, beta, workspace, loss, fitted
+                )
+                gap += line_primal - primal if loss != PSI else 0.0
+                primal = line_primal
+            diagnostics[g, 1], diagnostics[g, 2] = gap, diagnostics[g, 2] + n_sweeps
+            decrease = best - primal
+            if decrease > 0.0:
+                best = primal
+                coefficients[g] = beta
+            else:
+                fitted[span[0] : span[1]] = fitted_before
+            if loss != PSI or decrease <= tolerance * best:
+                break
+            if _set_boxes(terms, span, fitted, loss, low, gamma):
+                theta[:] = 0.0
+                for e in range(span[0], span[1]):
+                    x, _ = get_input(terms, e, workspace)
+                    for k in range(size):
+                        theta[k] += gamma[e] * terms.y[e] * x[k]
+        diagnostics[g, 0] = best
+
+
+@compile_kernel
+def fill_scores(
+    users: Values,
+    items: Values,
+    remaining_mass: Values,
+    user_indices: NDArray[np.integer],
+    item_indices: NDArray[np.integer],
+    out: Values,
+) -> None:
+    """Write f_{t′,t}, eq. (8), to `out` (R, P) for the remaining masses (P, K) of P pairs."""
+    for row in range(out.shape[0]):
+        a, b = users[user_indices[row]], items[item_indices[row]]
+        for p in range(out.shape[1]):
+            total = 0.0
+            for k in range(a.size):
+                total += (a[k] * b[k]) * remaining_mass[p, k]
+            out[row, p] = total

@@ -20,15 +20,17 @@ of the pairs grows as 1/`share`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from symscreen.errors import DataError, OptionError
+from symscreen._parameters import POSITIVE, POSITIVE_INTEGER, check_parameters
+from symscreen.errors import DataError
 from symscreen.messages import escape_control_chars
 from symscreen.multistage.chains import check_hashable, format_value
-from symscreen.multistage.option_checks import check_choice, check_positive, check_positive_integer, is_real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +148,10 @@ def build_article_chains(
     """
     import pandas as pd
 
-    check_choice("skipped", skipped, ("reached", "cut"))
+    check_parameters(
+        {"skipped": [StrOptions({"reached", "cut"})], "text_factors": [POSITIVE_INTEGER]},
+        {"skipped": skipped, "text_factors": text_factors},
+    )
     _check_table(articles, _ARTICLE_COLUMNS, "articles")
     _check_table(interactions, _INTERACTION_COLUMNS, "interactions")
     event_stages = interactions["eventType"].map(_EVENT_STAGES)
@@ -174,9 +179,7 @@ def build_article_chains(
     outcomes = _enforce_chains(stages_reached, skipped)
     table[list(STAGES)] = outcomes.astype(np.int64)
     users = _build_user_features(interactions)
-    items = _build_item_features(
-        articles, table["item"].unique(), check_positive_integer("text_factors", text_factors)
-    )
+    items = _build_item_features(articles, table["item"].unique(), text_factors)
     return ArticleSharingData(
         table, users, items, int((stages_reached != _enforce_chains(stages_reached, "cut")).any(axis=1).sum())
     )
@@ -337,11 +340,15 @@ def generate_article_sharing(
     >>> len(files.articles), files.interactions["eventType"].value_counts().to_dict()["LIKE"]
     (62, 115)
     """
-    if not _MIN_SHARE <= check_positive("share", share) <= 1:
-        raise OptionError(f"share is {share!r}: give a number from {_MIN_SHARE} to 1")
-    if not is_real(skipping) or not 0 <= skipping < 1:
-        raise OptionError(f"skipping is {skipping!r}: give a number in [0, 1)")
-    rng, spread = np.random.default_rng(random_state), check_positive("noise", noise)
+    check_parameters(
+        {
+            "share": [Interval(Real, _MIN_SHARE, 1, closed="both")],
+            "noise": [POSITIVE],
+            "skipping": [Interval(Real, 0, 1, closed="left")],
+        },
+        {"share": share, "noise": noise, "skipping": skipping},
+    )
+    rng = np.random.default_rng(random_state)
     counts = {name: max(round(share * count), 1) for name, count in EVENT_COUNTS.items()}
     persons = _draw_entities(
         rng, round(share * _N_PERSONS), {"agent": _N_AGENTS, "region": _N_REGIONS, "country": _N_COUNTRIES}
@@ -356,8 +363,8 @@ def generate_article_sharing(
     g = persons.factors[person] * articles.factors[article]
     q = rng.chisquare(1, size=(2, _N_FACTORS)) / 4.0
     n_unlogged = min(round(skipping * counts["FOLLOW"]), counts["FOLLOW"])
-    like = _select_top_noisy(g @ (1.0 - q[0]), np.arange(len(g)), counts["LIKE"] + n_unlogged, spread, rng)
-    follow = _select_top_noisy(g @ (1.0 - q[0] - q[1]), like, counts["FOLLOW"], spread, rng)
+    like = _select_top_noisy(g @ (1.0 - q[0]), np.arange(len(g)), counts["LIKE"] + n_unlogged, noise, rng)
+    follow = _select_top_noisy(g @ (1.0 - q[0] - q[1]), like, counts["FOLLOW"], noise, rng)
     liked = np.setdiff1d(like, rng.permutation(follow)[:n_unlogged])
     meetings = np.arange(len(g))
     repeated_views = rng.choice(meetings, size=max(counts["VIEW"] - len(g), 0))

@@ -5,23 +5,31 @@ Predictions are an array of ±1 with one column per pair of stages (t′, t), in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from symscreen.errors import DataError
-from symscreen.multistage.chains import Chains, read_chains, read_known_outcomes
-from symscreen.multistage.entity_encoding import EntityEncoder, fit_entity_encoder
-from symscreen.multistage.factor_model import select_pairs
-from symscreen.multistage.option_checks import check_bool, check_choice
-from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs
+from symscreen._parameters import Learner
+from symscreen.errors import DataError, InputError, OptionError
+from symscreen.messages import escape_control_chars
+from symscreen.multistage.chains import format_value, read_chains, read_known_outcomes, read_name_column
+from symscreen.multistage.entity_encoding import fit_entity_encoder
+from symscreen.multistage.factor_model import compute_class_weights, select_pairs
+from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs, parse_pair_weights
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._parameters import Constraints
     from symscreen._typing import Integers, Outcomes, Values
+    from symscreen.multistage.chains import Chains
+    from symscreen.multistage.entity_encoding import EncodedColumn, EntityEncoder
 
 
 class Inconsistency(NamedTuple):
@@ -172,22 +180,133 @@ def _find_pairs(signs: NDArray[np.generic]) -> list[tuple[int, int]]:
     )
 
 
-class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Base class of estimators of stage chains.
+class TrainingRows(NamedTuple):
+    """R rows: encoders, index of the user and of the item (R,), outcomes (R, T + 1), weights (P, 2)."""
 
-    A subclass has the parameters `stages`, `user`, `item`, `reached`, `class_weight`, `user_effects`,
-    `item_effects` and `extra_features`. It implements `fit` and `decision_function`.
+    users: EntityEncoder
+    items: EntityEncoder
+    user: Integers
+    item: Integers
+    outcomes: Outcomes
+    weights: Values
+    stages: tuple[str, ...]
+
+
+def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: str | None) -> Values:
+    """Compute w_{t′t} times the weights of Y_t = −1 and of Y_t = +1, (P, 2); refuse unobserved stages."""
+    weights = _read_stage_weights(stage_weight, chains.stages)
+    for t, name in enumerate(chains.stages):
+        if not chains.outcomes[:, t].any():
+            raise DataError(
+                f"nothing is observed at stage {escape_control_chars(name)!r}: "
+                "leave the stage out, or give rows where it is observed"
+            )
+    observed = mask_observed_pairs(chains.outcomes)
+    pairs = list_stage_pairs(len(chains.stages) - 1)
+    for t, name in enumerate(chains.stages[1:], start=1):
+        later_pairs = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
+        stage_pairs = [p for p, (_, later) in enumerate(pairs) if later == t]
+        if not observed[:, stage_pairs].any() or not (later_pairs and observed[:, later_pairs].any()):
+            raise DataError(
+                f"nothing is observed at stage {escape_control_chars(name)!r} for rows that reached an "
+                "earlier one: "
+                "leave the stage out, or give rows where it is observed"
+            )
+    by_class = compute_class_weights(chains.outcomes) if class_weight else np.ones((len(pairs), 2))
+    return weights[:, None] * by_class
+
+
+def _read_stage_weights(stage_weight: Any, stages: tuple[str, ...]) -> Values:
+    """Parse w_{t′t} to an array (P,); report values that are not numbers as an OptionError."""
+    try:
+        return parse_pair_weights(stage_weight, stages)
+    except InputError:
+        raise
+    except (TypeError, ValueError):  # numpy raises them for values that are not numbers
+        raise OptionError(f"stage_weight is {format_value(stage_weight)}: give numbers ≥ 0") from None
+
+
+@dataclass(eq=False, repr=False)
+class ChainEstimator(Learner):
+    """Base class of estimators of stage chains: `fit` reads and encodes a long table, `predict` signs scores.
+
+    A subclass implements `_fit_rows` and `_score_rows`.
     """
 
-    stages: Any
-    user: str
-    item: str
-    reached: str | None
-    class_weight: str | None
-    user_effects: bool
-    item_effects: bool
-    extra_features: str
-    stages_: tuple[str, ...]
+    stages: Any = ()
+    _: KW_ONLY
+    user: str = "user"
+    item: str = "item"
+    reached: str | None = None
+    class_weight: str | None = None
+    user_effects: bool = True
+    item_effects: bool = True
+    extra_features: str = "error"
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "class_weight": [StrOptions({"balanced"}), None],
+        "user_effects": ["boolean"],
+        "item_effects": ["boolean"],
+        "extra_features": [StrOptions({"error", "ignore"})],
+    }
+
+    def fit(
+        self,
+        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
+        y: None = None,  # noqa: ARG002
+        *,
+        user_features: pd.DataFrame | None = None,
+        item_features: pd.DataFrame | None = None,
+    ) -> Self:
+        """Fit the model to a long table.
+
+        Parameters
+        ----------
+        X : data frame
+            One row for each meeting of a user with an item; see `read_chains`.
+        y : None
+            Ignored. The stages are columns of `X`.
+        user_features, item_features : data frame, optional
+            One row per user or item of the table. The names are in a column with the same name as in `X`, or
+            in the index. Numbers are numerical features, all other columns are categorical.
+
+        Returns
+        -------
+        ChainEstimator
+            The fitted estimator.
+
+        Raises
+        ------
+        InputError
+            If the table, the features or an option is invalid. The message names the first such row.
+        """
+        chains = self._read_table(X)
+        self._validate_params()
+        weights = compute_training_weights(chains, getattr(self, "stage_weight", "all"), self.class_weight)
+        sides = (
+            ("user", chains.users, user_features, self.user, self.user_effects),
+            ("item", chains.items, item_features, self.item, self.item_effects),
+        )
+        (users, user), (items, item) = (
+            fit_entity_encoder(
+                kind,
+                names,
+                features,
+                name_column=column,
+                has_name_effects=has_effects,
+                ignore_extra=self.extra_features == "ignore",
+            )
+            for kind, names, features, column, has_effects in sides
+        )
+        # sort the rows, so that their order in the table does not matter
+        order = np.lexsort((*chains.outcomes.T[::-1], item, user))
+        self._fit_rows(
+            TrainingRows(
+                users, items, user[order], item[order], chains.outcomes[order], weights, chains.stages
+            )
+        )
+        return self
 
     def decision_function(
         self,
@@ -198,7 +317,42 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
     ) -> Values:
-        """Compute the scores f_{t′,t}. Implemented by subclasses."""
+        """Compute the scores f_{t′,t}, eq. (8).
+
+        Parameters
+        ----------
+        X : data frame
+            Table with the columns of users and items, R rows.
+        present, stage : str or int, optional
+            Earlier stage t′ and later stage t, by name or index from 0. Default: all.
+        user_features, item_features : data frame, optional
+            Features of users and items unseen in training.
+
+        Returns
+        -------
+        float64 array, shape (R, P), or (R,) if both stages are given
+            One column per selected pair, in the order of `pairs_`.
+
+        Raises
+        ------
+        InputError
+            If a new user or item has no features, or a stage is unknown.
+        """
+        check_is_fitted(self)
+        pairs = select_pairs(present, stage, self.stages_)
+        scores = self._score_rows(
+            self.users_.encode_column(read_name_column(X, self.user), user_features),
+            self.items_.encode_column(read_name_column(X, self.item), item_features),
+            pairs,
+        )
+        return scores if present is None or stage is None else scores[:, 0]
+
+    def _fit_rows(self, rows: TrainingRows) -> None:
+        """Fit to training rows in canonical order; set the fitted attributes."""
+        raise NotImplementedError
+
+    def _score_rows(self, users: EncodedColumn, items: EncodedColumn, pairs: list[int]) -> Values:
+        """Score R rows for some pairs of stages, (R, pairs)."""
         raise NotImplementedError
 
     def predict(
@@ -280,34 +434,11 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         """Read a long table of R rows with the columns that the parameters name."""
         return read_chains(table, stages=self.stages, user=self.user, item=self.item, reached=self.reached)
 
-    def _fit_encoders(
-        self, chains: Chains, user_features: pd.DataFrame | None, item_features: pd.DataFrame | None
-    ) -> tuple[tuple[EntityEncoder, EntityEncoder], tuple[Integers, Integers]]:
-        """Fit the encoders of users and items; also return the user and the item of each row, (R,) each."""
-        ignore_extra = check_choice("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
-        users, user = fit_entity_encoder(
-            "user",
-            chains.users,
-            user_features,
-            name_column=self.user,
-            has_name_effects=check_bool("user_effects", self.user_effects),
-            ignore_extra=ignore_extra,
-        )
-        items, item = fit_entity_encoder(
-            "item",
-            chains.items,
-            item_features,
-            name_column=self.item,
-            has_name_effects=check_bool("item_effects", self.item_effects),
-            ignore_extra=ignore_extra,
-        )
-        return (users, items), (user, item)
-
-    def _store_encoders(self, encoders: tuple[EntityEncoder, EntityEncoder], stages: tuple[str, ...]) -> None:
+    def _store_encoders(self, rows: TrainingRows) -> None:
         """Set the fitted attributes that all estimators of chains share."""
-        self.stages_ = stages
-        self.users_, self.items_ = encoders
-        self.pairs_ = [(stages[a], stages[b]) for a, b in list_stage_pairs(len(stages) - 1)]
+        self.stages_, self.users_, self.items_ = rows.stages, rows.users, rows.items
+        self.pairs_ = [(rows.stages[a], rows.stages[b]) for a, b in list_stage_pairs(len(rows.stages) - 1)]
         self.n_features_in_ = sum(
-            len(encoder.numeric_names) + len(encoder.categorical_names) for encoder in encoders
+            len(encoder.numeric_names) + len(encoder.categorical_names)
+            for encoder in (rows.users, rows.items)
         )

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
+from symscreen._parameters import NON_NEGATIVE, POSITIVE_INTEGER, check_parameters
 from symscreen.errors import DataError, OptionError
-from symscreen.multistage.option_checks import check_bool, check_choice, check_positive_integer, is_real
 from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class SimulatedChains:
 
     def select_part(self, part: str) -> pd.DataFrame:
         """Return the rows of one part, with a new index."""
-        rows: pd.DataFrame = self.table[self.part == check_choice("part", part, PARTS)].reset_index(drop=True)
+        check_parameters({"part": [StrOptions(set(PARTS))]}, {"part": part})
+        rows: pd.DataFrame = self.table[self.part == part].reset_index(drop=True)
         return rows
 
     def compute_stage_shares(self) -> Values:
@@ -123,8 +125,9 @@ class SimulatedChains:
             If the part has no rows.
         """
         evaluated = mask_observed_pairs(self.outcomes)
+        check_parameters({"part": [StrOptions(set(PARTS)), None]}, {"part": part})
         if part is not None:
-            evaluated = evaluated & (self.part == check_choice("part", part, PARTS))[:, None]
+            evaluated = evaluated & (self.part == part)[:, None]
         if not evaluated.any():
             raise DataError(f"there are no rows of the part {part!r}: give it a share above 0")
         p = self.compute_pair_probabilities()
@@ -200,36 +203,35 @@ def simulate_chains(
     """
     import pandas as pd
 
-    n = check_positive_integer("n_users", n_users)
-    m = check_positive_integer("n_items", n_items)
-    k = check_positive_integer("n_factors", n_factors)
-    last_stage = check_positive_integer("n_stages", n_stages)
-    check_choice("reading", reading, READINGS)
-    deviation = _check_nonnegative("noise", noise)
-    if check_choice("noise_is", noise_is, ("deviation", "variance")) == "variance":
-        deviation = np.sqrt(deviation)
+    check_parameters(
+        {
+            **dict.fromkeys(("n_users", "n_items", "n_factors", "n_stages"), (POSITIVE_INTEGER,)),
+            "n_rows": [POSITIVE_INTEGER, None],
+            "reading": [StrOptions(set(READINGS))],
+            "noise": [NON_NEGATIVE],
+            "noise_is": [StrOptions({"deviation", "variance"})],
+            **dict.fromkeys(("own_factors", "relative_noise"), ("boolean",)),
+        },
+        locals(),
+    )
+    deviation = float(np.sqrt(noise)) if noise_is == "variance" else float(noise)
     _check_shares(shares)
     rng = np.random.default_rng(random_state)
-    draw_own = check_bool("own_factors", own_factors)
-    a, users = _draw_entities("user", n, user_levels, k, rng, own_factors=draw_own)
-    b, items = _draw_entities("item", m, item_levels, k, rng, own_factors=draw_own)
-    q = rng.chisquare(1, size=(last_stage, k))
+    a, users = _draw_entities("user", n_users, user_levels, n_factors, rng, own_factors=own_factors)
+    b, items = _draw_entities("item", n_items, item_levels, n_factors, rng, own_factors=own_factors)
+    q = rng.chisquare(1, size=(n_stages, n_factors))
     if n_rows is None:
-        user, item = (indices.ravel() for indices in np.indices((n, m)))
+        user, item = (indices.ravel() for indices in np.indices((n_users, n_items)))
     else:
-        size = check_positive_integer("n_rows", n_rows)
-        user, item = rng.integers(n, size=size), rng.integers(m, size=size)
+        user, item = rng.integers(n_users, size=n_rows), rng.integers(n_items, size=n_rows)
     g = a[user] * b[item]
-    relative = check_bool("relative_noise", relative_noise)
     if reading == "exact":
         step_probabilities = 2.0 ** -((g @ q.T) / g.sum(axis=1, keepdims=True))
     else:
-        step_probabilities = _compute_noisy_steps(g, q, reading, deviation, relative_noise=relative)
+        step_probabilities = _compute_noisy_steps(g, q, reading, deviation, relative_noise=relative_noise)
     reached = np.cumprod(rng.uniform(size=step_probabilities.shape) < step_probabilities, axis=1)
     columns = {"user": user, "item": item, "stage0": np.ones(len(user), dtype=np.int64)}
-    table = pd.DataFrame(
-        columns | {f"stage{t + 1}": reached[:, t].astype(np.int64) for t in range(last_stage)}
-    )
+    table = pd.DataFrame(columns | {f"stage{t + 1}": reached[:, t].astype(np.int64) for t in range(n_stages)})
     return SimulatedChains(table, users, items, _draw_parts(len(table), shares, rng), step_probabilities)
 
 
@@ -259,23 +261,17 @@ def _draw_entities(
     embeddings = rng.chisquare(1, size=(n, k)) if own_factors else np.zeros((n, k))
     columns = {kind: np.arange(n)}
     for h, size in enumerate(levels, start=1):
-        codes = rng.integers(check_positive_integer(f"{kind}_levels", size), size=n)
+        check_parameters({f"{kind}_levels": [POSITIVE_INTEGER]}, {f"{kind}_levels": size})
+        codes = rng.integers(size, size=n)
         embeddings += rng.chisquare(1, size=(size, k))[codes]
         columns[f"{kind}_level{h}"] = np.array([f"level{code}" for code in codes], dtype=object)
     return embeddings, pd.DataFrame(columns)
 
 
-def _check_nonnegative(name: str, value: Any) -> float:
-    """Return a finite number ≥ 0 as a float."""
-    if not is_real(value) or not 0 <= value < np.inf:
-        raise OptionError(f"{name} is {value!r}: give a number ≥ 0")
-    return float(value)
-
-
 def _check_shares(shares: Any) -> None:
     """Raise OptionError unless there are three shares ≥ 0 that sum to 1."""
     numbers = list(shares) if isinstance(shares, Iterable) else []
-    valid = len(numbers) == 3 and all(is_real(share) and share >= 0 for share in numbers)
+    valid = len(numbers) == 3 and all(map(NON_NEGATIVE.is_satisfied_by, numbers))
     if not valid or abs(sum(numbers) - 1.0) > 1e-9:
         raise OptionError(f"shares are {shares!r}: give three numbers ≥ 0 that sum to 1")
 

@@ -7,7 +7,7 @@ effects of the features.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class EncodedEntities:
 
     numeric: Values
     level_codes: Integers
+
+
+class EncodedColumn(NamedTuple):
+    """A column of R names: m distinct entities; the entity of each row, and its index in training or −1."""
+
+    entities: EncodedEntities
+    codes: Integers
+    training_indices: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +138,14 @@ class EntityEncoder:
         if self.has_name_effects:
             level_codes[is_new, 0] = -1
         return EncodedEntities(numeric, level_codes)
+
+    def encode_column(self, row_names: NDArray[np.object_], features: pd.DataFrame | None) -> EncodedColumn:
+        """Encode the m distinct names of a column of R names; see `encode`."""
+        import pandas as pd
+
+        codes, distinct = pd.factorize(row_names)
+        names = np.asarray(distinct, dtype=object)
+        return EncodedColumn(self.encode(names, features), codes, self.find_name_indices(names)[codes])
 
     def _check_name_types(self, new_names: NDArray[np.object_]) -> None:
         """Raise DataError for a new name that equals one of training as text but not in type: 3 and "3"."""

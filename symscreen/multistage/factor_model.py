@@ -22,10 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
 from symscreen.errors import OptionError
-from symscreen.multistage._kernels import SvmTerms
-from symscreen.multistage.weighted_svm import solve_groups
+from symscreen.multistage._kernels import SvmTerms, fill_scores, solve_groups
 from symscreen.targets.stages import (
     find_stage_index,
     list_stage_pairs,
@@ -223,27 +221,8 @@ def compute_scores(
         and the terms of one pair are bounded by those of the other.
     """
     scores = np.empty((len(user_indices), len(pairs)))
-    _fill_scores(users, items, compute_remaining_mass(q)[pairs], user_indices, item_indices, scores)
+    fill_scores(users, items, compute_remaining_mass(q)[pairs], user_indices, item_indices, scores)
     return scores
-
-
-@compile_kernel
-def _fill_scores(
-    users: Values,
-    items: Values,
-    remaining_mass: Values,
-    user_indices: NDArray[np.integer],
-    item_indices: NDArray[np.integer],
-    out: Values,
-) -> None:
-    """Write f_{t′,t}, eq. (8), to `out` (R, P) for the remaining masses (P, K) of P pairs."""
-    for row in range(out.shape[0]):
-        a, b = users[user_indices[row]], items[item_indices[row]]
-        for p in range(out.shape[1]):
-            total = 0.0
-            for k in range(a.size):
-                total += (a[k] * b[k]) * remaining_mass[p, k]
-            out[row, p] = total
 
 
 _CHUNKS_PER_THREAD = 8  # chunks of groups per thread: balances groups of very different sizes

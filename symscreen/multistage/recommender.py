@@ -6,127 +6,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from symscreen.errors import DataError, InputError, OptionError
-from symscreen.messages import escape_control_chars
-from symscreen.multistage import option_checks as options
+from symscreen._parameters import N_JOBS, POSITIVE, POSITIVE_INTEGER, check_parameters
+from symscreen.errors import OptionError
+from symscreen.multistage._kernels import LOSS_CODES
 from symscreen.multistage.base import ChainEstimator
-from symscreen.multistage.block_fitting import build_problem, draw_factors, fit_from_starts, transfer_factors
-from symscreen.multistage.chains import format_value, read_name_column
+from symscreen.multistage.block_fitting import (
+    Penalties,
+    build_problem,
+    draw_factors,
+    fit_from_starts,
+    transfer_factors,
+)
 from symscreen.multistage.entity_encoding import index_by_name
 from symscreen.multistage.factor_model import (
-    compute_class_weights,
+    BlockSolverOptions,
     compute_embeddings,
     compute_scores,
-    select_pairs,
 )
 from symscreen.targets.stages import (
     find_stage_index,
-    list_stage_pairs,
     mask_observed_pairs,
-    parse_pair_weights,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Self
+    from collections.abc import Callable
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen._parameters import Constraints
     from symscreen._typing import Integers, Outcomes, Values
+    from symscreen.multistage.base import TrainingRows
     from symscreen.multistage.block_fitting import FitStep
-    from symscreen.multistage.chains import Chains
-    from symscreen.multistage.entity_encoding import EntityEncoder
+    from symscreen.multistage.entity_encoding import EncodedColumn, EntityEncoder
     from symscreen.multistage.factor_model import LatentFactors
-
-
-def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: str | None) -> Values:
-    """Compute the weights of both classes of each pair of stages.
-
-    Parameters
-    ----------
-    chains : Chains
-        Training rows.
-    stage_weight : str, mapping or array-like
-        Weights w_{t′t}; see `parse_pair_weights`.
-    class_weight : {"balanced"} or None
-        Whether to weight classes inversely to their sizes.
-
-    Returns
-    -------
-    float64 array, shape (P, 2)
-        w_{t′t} times the weights of Y_t = −1 and of Y_t = +1.
-
-    Raises
-    ------
-    DataError
-        If a stage has no observation, or none of a row that reached an earlier stage.
-    OptionError
-        If a weight is invalid.
-    """
-    weights = _read_stage_weights(stage_weight, chains.stages)
-    for t, name in enumerate(chains.stages):
-        if not chains.outcomes[:, t].any():
-            raise DataError(
-                f"nothing is observed at stage {escape_control_chars(name)!r}: "
-                "leave the stage out, or give rows where it is observed"
-            )
-    observed = mask_observed_pairs(chains.outcomes)
-    pairs = list_stage_pairs(len(chains.stages) - 1)
-    for t, name in enumerate(chains.stages[1:], start=1):
-        later_pairs = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
-        stage_pairs = [p for p, (_, later) in enumerate(pairs) if later == t]
-        if not observed[:, stage_pairs].any() or not (later_pairs and observed[:, later_pairs].any()):
-            raise DataError(
-                f"nothing is observed at stage {escape_control_chars(name)!r} for rows that reached an "
-                "earlier one: "
-                "leave the stage out, or give rows where it is observed"
-            )
-    options.check_choice("class_weight", class_weight, ("balanced", None))
-    by_class = compute_class_weights(chains.outcomes) if class_weight else np.ones((len(pairs), 2))
-    return weights[:, None] * by_class
-
-
-def _read_stage_weights(stage_weight: Any, stages: tuple[str, ...]) -> Values:
-    """Parse w_{t′t} to an array (P,); report values that are not numbers as an OptionError."""
-    try:
-        return parse_pair_weights(stage_weight, stages)
-    except InputError:
-        raise
-    except (TypeError, ValueError):  # numpy raises them for values that are not numbers
-        raise OptionError(f"stage_weight is {format_value(stage_weight)}: give numbers ≥ 0") from None
-
-
-def compute_divisor(
-    normalization: str, outcomes: NDArray[np.int8], weights: Values, grid_shape: tuple[int, int]
-) -> float:
-    """Compute the divisor of the sum of losses.
-
-    Parameters
-    ----------
-    normalization : {"observed", "grid"}
-        "observed": the number of rows with a loss. "grid": n·m, as in eq. (9).
-    outcomes : int8 array, shape (R, T + 1)
-        Outcomes Y.
-    weights : float64 array, shape (P, 2)
-        Weights from `compute_training_weights`.
-    grid_shape : (int, int)
-        Numbers of users and items, n and m.
-
-    Returns
-    -------
-    float
-        The divisor.
-    """
-    if options.check_choice("normalization", normalization, ("observed", "grid")) == "grid":
-        return float(grid_shape[0] * grid_shape[1])
-    return float((mask_observed_pairs(outcomes) & weights.any(axis=1)).any(axis=1).sum())
 
 
 def list_candidate_items(items: EntityEncoder, features: pd.DataFrame | None) -> NDArray[np.object_]:
@@ -196,6 +118,7 @@ def find_known_outcomes(
     return known
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MonotoneChainRecommender(ChainEstimator):
     """Predict any later stage of a chain of events from any earlier stage, without contradictions.
 
@@ -286,178 +209,86 @@ class MonotoneChainRecommender(ChainEstimator):
     [1, -1, 1, -1, 1, -1]
     """
 
-    factors_: LatentFactors
+    n_factors: int = 20
+    lambda_features: float = 0.001
+    lambda_levels: float = 0.001
+    lambda_stages: float = 0.001
+    loss: str = "hinge"
+    stage_weight: Any = "all"
+    normalization: str = "observed"
+    max_iter: int = 100
+    tol: float = 1e-3
+    block_tol: float = 1e-2
+    block_sweeps: int = 3
+    n_init: int = 1
+    warm_start: bool = False
+    n_jobs: int | None = None
+    callback: Callable[[FitStep], None] | None = None
+    verbose: bool = False
 
-    def __init__(
-        self,
-        stages: Sequence[str] = (),
-        *,
-        user: str = "user",
-        item: str = "item",
-        reached: str | None = None,
-        n_factors: int = 20,
-        lambda_features: float = 0.001,
-        lambda_levels: float = 0.001,
-        lambda_stages: float = 0.001,
-        loss: str = "hinge",
-        stage_weight: Any = "all",
-        class_weight: str | None = None,
-        normalization: str = "observed",
-        user_effects: bool = True,
-        item_effects: bool = True,
-        extra_features: str = "error",
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        block_tol: float = 1e-2,
-        block_sweeps: int = 3,
-        n_init: int = 1,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callback: Callable[[FitStep], None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.stages = stages
-        self.user = user
-        self.item = item
-        self.reached = reached
-        self.n_factors = n_factors
-        self.lambda_features = lambda_features
-        self.lambda_levels = lambda_levels
-        self.lambda_stages = lambda_stages
-        self.loss = loss
-        self.stage_weight = stage_weight
-        self.class_weight = class_weight
-        self.normalization = normalization
-        self.user_effects = user_effects
-        self.item_effects = item_effects
-        self.extra_features = extra_features
-        self.max_iter = max_iter
-        self.tol = tol
-        self.block_tol = block_tol
-        self.block_sweeps = block_sweeps
-        self.n_init = n_init
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[Constraints] = {
+        # positive penalties make the blocks strictly convex
+        **dict.fromkeys(
+            ("lambda_features", "lambda_levels", "lambda_stages", "tol", "block_tol"), (POSITIVE,)
+        ),
+        **dict.fromkeys(("n_factors", "max_iter", "block_sweeps", "n_init"), (POSITIVE_INTEGER,)),
+        "loss": [StrOptions(set(LOSS_CODES))],
+        "normalization": [StrOptions({"observed", "grid"})],
+        "warm_start": ["boolean"],
+        "n_jobs": N_JOBS,
+    }
 
-    def fit(
-        self,
-        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
-        y: None = None,  # noqa: ARG002
-        *,
-        user_features: pd.DataFrame | None = None,
-        item_features: pd.DataFrame | None = None,
-    ) -> Self:
-        """Fit the model to a long table.
-
-        Parameters
-        ----------
-        X : data frame
-            One row for each meeting of a user with an item; see `read_chains`.
-        y : None
-            Ignored. The stages are columns of `X`.
-        user_features, item_features : data frame, optional
-            One row per user or item of the table. The names are in a column with the same name as in `X`, or
-            in the index. Numbers are numerical features, all other columns are categorical.
-
-        Returns
-        -------
-        MonotoneChainRecommender
-            The fitted estimator.
-
-        Raises
-        ------
-        InputError
-            If the table, the features or an option is invalid. The message names the first such row.
-        """
-        chains = self._read_table(X)
-        penalties, solver_options = options.build_penalties(self), options.build_solver_options(self)
-        n_factors = options.check_positive_integer("n_factors", self.n_factors)
-        max_rounds = options.check_positive_integer("max_iter", self.max_iter)
-        tolerance = options.check_positive("tol", self.tol)
-        n_starts = options.check_positive_integer("n_init", self.n_init)
-        resume = options.check_bool("warm_start", self.warm_start) and hasattr(self, "factors_")
-        weights = compute_training_weights(chains, self.stage_weight, self.class_weight)
-        encoders, (user, item) = self._fit_encoders(chains, user_features, item_features)
-        users, items = encoders
+    def _fit_rows(self, rows: TrainingRows) -> None:
+        """Fit by block descent."""
+        previous = None
+        if self.warm_start and hasattr(self, "factors_"):
+            if self.stages_ != rows.stages:
+                raise OptionError(
+                    "warm_start requires a previous fit with the same stages, not "
+                    f"{', '.join(self.stages_)}: set warm_start=False to start from random factors"
+                )
+            previous = (self.factors_, (self.users_, self.items_))
         rng = check_random_state(self.random_state)
-        # sort the rows, so that their order in the table does not matter, and shuffle them
-        order = np.lexsort((*chains.outcomes.T[::-1], item, user))
-        order = order[rng.permutation(len(order))]
-        user, item, outcomes = user[order], item[order], chains.outcomes[order]
-        grid_shape = (len(users.names), len(items.names))
-        divisor = compute_divisor(self.normalization, outcomes, weights, grid_shape)
-        problem = build_problem((users.encoded, items.encoded), (user, item), outcomes, weights, divisor)
-        if resume and self.stages_ != chains.stages:
-            raise OptionError(
-                f"warm_start requires a previous fit with the same stages, not {', '.join(self.stages_)}: "
-                "set warm_start=False to start from random factors"
-            )
-        previous = (self.factors_, (self.users_, self.items_)) if resume else None
-        last_stage = len(chains.stages) - 1
+        order = rng.permutation(len(rows.user))
+        user, item, outcomes = rows.user[order], rows.item[order], rows.outcomes[order]
+        if self.normalization == "grid":
+            divisor = float(len(rows.users.names) * len(rows.items.names))  # n·m, eq. (9)
+        else:
+            divisor = float((mask_observed_pairs(outcomes) & rows.weights.any(axis=1)).any(axis=1).sum())
+        encoders = (rows.users, rows.items)
+        problem = build_problem(
+            (rows.users.encoded, rows.items.encoded), (user, item), outcomes, rows.weights, divisor
+        )
         starts = (
-            draw_factors(encoders, n_factors, last_stage, rng) for _ in range(1 if resume else n_starts)
+            draw_factors(encoders, self.n_factors, len(rows.stages) - 1, rng)
+            for _ in range(self.n_init if previous is None else 1)
         )
         if previous is not None:
             starts = (transfer_factors(fresh, encoders, *previous) for fresh in starts)
         best = fit_from_starts(
             problem,
             starts,
-            penalties,
-            solver_options,
-            tolerance=tolerance,
-            max_rounds=max_rounds,
-            hinge_first=not resume,
+            Penalties(self.lambda_features, self.lambda_levels, self.lambda_stages),
+            BlockSolverOptions(
+                LOSS_CODES[self.loss], self.block_tol, self.block_sweeps, int(effective_n_jobs(self.n_jobs))
+            ),
+            tolerance=self.tol,
+            max_rounds=self.max_iter,
+            hinge_first=previous is None,
             callback=self.callback,
             show_bar=self.verbose,
         )
         self.trace_, self.n_iter_, self.converged_ = best.trace, best.n_rounds, best.converged
-        self.factors_ = best.factors
-        self._store_encoders(encoders, chains.stages)
+        self.factors_: LatentFactors = best.factors
+        self._store_encoders(rows)
         by_user = np.argsort(user, kind="stable")  # `recommend` looks rows up by user
         self._training_rows = user[by_user], item[by_user], outcomes[by_user]
-        return self
 
-    def decision_function(
-        self,
-        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
-        *,
-        present: Any = None,
-        stage: Any = None,
-        user_features: pd.DataFrame | None = None,
-        item_features: pd.DataFrame | None = None,
-    ) -> Values:
-        """Compute the scores f_{t′,t}, eq. (8).
-
-        Parameters
-        ----------
-        X : data frame
-            Table with the columns of users and items, R rows.
-        present, stage : str or int, optional
-            Earlier stage t′ and later stage t, by name or index from 0. Default: all.
-        user_features, item_features : data frame, optional
-            Features of users and items unseen in training.
-
-        Returns
-        -------
-        float64 array, shape (R, P), or (R,) if both stages are given
-            One column per selected pair, in the order of `pairs_`.
-
-        Raises
-        ------
-        InputError
-            If a new user or item has no features, or a stage is unknown.
-        """
-        check_is_fitted(self)
-        pairs = select_pairs(present, stage, self.stages_)
-        names = [read_name_column(X, name) for name in (self.user, self.item)]
-        a, user = self._embed_column(self.users_, self.factors_.users, names[0], user_features)
-        b, item = self._embed_column(self.items_, self.factors_.items, names[1], item_features)
-        scores = compute_scores(a, b, self.factors_.q, user, item, pairs)
-        return scores if present is None or stage is None else scores[:, 0]
+    def _score_rows(self, users: EncodedColumn, items: EncodedColumn, pairs: list[int]) -> Values:
+        """Compute f_{t′,t} of eq. (8), (R, pairs)."""
+        a = compute_embeddings(self.factors_.users, users.entities)
+        b = compute_embeddings(self.factors_.items, items.entities)
+        return compute_scores(a, b, self.factors_.q, users.codes, items.codes, pairs)
 
     def recommend(
         self,
@@ -504,31 +335,18 @@ class MonotoneChainRecommender(ChainEstimator):
         import pandas as pd
 
         check_is_fitted(self)
+        check_parameters({"k": [POSITIVE_INTEGER], "seen": ["boolean"]}, {"k": k, "seen": seen})
         candidates = list_candidate_items(self.items_, item_features)
         user_index = self.users_.find_name_indices(np.array([user], dtype=object))[0]
         later = find_stage_index(stage, self.stages_)
         known = find_known_outcomes(
             self._training_rows, user_index, later, self.items_.find_name_indices(candidates)
         )
-        if not options.check_bool("seen", seen):
+        if not seen:
             candidates, known = candidates[known == 0], known[known == 0]
         table = pd.DataFrame({self.user: [user] * len(candidates), self.item: candidates})
         features = {"user_features": user_features, "item_features": item_features}
         f = self.decision_function(table, present=present, stage=stage, **features)
-        top = np.argsort(-f, kind="stable")[: options.check_positive_integer("k", k)]
+        top = np.argsort(-f, kind="stable")[:k]
         predicted = np.where(known != 0, known, np.where(f > 0, 1, -1)).astype(np.int8)
         return pd.DataFrame({"item": candidates[top], "score": f[top], "predicted": predicted[top]})
-
-    def _embed_column(
-        self,
-        encoder: EntityEncoder,
-        parameters: Any,
-        column: NDArray[np.object_],
-        features: pd.DataFrame | None,
-    ) -> tuple[Values, NDArray[np.int64]]:
-        """Return the embeddings of the m distinct names of a column (R,), (m, K), and their indices (R,)."""
-        import pandas as pd
-
-        indices, names = pd.factorize(column)
-        encoded = encoder.encode(np.asarray(names, dtype=object), features)
-        return compute_embeddings(parameters, encoded), indices

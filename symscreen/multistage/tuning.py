@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from symscreen._parameters import N_JOBS, check_parameters
 from symscreen.errors import DataError, OptionError
 from symscreen.multistage.chains import format_value, read_chains
-from symscreen.multistage.option_checks import count_threads
 from symscreen.targets.stages import mask_observed_pairs
 
 if TYPE_CHECKING:
@@ -30,14 +30,39 @@ class TuningResult:
 
     Parameters
     ----------
-    model : ChainEstimator
-        The best model, fitted to the training rows.
-    table : data frame
-        One row per setting, in the order tried: the parameters, and `error` on the validation rows.
+    settings : list of dict
+        Settings in the order tried.
+    errors : list of float
+        Mean error of each setting on the validation rows.
+    models : list of ChainEstimator
+        Model of each setting, fitted to the last training table.
     """
 
-    model: Any
-    table: pd.DataFrame
+    settings: list[dict[str, Any]]
+    errors: list[float]
+    models: list[ChainEstimator]
+
+    @property
+    def best_setting(self) -> dict[str, Any]:
+        """The setting with the smallest error; of ties, the first."""
+        return self.settings[self._best_index]
+
+    @property
+    def model(self) -> Any:
+        """The best model, fitted to the training rows."""
+        return self.models[self._best_index]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per setting, in the order tried: the parameters, and `error` on the validation rows."""
+        import pandas as pd
+
+        pairs = zip(self.settings, self.errors, strict=True)
+        return pd.DataFrame([setting | {"error": error} for setting, error in pairs])
+
+    @property
+    def _best_index(self) -> int:
+        return self.errors.index(min(self.errors))
 
 
 def tune(
@@ -105,33 +130,7 @@ def tune(
         for values in product(factors, feature_lambdas, lambdas, lambdas)
     ]
     features = {"user_features": user_features, "item_features": item_features}
-    return select_best_setting(
-        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **features)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class SettingSearchResult:
-    """Result of `search_settings`.
-
-    Parameters
-    ----------
-    settings : list of dict
-        Settings in the order tried.
-    errors : list of float
-        Mean error of each setting over the validation tables.
-    models : list of ChainEstimator
-        Model of each setting, fitted to the last training table.
-    """
-
-    settings: list[dict[str, Any]]
-    errors: list[float]
-    models: list[ChainEstimator]
-
-    @property
-    def best_index(self) -> int:
-        """Index of the setting with the smallest error; of ties, the first."""
-        return self.errors.index(min(self.errors))
+    return search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **features)
 
 
 def search_settings(
@@ -142,7 +141,7 @@ def search_settings(
     user_features: pd.DataFrame | None = None,
     item_features: pd.DataFrame | None = None,
     n_jobs: int | None = None,
-) -> SettingSearchResult:
+) -> TuningResult:
     """Fit a model with every setting to every training table and evaluate it on the validation tables.
 
     Parameters
@@ -159,7 +158,7 @@ def search_settings(
 
     Returns
     -------
-    SettingSearchResult
+    TuningResult
         Errors and models in the order of the settings.
 
     Raises
@@ -171,7 +170,7 @@ def search_settings(
     """
     if not settings:
         raise OptionError("no setting to try: give at least one value of each parameter")
-    count_threads(n_jobs)
+    check_parameters({"n_jobs": N_JOBS}, {"n_jobs": n_jobs})
     for _, validation in splits:
         _check_validation_rows(model, validation)
     features = {"user_features": user_features, "item_features": item_features}
@@ -184,9 +183,7 @@ def search_settings(
         return sum(errors) / len(errors), fitted
 
     results = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(try_setting)(setting) for setting in settings)
-    return SettingSearchResult(
-        list(settings), [error for error, _ in results], [fitted for _, fitted in results]
-    )
+    return TuningResult(list(settings), [error for error, _ in results], [fitted for _, fitted in results])
 
 
 def _check_validation_rows(model: ChainEstimator, validation: pd.DataFrame) -> None:
@@ -194,23 +191,3 @@ def _check_validation_rows(model: ChainEstimator, validation: pd.DataFrame) -> N
     columns = {name: getattr(model, name) for name in ("stages", "user", "item", "reached")}
     if not mask_observed_pairs(read_chains(validation, **columns).outcomes).any():
         raise DataError("no validation row has an observed stage after a reached one: give rows that have")
-
-
-def select_best_setting(search_result: SettingSearchResult) -> TuningResult:
-    """Return the best model of a search over one split, and the errors of all settings.
-
-    Parameters
-    ----------
-    search_result : SettingSearchResult
-        Result of `search_settings`.
-
-    Returns
-    -------
-    TuningResult
-        The model with the smallest error; of ties, the first.
-    """
-    import pandas as pd
-
-    pairs = zip(search_result.settings, search_result.errors, strict=True)
-    table = pd.DataFrame([setting | {"error": error} for setting, error in pairs])
-    return TuningResult(search_result.models[search_result.best_index], table)

@@ -1,7 +1,7 @@
 """Write a result as one self-contained HTML page: no network, no fonts, no other files.
 
-`build_headings` and `build_cells` format the columns of the ranking, `build_page_content` collects the texts,
-numbers, formulas and figures of the page, and `build_report_html` renders the template ``page.html.j2``.
+`build_page_content` collects the texts, numbers, formulas and figures of the page, and `build_report_html`
+renders the template ``page.html.j2``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen.config.command_line import format_command
 from symscreen.errors import OptionError, OutputError
-from symscreen.expressions.mathml import to_mathml
+from symscreen.expressions.printing import to_mathml
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, render_message
+from symscreen.report.columns import ColumnHeading, TableCell, build_cells, build_headings
 from symscreen.report.figures.diagnostics import (
     MAX_REDUNDANCY_FEATURES,
     MAX_SCORES,
@@ -33,181 +34,19 @@ from symscreen.report.figures.diagnostics import (
     draw_p_values,
     draw_redundancy,
     draw_scores,
-    find_interval_columns,
     list_reasons,
 )
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, has_scatters
 from symscreen.report.figures.precision_recall_curves import use_default_style
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.terminal.reading_notes import format_target_prefix
-from symscreen.screeners import SCREENERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import jinja2
-    import pandas as pd
 
     from symscreen.results.screen_result import ScreenResult
-
-
-_HEADINGS = {
-    "complexity": "compl.",
-    "direction": "dir.",
-    "class_size": "class",
-    "p_value": "p",
-    "q_value": "q",
-}
-_MEANINGS = {
-    "complexity": "the formula's complexity",
-    "layer": "the layer that generated it",
-    "direction": "+ increases with the target, − decreases",
-    "class_size": "the number of features that the first screener cannot distinguish from it on these data",
-    "p_value": "the probability of a score as good if the feature were unrelated to the target",
-    "q_value": "the false discovery rate of this feature and all better ones, over all features scored",
-    "p_family": "the share of permuted targets for which the best of the whole space is as good",
-    "t0_se": "the standard error of t0",
-    "gamma": "1 − t0/Δ: 1 is the order of the target, −1 the reverse, 0 no relation; its interval is for a "
-    "feature chosen in advance",
-    "stability": "how often it, or one of its class, was among the best on half-samples",
-    "stands_for": "the number of near-duplicates that it represents",
-    "unit": "the unit of its values",
-    "unsafe_rows": "the number of rows whose order is decided by rounding",
-    "unsafe_by": "a bound on the difference between the first score and that of exact arithmetic",
-    "round": "the round that found it; later rounds screen the residuals of the best model so far",
-    "place_alone": "its place in the first round, among all features",
-}
-_OMITTED_COLUMNS = {"rank", "expression"}
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnHeading:
-    """The heading of a column.
-
-    Parameters
-    ----------
-    name : str
-        The column of the result's table.
-    text : str
-        The text above the column.
-    meaning : str
-        An explanation; may be empty.
-    """
-
-    name: str
-    text: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class TableCell:
-    """The text of a table cell and its sort key, which is empty for a missing value."""
-
-    text: str
-    sort_key: str
-
-
-def build_headings(result: ScreenResult) -> list[ColumnHeading]:
-    """Build the headings of a result's columns, except rank and formula.
-
-    Parameters
-    ----------
-    result : ScreenResult
-        The result.
-
-    Returns
-    -------
-    list of ColumnHeading
-        Headings in the order of the table. The rank, the interval and the selection mark of a screener are
-        part of the cell of its score, and gamma's interval is part of gamma's cell.
-    """
-    merged = {name for pair in _collect_interval_columns(result).values() for name in pair}
-    merged |= {f"{name}{suffix}" for name in _get_screener_names(result) for suffix in ("_rank", "_selected")}
-    blank = set() if (result.table["direction"] != "").any() else {"direction"}
-    return [
-        ColumnHeading(
-            name,
-            _HEADINGS.get(name, escape_control_chars(name.replace("_", " "))),
-            _explain_column(result, name),
-        )
-        for name in map(str, result.table.columns)
-        if name not in _OMITTED_COLUMNS | merged | blank
-    ]
-
-
-def build_cells(result: ScreenResult, headings: list[ColumnHeading], index: int) -> list[TableCell]:
-    """Format one row of the ranking, with a cell for each heading."""
-    row, screeners = result.table.iloc[index], _get_screener_names(result)
-    bounds = _collect_interval_columns(result)
-    return [
-        _format_score(row, heading.name, bounds.get(heading.name))
-        if heading.name in screeners or heading.name in bounds
-        else _format_cell(row[heading.name])
-        for heading in headings
-    ]
-
-
-def _format_score(row: pd.Series[Any], name: str, bounds: tuple[str, str] | None) -> TableCell:
-    """Format a score with its interval, its rank and a selection mark; the sort key is the rank, if any."""
-    cell = _format_cell(row[name])
-    if not cell.sort_key:
-        return cell
-    text, sort_key = cell.text, cell.sort_key
-    if bounds is not None:
-        low, high = (_format_cell(row[bound]).text for bound in bounds)
-        text += f" [{low}, {high}]"
-    rank = _format_cell(row.get(f"{name}_rank"))
-    if rank.sort_key:
-        text, sort_key = f"{text} ({rank.text})", rank.sort_key
-    return TableCell(f"{text} ✓" if row.get(f"{name}_selected") is True else text, sort_key)
-
-
-def _get_screener_names(result: ScreenResult) -> list[str]:
-    names: list[str] = result.record["options"]["screener"]
-    return names
-
-
-def _collect_interval_columns(result: ScreenResult) -> dict[str, tuple[str, str]]:
-    pairs = {name: find_interval_columns(result, name) for name in (*_get_screener_names(result), "gamma")}
-    return {name: pair for name, pair in pairs.items() if pair is not None}
-
-
-def _explain_column(result: ScreenResult, name: str) -> str:
-    if name in _MEANINGS:
-        return _MEANINGS[name]
-    if name not in _get_screener_names(result):
-        return ""
-    meaning = [
-        _explain_t0_scale(result) if name == "t0" else SCREENERS[name].summary if name in SCREENERS else ""
-    ]
-    if f"{name}_rank" in result.table:
-        meaning.append("(in parentheses) its rank among the features compared")
-    if f"{name}_selected" in result.table:
-        meaning.append("✓ selected")
-    return "; ".join(filter(None, meaning))
-
-
-def _explain_t0_scale(result: ScreenResult) -> str:
-    """Describe the scale of T0; for rankings and stages only one end is good."""
-    delta = result.scale
-    if {"ranking", "stages"} & set(result.record["data"]):
-        return f"0 is best, {delta:.5g} no relation"
-    free = "; both ends are good" if result.record["options"]["sign"] == "free" else ""
-    return f"0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}"
-
-
-def _format_cell(value: Any) -> TableCell:
-    import pandas as pd
-
-    if bool(pd.isna(value)):
-        return TableCell("–", "")
-    if isinstance(value, str):
-        return TableCell("−" if value == "-" else escape_control_chars(value), escape_control_chars(value))
-    if pd.api.types.is_bool(value):
-        return TableCell("yes" if value else "no", str(int(value)))
-    if pd.api.types.is_integer(value):
-        return TableCell(f"{value:,}", str(value))
-    return TableCell(f"{value:.4g}".replace("-", "−"), repr(float(value)))
 
 
 MAX_FEATURES = 200  # features on a page

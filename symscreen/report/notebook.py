@@ -5,11 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from symscreen.expressions.latex import to_latex
-from symscreen.expressions.mathml import to_mathml
+from symscreen.expressions.printing import to_latex, to_mathml
 from symscreen.messages import escape_control_chars
+from symscreen.report.columns import build_cells, build_headings
 from symscreen.report.figures.screen_figures import Plots
-from symscreen.report.html_page import build_cells, build_headings
 from symscreen.results.screen_result import Renderers
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from symscreen._repr import format_repr
-from symscreen.expressions.linear_formula import Formula, SharedFormula, build_shared_formula
+from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.messages import escape_control_chars
 from symscreen.units import convert_to_original_units
 
@@ -29,19 +30,8 @@ if TYPE_CHECKING:
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 
 
-def to_original_units(formula: Formula, record: Mapping[str, Any] | None) -> Formula:
-    """Convert a model in base units to the original units of its columns and target.
-
-    Parameters
-    ----------
-    formula : Formula
-        Formula of columns and a target in base units.
-    record : mapping or None
-        The part ``units`` of a fit's record; None if no units were given.
-
-    Returns
-    -------
-    Formula
+def to_original_units(formula: Formula, record: Mapping[str, Any]) -> Formula:
+    """Convert a model in base units, with the record ``units`` of a fit, to the original units.
 
     Examples
     --------
@@ -53,8 +43,6 @@ def to_original_units(formula: Formula, record: Mapping[str, Any] | None) -> For
     >>> print(to_original_units(Formula("y", 500.0, (4e6,), (parse_expression("x**2"),)), record).equation)
     y = 0.5 + 4000*(x/1000)**2
     """
-    if record is None:
-        return formula
     unit = record["targets"][formula.target]
     factor, offset = float(Fraction(unit["factor"])), float(Fraction(unit["offset"]))
     return Formula(
@@ -66,7 +54,103 @@ def to_original_units(formula: Formula, record: Mapping[str, Any] | None) -> For
 
 
 @dataclass(frozen=True, eq=False)
-class FitResult:
+class _BaseFitResult:
+    """What fits of one target and of several targets have in common."""
+
+    formula: Formula | SharedFormula
+    terms: pd.DataFrame
+    front: pd.DataFrame
+    alternatives: pd.DataFrame
+    r2: float | dict[str, float]
+    notices: tuple[str, ...]
+    record: dict[str, Any]
+    operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        head = f"<{type(self).__name__}: {'; '.join(self._rounded_equations)}>"
+        return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
+
+    def _repr_html_(self) -> str:
+        return _format_fit_html(self._rounded_equations, self.notices, self.terms)
+
+    def _repr_latex_(self) -> str:
+        return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
+
+    @property
+    def _rounded_equations(self) -> tuple[str, ...]:
+        rounded = self.formula.round_numbers(_DIGITS)
+        return (rounded.equation,) if isinstance(rounded, Formula) else rounded.equations
+
+    @property
+    def formula_in_original_units(self) -> Formula | SharedFormula:
+        """The formula, or the formulas, in the original units of the columns and the targets."""
+        units = self.record.get("units")
+        return (
+            self.formula
+            if units is None
+            else self.formula.map_models(partial(to_original_units, record=units))
+        )
+
+    def predict(self, rows: Any) -> NDArray[np.float64]:
+        """Predict the target or the targets on new rows.
+
+        Parameters
+        ----------
+        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+            Data with the inputs of the formula, in the units of the fitted data. The columns of an array are
+            x1 … xd.
+
+        Returns
+        -------
+        float64 array, shape (m,), or (m, K) with several targets
+            Predictions in the original units of the targets; NaN in rows outside the domain of a term.
+        """
+        return self.formula_in_original_units.predict(rows)
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Save the formula or the formulas as a bundle that ``symscreen apply`` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file; ``-`` is standard output.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        from symscreen.export import save_bundle
+        from symscreen.grammar import OPERATORS
+
+        operators = {**OPERATORS, **self.operators}
+        save_bundle(
+            self.formula_in_original_units, path, operators=operators, record=self.record, force=force
+        )
+
+    def export(
+        self, export_format: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
+    ) -> str:
+        """Write the formula or the formulas in another language, for columns in their original units.
+
+        Parameters
+        ----------
+        export_format : str
+            One of `symscreen.export.EXPORT_FORMATS`: ``"numpy"``, ``"sql"``, ``"c"``, …
+        names : mapping of str to str, optional
+            Names or cell references of columns in the output, by column.
+        digits : int, optional
+            Significant digits of coefficients in ``"latex"``, 4 by default. The other formats write every
+            digit.
+
+        Returns
+        -------
+        str
+        """
+        from symscreen.export import export_formulas
+
+        return export_formulas(self, export_format, names=names, digits=digits)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitResult(_BaseFitResult):
     """A fitted formula with the evidence for and against it.
 
     Parameters
@@ -93,129 +177,19 @@ class FitResult:
     """
 
     formula: Formula
-    terms: pd.DataFrame
-    front: pd.DataFrame
-    alternatives: pd.DataFrame
     r2: float
-    notices: tuple[str, ...]
-    record: dict[str, Any]
-    operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
-
-    def __repr__(self) -> str:
-        head = f"<FitResult: {self.formula.round_numbers(_DIGITS).equation}>"
-        return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        from symscreen.expressions.mathml import format_mathml_body
+        from symscreen.expressions.printing import format_mathml_body
         from symscreen.expressions.tree import Column
 
         rounded = self.formula.round_numbers(_DIGITS)
         sides = format_mathml_body(Column(rounded.target)), format_mathml_body(rounded.expression, _DIGITS)
-        typeset = f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>"
-        return typeset + format_fit_html([rounded.equation], self.notices, self.terms)
-
-    def _repr_latex_(self) -> str:
-        return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
-
-    @property
-    def formula_in_original_units(self) -> Formula:
-        """The formula in the original units of the columns and the target."""
-        return to_original_units(self.formula, self.record.get("units"))
-
-    def predict(self, rows: Any) -> NDArray[np.float64]:
-        """Predict the target on new rows.
-
-        Parameters
-        ----------
-        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            Data with the inputs of the formula, in the units of the fitted data. The columns of an array are
-            x1 … xd.
-
-        Returns
-        -------
-        float64 array, shape (m,)
-            Predictions in the original unit of the target; NaN in rows outside the domain of a term.
-        """
-        return self.formula_in_original_units.predict(rows)
-
-    def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Save the formula as a bundle that ``symscreen apply`` reads.
-
-        Parameters
-        ----------
-        path : str or Path
-            Name of the file; ``-`` is standard output.
-        force : bool
-            Whether an existing file may be overwritten.
-        """
-        _save_bundle(self, path, force=force)
-
-    def export(
-        self, export_format: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
-    ) -> str:
-        """Write the formula in another language, for columns in their original units.
-
-        Parameters
-        ----------
-        export_format : str
-            One of `symscreen.export.EXPORT_FORMATS`: ``"numpy"``, ``"sql"``, ``"c"``, …
-        names : mapping of str to str, optional
-            Names or cell references of columns in the output, by column.
-        digits : int, optional
-            Significant digits of coefficients in ``"latex"``, 4 by default. The other formats write every
-            digit.
-
-        Returns
-        -------
-        str
-        """
-        from symscreen.export import export_formulas
-
-        return export_formulas(self, export_format, names=names, digits=digits)
+        return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>{super()._repr_html_()}"
 
 
-def _save_bundle(result: FitResult | SharedFitResult, path: str | Path, *, force: bool) -> None:
-    """Save the formulas of a fit as a bundle."""
-    from symscreen.export import save_bundle
-    from symscreen.grammar import OPERATORS
-
-    operators = {**OPERATORS, **result.operators}
-    save_bundle(
-        result.formula_in_original_units, path, operators=operators, record=result.record, force=force
-    )
-
-
-def format_fit_html(equations: Iterable[str], notices: Iterable[str], terms: pd.DataFrame) -> str:
-    """Format a fit for a notebook.
-
-    Parameters
-    ----------
-    equations : iterable of str
-        One equation per target.
-    notices : iterable of str
-        Notices for the user.
-    terms : pandas.DataFrame
-        Table with a column ``term``.
-
-    Returns
-    -------
-    str
-        HTML. Names are escaped, and formulas are not truncated.
-    """
-    import pandas as pd
-
-    lines = "<br>".join(escape(escape_control_chars(equation)) for equation in equations)
-    paragraphs = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
-    safe = terms.rename(columns=escape_control_chars).assign(
-        term=list(map(escape_control_chars, terms["term"]))
-    )
-    with pd.option_context("display.max_colwidth", None):
-        table = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
-    return f"<p><code>{lines}</code></p>{paragraphs}{table}"
-
-
-@dataclass(frozen=True, eq=False)
-class SharedFitResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedFitResult(_BaseFitResult):
     """Fitted formulas of several targets with the same terms.
 
     Parameters
@@ -241,86 +215,23 @@ class SharedFitResult:
     """
 
     formula: SharedFormula
-    terms: pd.DataFrame
-    front: pd.DataFrame
-    alternatives: pd.DataFrame
     r2: dict[str, float]
-    notices: tuple[str, ...]
-    record: dict[str, Any]
-    operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
-
-    def __repr__(self) -> str:
-        head = f"<SharedFitResult: {'; '.join(self.formula.round_numbers(_DIGITS).equations)}>"
-        return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
-
-    def _repr_html_(self) -> str:
-        return format_fit_html(self.formula.round_numbers(_DIGITS).equations, self.notices, self.terms)
-
-    def _repr_latex_(self) -> str:
-        return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
 
     @property
     def targets(self) -> tuple[str, ...]:
         """Names of the targets, in the order of the columns of the predictions."""
         return self.formula.targets
 
-    @property
-    def formula_in_original_units(self) -> SharedFormula:
-        """The formulas in the original units of the columns and the targets."""
-        return build_shared_formula(
-            [
-                to_original_units(formula, self.record.get("units"))
-                for formula in self.formula.complete_formulas
-            ]
-        )
 
-    def predict(self, rows: Any) -> NDArray[np.float64]:
-        """Predict the targets on new rows.
+def _format_fit_html(equations: Iterable[str], notices: Iterable[str], terms: pd.DataFrame) -> str:
+    """Format equations, notices and a table with a column ``term`` as HTML, with escaped names."""
+    import pandas as pd
 
-        Parameters
-        ----------
-        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            Data with the inputs of the formulas, in the units of the fitted data. The columns of an array are
-            x1 … xd.
-
-        Returns
-        -------
-        float64 array, shape (m, K)
-            One column for each of `targets`, in its original unit; NaN in rows outside the domain of a term.
-        """
-        return self.formula_in_original_units.predict(rows)
-
-    def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Save the formulas as a bundle that ``symscreen apply`` reads.
-
-        Parameters
-        ----------
-        path : str or Path
-            Name of the file; ``-`` is standard output.
-        force : bool
-            Whether an existing file may be overwritten.
-        """
-        _save_bundle(self, path, force=force)
-
-    def export(
-        self, export_format: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
-    ) -> str:
-        """Write the formulas in another language, for columns in their original units.
-
-        Parameters
-        ----------
-        export_format : str
-            One of `symscreen.export.EXPORT_FORMATS`: ``"numpy"``, ``"sql"``, ``"c"``, …
-        names : mapping of str to str, optional
-            Names or cell references of columns in the output, by column.
-        digits : int, optional
-            Significant digits of coefficients in ``"latex"``, 4 by default. The other formats write every
-            digit.
-
-        Returns
-        -------
-        str
-        """
-        from symscreen.export import export_formulas
-
-        return export_formulas(self, export_format, names=names, digits=digits)
+    lines = "<br>".join(escape(escape_control_chars(equation)) for equation in equations)
+    paragraphs = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
+    safe = terms.rename(columns=escape_control_chars).assign(
+        term=list(map(escape_control_chars, terms["term"]))
+    )
+    with pd.option_context("display.max_colwidth", None):  # formulas are not truncated
+        table = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
+    return f"<p><code>{lines}</code></p>{paragraphs}{table}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from symscreen._atomic_io import check_writable, write_all_atomically, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
 from symscreen.data import read_regular_file
+from symscreen.data.documents import parse_json
 from symscreen.errors import OutputError
 
 if TYPE_CHECKING:
@@ -161,8 +162,8 @@ def is_partial_write(path: str | Path) -> bool:
     if path.suffix.lower() != ".csv" or path.exists() or not record.is_file():
         return False
     try:
-        content = json.loads(read_regular_file(record, MAX_JSON_BYTES)[:MAX_JSON_BYTES])
-    except (OSError, ValueError, RecursionError):
+        content = parse_json(read_regular_file(record, MAX_JSON_BYTES)[:MAX_JSON_BYTES])
+    except (OSError, ValueError):
         return False
     return isinstance(content, dict) and {"format", "symscreen", "options", "data"} <= content.keys()
 

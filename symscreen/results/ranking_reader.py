@@ -6,19 +6,18 @@ record detects accidental changes; the fields that readers need are checked by t
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
 import reprlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 
 from symscreen._limits import CSV_PARSE_FACTOR, JSON_PARSE_FACTOR, MAX_JSON_BYTES, format_bytes
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.data import get_max_table_bytes, read_parquet, read_regular_file
+from symscreen.data.documents import Count, PositiveNumber, convert_document, parse_json
 from symscreen.errors import DataError, InputError
 from symscreen.messages import escape_control_chars
 from symscreen.results.ranking_files import (
@@ -32,14 +31,64 @@ from symscreen.results.ranking_files import (
 from symscreen.results.record import RECORD_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
-    FieldChecks = dict[str, tuple[Callable[[object], bool], str]]
-
-
 _TEXT_COLUMNS = ("expression", "direction", "unit")
+
+
+_Names = Annotated[list[str], Meta(min_length=1, description="a list of names")]
+
+
+class _Options(Struct):
+    """The options in a record that readers need."""
+
+    screener: _Names
+    sign: Annotated[Literal["free", "positive"], Meta(description="free or positive")]
+    top: Annotated[Literal["all"] | Count, Meta(description="a number of classes, or all")]
+    rounds: Count
+
+
+class _Data(Struct):
+    """The data in a record that readers need."""
+
+    inputs: _Names
+    gini_mean_difference: PositiveNumber
+
+
+class _Record(Struct):
+    """The fields of a record that readers need."""
+
+    shown: Count
+    scored: Count
+    options: _Options
+    data: _Data
+
+
+class _ReportData(Struct):
+    """The data in a record that a report needs as well."""
+
+    target: str
+    rows: Count
+    digest: str
+
+
+class _Layer(Struct):
+    """The record of a layer, see `build_layer_record`."""
+
+    layer: Count
+    kind: str
+    generated: Count
+    features: Count
+    pruned: dict[str, Count]
+
+
+class _ReportRecord(Struct):
+    """The fields of a record that a report needs as well."""
+
+    data: _ReportData
+    layers: Annotated[list[_Layer], Meta(min_length=1, description="a list of layers with their counts")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +145,7 @@ def read_ranking(path: str | Path, max_ram: str | int | None = None) -> StoredRa
                 raise DataError(f"{path}: the file name of a ranking ends in {', '.join(RANKING_SUFFIXES)}")
     except OSError as error:
         raise DataError(f"{error.filename or path}: cannot be read ({error.strerror})") from None
-    except (csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError,
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError,
             NotImplementedError) as error:  # fmt: skip
         if isinstance(error, DataError):
             raise
@@ -155,34 +204,38 @@ def _parse_csv(content: bytes, record: bytes) -> tuple[StoredRanking, bytes]:
 
 
 def _parse_frame(content: bytes) -> pd.DataFrame:
-    """Parse the output of `format_csv`; the reader of pandas may change the last bit of a float."""
-    import pandas as pd
+    """Parse the output of `format_csv`; Arrow reads each float to the last bit, which pandas does not."""
+    import pyarrow as pa
+    import pyarrow.csv
 
-    lines = list(csv.reader(io.StringIO(content.decode(), newline="")))
-    if not lines:
-        raise ValueError("it is empty")
-    head, *rows = lines
-    if any(len(row) != len(head) for row in rows):
-        raise ValueError("its rows differ in length")
-    columns = dict(zip(head, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(head, ())
-    return pd.DataFrame(
-        {
-            name: cells if name in _TEXT_COLUMNS else list(map(_parse_cell, cells))
-            for name, cells in columns.items()
-        }
-    )
-
-
-def _parse_cell(cell: str) -> float | bool | None:
-    """Convert a cell to a float or bool; an empty cell to None."""
-    if cell in {"True", "False"}:
-        return cell == "True"
-    return float(cell) if cell else None
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(content),
+            # One block, so that types are inferred from all rows.
+            read_options=pa.csv.ReadOptions(use_threads=False, block_size=max(len(content), 1)),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(_TEXT_COLUMNS, pa.string()),
+                null_values=[""],
+                true_values=["True"],
+                false_values=["False"],
+            ),
+        )
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
+    for field in table.schema:
+        kind = field.type
+        if field.name not in _TEXT_COLUMNS and not (
+            pa.types.is_integer(kind) or kind in {pa.float64(), pa.bool_(), pa.null()}
+        ):
+            raise ValueError(f"its column {field.name!r} holds other values than numbers")
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _parse_record(content: bytes) -> dict[str, Any]:
     """Parse a record."""
-    return _check_object(json.loads(content))
+    return _check_object(parse_json(content))
 
 
 def _check_object(record: Any) -> dict[str, Any]:
@@ -225,12 +278,12 @@ def _check_ranking(path: Path, ranking: StoredRanking) -> None:
     """Check that the record has the fields that readers need, and that the table fits the record."""
     record, table = ranking.record, ranking.table
     version = record.get("format")
-    if not _is_count(version) or version not in range(1, RECORD_FORMAT + 1):
+    if type(version) is not int or version != RECORD_FORMAT:
         raise DataError(
             f"{path}: its record has the format {escape_control_chars(reprlib.repr(version))}, but this "
-            f"version of symscreen reads 1 to {RECORD_FORMAT}; screen again"
+            f"version of symscreen reads {RECORD_FORMAT}; screen again"
         )
-    _check_fields(path, record, _RECORD_CHECKS)
+    convert_document(record, _Record, f"{path}: its record is damaged", DataError)
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise DataError(f"{path} is damaged: it has no column {name!r}")
@@ -251,27 +304,12 @@ def check_report_record(path: str | Path, record: Mapping[str, Any]) -> None:
     DataError
         With the field and its value.
     """
-    _check_fields(path, record, _REPORT_CHECKS)
-
-
-def _check_fields(path: str | Path, record: Mapping[str, Any], checks: FieldChecks) -> None:
-    """Check the value of each dotted field name."""
-    for field, (is_valid, meaning) in checks.items():
-        value: Any = record
-        for key in field.split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        if not is_valid(value):
-            raise DataError(
-                f"{path}: its record is damaged: {field} is {escape_control_chars(reprlib.repr(value))}, "
-                f"not {meaning}"
-            )
+    convert_document(record, _ReportRecord, f"{path}: its record is damaged", DataError)
 
 
 def _verify_digest(path: Path, ranking: StoredRanking, content: bytes) -> StoredRanking:
     """Compare the digest, and remove it from the record, because it belongs to the file."""
     record = dict(ranking.record)
-    if record["format"] == 1:
-        return ranking
     digest = record.pop("digest", "")
     # an accidental change cannot produce null: someone changed the file on purpose
     if digest is not None and digest != compute_ranking_digest(record, content):
@@ -283,59 +321,3 @@ def _verify_digest(path: Path, ranking: StoredRanking, content: bytes) -> Stored
             f"{path} or its record was changed after it was written: the digest differs; screen again{remedy}"
         )
     return StoredRanking(ranking.table, record)
-
-
-def _is_count(value: object) -> bool:
-    """Return whether a value is an integer of at least 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_name_list(value: object) -> bool:
-    """Return whether a value is a list of at least one text."""
-    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
-
-
-def _is_positive(value: object) -> bool:
-    """Return whether a value is a positive, finite float."""
-    return isinstance(value, float) and 0.0 < value < math.inf
-
-
-def _is_text(value: object) -> bool:
-    """Return whether a value is a text."""
-    return isinstance(value, str)
-
-
-def _is_layer_list(value: object) -> bool:
-    """Return whether a value is a list of at least one layer."""
-    return isinstance(value, list) and bool(value) and all(map(_is_layer, value))
-
-
-def _is_layer(value: object) -> bool:
-    """Return whether a value is the record of a layer, see `build_layer_record`."""
-    if not isinstance(value, dict):
-        return False
-    pruned = value.get("pruned")
-    return (
-        all(_is_count(value.get(name)) for name in ("layer", "generated", "features"))
-        and _is_text(value.get("kind"))
-        and isinstance(pruned, dict)
-        and all(map(_is_count, pruned.values()))
-    )
-
-
-_RECORD_CHECKS: FieldChecks = {
-    "shown": (_is_count, "a number of features"),
-    "scored": (_is_count, "a number of features"),
-    "options.screener": (_is_name_list, "a list of names"),
-    "options.sign": (lambda value: value in ("free", "positive"), "free or positive"),
-    "options.top": (lambda value: value == "all" or _is_count(value), "a number of classes, or all"),
-    "options.rounds": (_is_count, "a number of rounds"),
-    "data.inputs": (_is_name_list, "a list of names"),
-    "data.gini_mean_difference": (_is_positive, "a positive number"),
-}
-_REPORT_CHECKS: FieldChecks = {
-    "data.target": (_is_text, "a name"),
-    "data.rows": (_is_count, "a number of rows"),
-    "data.digest": (_is_text, "a text"),
-    "layers": (_is_layer_list, "a list of layers with their counts"),
-}

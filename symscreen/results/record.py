@@ -13,13 +13,6 @@ import numpy as np
 
 from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.grammar import OPERATORS
-from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
-from symscreen.targets.multiclass import MulticlassTarget
-from symscreen.targets.multioutput import MultiOutputTarget
-from symscreen.targets.ranking import RankingTarget
-from symscreen.targets.stages import StagesTarget
-from symscreen.targets.survival import SurvivalTarget
-from symscreen.targets.weighted import WeightedTarget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +21,9 @@ if TYPE_CHECKING:
     from symscreen.expansion import LayerCount, Space
     from symscreen.grammar import Grammar
     from symscreen.screening.scoring.streaming import StreamResult
-    from symscreen.targets.registry import Target
 
 
-RECORD_FORMAT = 2  # format 1, which is still read, has no digest in the file's record
+RECORD_FORMAT = 2
 
 
 def build_partial_record(space: Space, stream_result: StreamResult | None, n_layers: int) -> dict[str, Any]:
@@ -219,61 +211,11 @@ def build_run_record(
             "rows": dataset.target.n,
             "rows_dropped": dataset.n_dropped,
             "target": dataset.target.name,
-            "gini_mean_difference": compute_gini_mean_difference(dataset.target),
+            "gini_mean_difference": dataset.target.gini_mean_difference,
             "inputs": list(dataset.names),
-            **_describe_target(dataset.target),
+            **dataset.target.record,
         },
         "layers": layers,
         "scored": n_scored,
         **(extra_record or {}),
     }
-
-
-def _describe_target(target: Target) -> dict[str, Any]:
-    """Return the part of the record that is specific to the type of the target; empty for a numeric one."""
-    if isinstance(target, RankingTarget):
-        key, value = "ranking", _describe_ranking(target)
-    elif isinstance(target, StagesTarget):
-        key, value = "stages", _describe_stages(target)
-    elif isinstance(target, MulticlassTarget):
-        key, value = "classes", {"names": list(target.classes), "rows": target.class_counts.tolist()}
-    elif isinstance(target, MultiOutputTarget):
-        scales = {output.name: compute_gini_mean_difference(output) for output in target.outputs}
-        key, value = "several", {"gini_mean_difference": scales}
-    elif isinstance(target, SurvivalTarget):
-        n_events = int(target.events.sum())
-        value = {"event": target.event, "met": n_events, "comparable": target.n_comparable_pairs}
-        key = "survival"
-    elif isinstance(target, WeightedTarget):
-        key, value = "weighted", {"effective_rows": target.effective_sample_size}
-    else:
-        return {}
-    return {key: value}
-
-
-def _describe_ranking(target: RankingTarget) -> dict[str, Any]:
-    """Return labels, completeness, and the smallest and largest number of rows that compare a pair."""
-    n_observed = target.binary_targets.n_observed
-    return {
-        "labels": list(target.labels),
-        **target.completeness_counts,
-        "pairs": len(n_observed),
-        "rows_a_pair": [int(n_observed[0]), int(n_observed[-1])],
-    }
-
-
-def _describe_stages(target: StagesTarget) -> dict[str, Any]:
-    """Return the names of the stages and, for each pair compared, its rows, successes and weight."""
-    binary, names = target.binary_targets, target.stages
-    pairs = [
-        {
-            "present": names[present],
-            "later": names[later],
-            "rows": int(binary.n_observed[index]),
-            "reached": int((binary.signs[index] == 1).sum()),
-            "weight": float(binary.weights[index]),
-        }
-        for index, (present, later) in enumerate(target.pairs)
-    ]
-    order = sorted(range(len(pairs)), key=target.pairs.__getitem__)
-    return {"names": list(names), "pairs": [pairs[index] for index in order]}

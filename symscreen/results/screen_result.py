@@ -18,7 +18,8 @@ import numpy as np
 from symscreen._repr import format_repr
 from symscreen.data import read_columns
 from symscreen.errors import OptionError
-from symscreen.expressions.tree import collect_columns, evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.messages import escape_control_chars
 from symscreen.units import compute_unit, convert_to_base_units
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from symscreen.statistics.nulls.null_table import NullDistribution
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget, TargetType
-    from symscreen.targets.registry import Target
+    from symscreen.targets import NumericTarget, Target, TargetType
 
     Scores = NDArray[np.float64]
 

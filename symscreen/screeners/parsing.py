@@ -13,6 +13,7 @@ from symscreen.screeners.base import JointScreener, Screener
 from symscreen.screeners.column.t0 import T0
 from symscreen.screeners.column.xi import XI
 from symscreen.screeners.registry import SCREENERS, get_screener
+from symscreen.targets.registry import TARGET_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -199,20 +200,12 @@ def check_target_support(screeners: Sequence[AnyScreener], target_type: TargetTy
             continue
         *others, last = (item.name for item in SCREENERS.values() if _can_score(item, target_type))
         supporting = f"{', '.join(others)} and {last} do" if others else f"{last} does"
-        if target_type == "weighted":
-            raise OptionError(f"the screener {screener.name} does not support row weights; {supporting}")
-        if target_type != "numeric":
-            name = "multi-output" if target_type == "several" else target_type
-            raise OptionError(f"the screener {screener.name} does not support {name} targets; {supporting}")
-        raise OptionError(
-            f"the screener {screener.name} supports only ranking targets ({name_option('ranking')}), and "
-            f"this target is numeric; {supporting}"
-        )
+        raise OptionError(f"the screener {screener.name} {TARGET_TYPES[target_type].refusal}; {supporting}")
 
 
 def _can_score(screener: AnyScreener, target_type: TargetType) -> bool:
     """Check whether a screener supports a target type; for multi-output, whether it supports its columns."""
-    if target_type == "several":
+    if TARGET_TYPES[target_type].combines_outputs:
         return isinstance(screener, Screener) and "numeric" in screener.target_types
     return target_type in screener.target_types
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from symscreen._atomic_io import write_atomically
 from symscreen._limits import MAX_JSON_BYTES
+from symscreen.data.documents import parse_json
 from symscreen.errors import OutputError
 from symscreen.expansion import CandidateStatus
 from symscreen.messages import escape_control_chars, truncate_message
@@ -190,7 +191,7 @@ def _check_run(path: Path, run_description: dict[str, Any]) -> None:
     try:
         recorded = _read_json(file, max(MAX_JSON_BYTES, 2 * len(json.dumps(run_description, indent=2))))
         difference = next(_find_differences(recorded, run_description), None)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         raise OutputError(f"{file}: cannot be read; delete the folder to start again") from None
     if difference is not None:
         name, before, now = difference
@@ -210,7 +211,7 @@ def _read_json(file: Path, max_bytes: int) -> dict[str, Any]:
         content = json_file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise ValueError("it is too long")
-    parsed = json.loads(content)
+    parsed = parse_json(content)
     if not isinstance(parsed, dict):
         raise ValueError("it is not a JSON object")  # noqa: TRY004  # the file content is wrong, not a type
     return parsed

@@ -21,7 +21,9 @@ from symscreen.errors import DataError, InputError, OptionError
 from symscreen.evaluation import find_affine_copies
 from symscreen.expansion import CandidateStatus, is_equal_to_rounding
 from symscreen.export import build_operators_from_record
-from symscreen.expressions.tree import compute_complexity, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity
+from symscreen.expressions.tree import parse_expression
 from symscreen.messages import hint_option, name_option, quote_value
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
     from symscreen.screening.scoring.top_features import FeatureTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
     Matches = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 

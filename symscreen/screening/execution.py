@@ -26,8 +26,6 @@ from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.inference.stability import add_stability
 from symscreen.screening.residual_rounds import build_extra_record
 from symscreen.statistics.nulls.xi_null import build_xi_null, is_dominated_by_one_value
-from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
-from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +106,7 @@ def _build_result(prepared: PreparedScreen, run: RunContext) -> ScreenResult:
         [(each.space, each.scoring_result, each.shown_indices) for each in round_results],
         config.scoring.screeners,
         record,
-        scale=compute_gini_mean_difference(dataset.target),
+        scale=dataset.target.gini_mean_difference,
         units=config.units,
         notices=(
             *dataset.notices,
@@ -133,14 +131,13 @@ def _format_numerical_error_notices(record: Mapping[str, Any]) -> tuple[str, ...
 
 def _format_null_notices(prepared: PreparedScreen) -> tuple[str, ...]:
     """Return a notice if all p-values are 1 because the null distribution of xi is unknown."""
-    scoring, target = prepared.config.scoring, prepared.dataset.target
+    scoring = prepared.config.scoring
     error_control, null = scoring.error_control, getattr(scoring.screeners[0], "null_distribution", None)
     if (
         error_control is None
         or not error_control.p_values
         or null is not build_xi_null
-        or not isinstance(target, NumericTarget)
-        or not is_dominated_by_one_value(target)
+        or not is_dominated_by_one_value(prepared.dataset.numeric_target)
     ):
         return ()
     notice = (

@@ -20,7 +20,9 @@ from symscreen.data import replace_target
 from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation import find_affine_copies, find_affine_copies_in_space
 from symscreen.expansion import permute_space_rows
-from symscreen.expressions.tree import evaluate_expression, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.messages import hint_option, name_option
 from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations

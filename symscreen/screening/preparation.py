@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
 from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
 from symscreen.config.parsing import (
@@ -24,13 +22,14 @@ from symscreen.config.parsing import (
 )
 from symscreen.config.space_options import format_unused_rule_notices, parse_pool_sizes, read_grammar
 from symscreen.data import (
+    TargetSource,
+    check_target_options,
     detect_target_type,
-    is_ranking,
-    read_dataset,
     read_frame,
     read_frame_with_column,
     read_row_groups,
     read_row_weights,
+    read_source,
 )
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
@@ -52,80 +51,70 @@ from symscreen.screening.run_control import build_run_control, check_time_limit,
 from symscreen.screening.scoring.score_space import ScoringConfig
 from symscreen.screening.scoring.streaming import compute_chunk_size
 from symscreen.screening.scoring_options import (
-    check_options_for_target,
     check_prescreen_size,
     parse_pool_screeners,
     parse_search,
 )
 from symscreen.statistics.inference.max_t import count_exchangeable_groups
 from symscreen.statistics.inference.t0_interval import MIN_UNITS
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
-from symscreen.targets.registry import count_labels
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.units import check_formula_units, read_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
     from symscreen.screeners import AnyScreener
     from symscreen.screening.inference.stability import HalfSampling
-    from symscreen.targets import TargetType
+    from symscreen.targets import Target, TargetType
 
     ScreenerSpec = str | Sequence[str | AnyScreener]
 
 
-def read_sample_weights(
+def read_target_source(
     X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
     options: ScreenOptions,
-    target_type: TargetType,
-) -> tuple[Any, NDArray[np.float64] | None, TargetType]:
-    """Read what rows weigh, if a column says so, or refuse weights where they have no plain meaning.
+) -> tuple[TargetSource, type[Target]]:
+    """Read the source, with row weights if a column has them, and decide the type of the target.
 
-    Parameters
-    ----------
-    X : object
-        As of `symscreen.screen`.
-    options : ScreenOptions
-        Of the screen.
-    target_type : Kind
-        What the response is without them.
-
-    Returns
-    -------
-    X : object
-        What can be read again.
-    weights : float64 array, shape (n,), or None
-        By row of the source; None where no column is named, or all rows weigh the same: that is no weights.
-    kind : Kind
-        ``"weighted"``; what it was where all rows that weigh anything weigh the same.
-
-    Raises
-    ------
-    OptionError
-        If rows weigh differently, and the response is no column of numbers, or something is asked for that
-        takes rows to count alike.
-    TableError
-        If there is no such column, or it holds other than weights.
+    Equal weights are no weights. OptionError if rows weigh differently and the target, or another option, has
+    no meaning with that; DataError if the column does not exist or holds anything but weights.
     """
-    name = options.weights
-    if name is None:
-        return X, None, target_type
-    frame = read_frame_with_column(X, name, "weights")
-    weights = read_row_weights(frame, name)
-    if (weights == weights[0]).all():
-        return frame, None, target_type
-    if target_type != "numeric":
-        raise OptionError(
-            f"{name_option('weights', name)} cannot be combined with "
-            f"{TARGET_TYPE_DESCRIPTIONS[target_type]}: only of a numeric response it is known what they "
-            "mean; leave it out"
-        )
-    check_weight_conflicts(options)
-    some = weights[weights > 0.0]
-    return frame, weights, "numeric" if (some == some[0]).all() else "weighted"
+    stages = None if options.stages is None else parse_names(options.stages)
+    described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
+    check_target_options(target=options.target, y=y, stages=stages, **described)
+    if options.groups is not None:
+        X = read_frame_with_column(X, options.groups)  # noqa: N806  # standard input can be read only once
+    weights = None
+    if options.weights is not None:
+        X = read_frame_with_column(X, options.weights, "weights")  # noqa: N806  # as above
+        weights = read_row_weights(X, options.weights)
+        if (weights == weights[0]).all():
+            weights = None
+    source = TargetSource(
+        X,
+        y,
+        options.target,
+        options.target_kind,
+        stages=stages,
+        **described,
+        weights=weights,
+        exclude=_find_excluded_columns(options),
+    )
+    found = detect_target_type(source)
+    if weights is not None:
+        if not found.accepts_weights:
+            raise OptionError(
+                f"{name_option('weights', options.weights)} cannot be combined with {found.description}: "
+                "only of a numeric response it is known what they mean; leave it out"
+            )
+        check_weight_conflicts(options)
+    return source, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,16 +274,11 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
     check_conflicts(options)
-    check_target_options(y, options)
+    check_aggregation(options)
     given = options
     X, options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
-    kind = infer_target_type_from_options(y, options)
-    if options.groups is not None:
-        X = read_frame_with_column(X, options.groups)  # noqa: N806  # once: standard input can be read only once
-    if kind is None:
-        X = read_frame(X)  # noqa: N806  # as here
-        kind = detect_target_type(X, y, options.target, _find_excluded_columns(options), options.target_kind)
-    X, weights, kind = read_sample_weights(X, options, kind)  # noqa: N806  # as here
+    source, target_class = read_target_source(X, y, options)
+    kind = target_class.target_type
     cutters, keeps = (
         parse_pool_screeners(options.cut, options.keep, shorthand, kind),
         parse_pool_sizes(options.keep),
@@ -305,7 +289,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     if options.max_complexity is not None:
         check_positive_int("max_complexity", options.max_complexity)
     request = build_scoring_config(options, asked, kind)
-    if kind == "several":
+    if target_class.combines_outputs:
         request, cutters = _adapt_to_multi_output(request, cutters, options.across)
     control, left_out = parse_error_control(
         p_values=options.p_values,
@@ -320,7 +304,8 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     )
     check_max_correlation(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = parse_memory_limit(options.max_ram)
-    table = read_screen_dataset(X, y, options, kind, weights)
+    table = read_source(source, target_class, inputs=options.inputs, missing=options.missing)
+    X = source.frame  # noqa: N806  # standard input can be read only once
     grouping = build_row_groups(table, X, options)
     halving = build_half_sampling(
         table, options.stability, row_groups=grouping, top=options.top, rounds=options.rounds
@@ -335,16 +320,14 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     size = request.chunk_size or compute_chunk_size(table.target.n)
     request = replace(request, chunk_size=size, error_control=control)
     if options.prescreen is not None:
-        check_prescreen_size(
-            (*asked, *cutters), request.prescreen, table.target.n, count_labels(table.target)
-        )
+        check_prescreen_size((*asked, *cutters), request.prescreen, table.target.n, table.target.n_labels)
     grammar, parsed = read_grammar(
         options.operators, options.layers, options.unary, options.binary, options.max_complexity
     )
     idle = format_unused_rule_notices(grammar, parsed, table.names)
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse_expression(text, grammar.operators, table.names) for text in to_tuple(options.also)]
-    derived = find_categorical_features(X, table.names, given.categorical)
+    derived = find_categorical_features(X, table.names)
     table, units = read_units(table, options.units, options.target_units, derived)
     if units is not None:
         check_formula_units(formulas, units)
@@ -359,23 +342,8 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     )
 
 
-def infer_target_type_from_options(y: Any, options: ScreenOptions) -> TargetType | None:
-    """Tell what a response is before it is read; None where that takes a look."""
-    if options.stages is not None:
-        return "stages"
-    if options.ranking is not None:
-        return "ranking"
-    if options.event is not None:
-        return "survival"
-    if y is None or options.target_kind is not None or np.ndim(y) == 1:
-        return None
-    return "ranking" if is_ranking(y) else "numeric"
-
-
-def check_target_options(y: Any, options: ScreenOptions) -> None:
-    """Refuse options that the target cannot have."""
-    if options.event is not None and is_ranking(y):
-        raise OptionError(f"y has several columns, and {name_option('event')} goes with one column of times")
+def check_aggregation(options: ScreenOptions) -> None:
+    """Check how the losses of several outputs are combined."""
     if options.across not in get_args(TargetAggregation):
         raise OptionError(
             f"across is {options.across!r}{suggest(str(options.across), get_args(TargetAggregation))}"
@@ -393,37 +361,11 @@ def _adapt_to_multi_output(
     return replace(scoring, screeners=both[0]), both[1]
 
 
-def read_screen_dataset(
-    X: Any,  # noqa: N803  # as in `screen`
-    y: ArrayLike | None,
-    options: ScreenOptions,
-    target_type: TargetType,
-    weights: NDArray[np.float64] | None,
-) -> Dataset:
-    """Read the data."""
-    return read_dataset(
-        X,
-        target=options.target,
-        inputs=options.inputs,
-        exclude=_find_excluded_columns(options),
-        missing=options.missing,
-        y=y,
-        ranking=options.ranking,
-        stages=None if options.stages is None else parse_names(options.stages),
-        stage_weight=options.stage_weight,
-        event=options.event,
-        weights=weights,
-        target_type=target_type,
-    )
-
-
 def _find_excluded_columns(options: ScreenOptions) -> Sequence[str]:
     """Return the columns to leave out: those of groups and weights are no inputs."""
-    apart = [name for name in (options.groups, options.weights) if name is not None]
-    if not apart:
-        return options.exclude
     named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
-    return [*named, *apart]
+    apart = [name for name in (options.groups, options.weights) if name is not None]
+    return list(dict.fromkeys(map(str, [*named, *apart])))
 
 
 def build_scoring_config(
@@ -432,7 +374,7 @@ def build_scoring_config(
     """Say what is asked of the space; a chunk size of 0 where none was given."""
     check_target_support(screeners, target_type)
     check_sign(options.sign)
-    check_options_for_target(target_type, options.sign, options.search, options.rounds)
+    TARGET_TYPES[target_type].check_options(options.sign, options.search, options.rounds)
     limit = parse_top(options.top)
     backend = parse_backend(options.backend, options.scheduler, options.jobs)
     beside = {name: getattr(options, name) for name in ("distinct", "stability", "members")}

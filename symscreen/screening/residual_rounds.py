@@ -15,7 +15,8 @@ import numpy as np
 from symscreen._limits import check_memory, has_memory_for
 from symscreen.data import replace_target
 from symscreen.expansion import presort_pool
-from symscreen.expressions.tree import evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import compute_gram
 from symscreen.logs import log_event
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from symscreen.screening.inference.error_control import ErrorControl
     from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
     from symscreen.screening.space_generation import PruningCallback
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
     from symscreen.units import Units
 
 
@@ -87,10 +88,11 @@ def compute_residual(
                 return None
             # an orthonormal basis is accurate even if features are nearly collinear; project twice
             basis, _ = np.linalg.qr(gram.columns[members[0]].T)
-            residual = gram.target - basis @ (basis.T @ gram.target)
+            (unit_target,) = gram.target
+            residual = unit_target - basis @ (basis.T @ unit_target)
             residual = residual - basis @ (basis.T @ residual)
             scale = float(np.abs(target - target.mean()).max())
-            return residual / np.abs(gram.target).max() * scale, members[0]
+            return residual / np.abs(unit_target).max() * scale, members[0]
     return None
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from symscreen.backends import Dask, count_available_cores, make_backend
 from symscreen.config.parsing import check_positive_int
 from symscreen.errors import OptionError
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.messages import escape_control_chars, name_option
 from symscreen.screening.scoring.top_features import concatenate_features, make_empty_features
 

@@ -14,7 +14,7 @@ from symscreen.screeners import (
     select_prescreeners,
 )
 from symscreen.screening.search.modes import EXACT_SEARCH, SearchConfig, SearchMode
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+from symscreen.targets.registry import TARGET_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_RISK = 1e-6
-# T0 alone would cut what turns, such as exp(a) - exp(b)
-_DEFAULT_POOL_SCREENERS: dict[TargetType, str] = {
-    "numeric": "t0,xi",
-    "classes": "t0,xi",
-    "several": "t0,xi",
-    "ranking": "t0",
-    "stages": "t0",
-    "survival": "t0",
-    "weighted": "t0",
-}
-_UNSIGNED_TARGET_TYPES: dict[TargetType, tuple[str, str]] = {
-    "ranking": (name_option("ranking"), "with an order"),
-    "stages": (name_option("stages"), "with all pairs of stages alike"),
-    "classes": ("classes", "with several of them alike; give two as the numbers 0 and 1"),
-    "several": ("several targets", "with all of them alike"),
-}
 
 
 def parse_pool_screeners(
@@ -75,7 +59,7 @@ def parse_pool_screeners(
     if cut is None and keep is None:
         return ()
     cutters = parse_screeners(
-        _DEFAULT_POOL_SCREENERS[target_type] if cut is None else cut, shorthand, allow_unused=True
+        TARGET_TYPES[target_type].pool_screeners if cut is None else cut, shorthand, allow_unused=True
     )
     check_target_support(cutters, target_type)
     if keep is None and any(isinstance(one, Screener) for one in cutters):
@@ -161,44 +145,3 @@ def parse_search(mode: str, risk: float | None, screeners: Sequence[AnyScreener]
     if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0.0 < risk < 1.0:
         raise OptionError(f"risk is {risk!r}; give a probability between 0 and 1, such as 1e-6")
     return SearchConfig("race", float(risk))
-
-
-def check_options_for_target(target_type: TargetType, sign: str, search: str, rounds: int) -> None:
-    """Refuse what has no meaning where the response is not numeric.
-
-    Parameters
-    ----------
-    target_type : Kind
-        What the response is.
-    sign, search, rounds
-        The options `sign`, `search` and `rounds` of a screen.
-
-    Raises
-    ------
-    OptionError
-        If the sign is positive, some features would be dropped early, or there is more than one round.
-    """
-    if target_type == "numeric":
-        return
-    if sign == "positive" and target_type not in {"survival", "weighted"}:
-        option, whose = _UNSIGNED_TARGET_TYPES[target_type]
-        raise OptionError(
-            f"{name_option('sign', 'positive')} has no meaning with {option}: a feature does not rise or "
-            f"fall {whose}; leave it out"
-        )
-    described = TARGET_TYPE_DESCRIPTIONS[target_type]
-    if search == "race":
-        raise OptionError(
-            f"{name_option('search', 'race')} has no bound for {described}, only for a numeric response: "
-            f"use {name_option('search', 'exact')}"
-        )
-    if search != "exact":
-        raise OptionError(
-            f"{name_option('search', search)} drops features by a sample of the rows of a numeric "
-            f"response, and {described} is none: use {name_option('search', 'exact')}"
-        )
-    if rounds > 1:
-        raise OptionError(
-            f"{name_option('rounds', rounds)} needs a numeric response, of which a model leaves "
-            f"something; {described} is screened in one round"
-        )

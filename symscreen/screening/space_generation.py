@@ -21,7 +21,7 @@ from symscreen._limits import (
 )
 from symscreen.data import take_inputs
 from symscreen.expansion import CandidateStatus, PoolPruning, estimate_space_size, expand
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.screeners import Screener
 from symscreen.screening.run_control import RunControl
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.joint_screening import JointResult, Shortlist
     from symscreen.screening.scoring.score_space import ScoringConfig
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
     from symscreen.units import Units
 
     PruningCallback = Callable[[Space, PoolPruning], None]

@@ -12,7 +12,8 @@ from symscreen.config.fields import get_option, list_options
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import build_operators_from_record
-from symscreen.expressions.tree import parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import Grammar
 from symscreen.grammar.grammar import resolve_operators
 from symscreen.messages import escape_control_chars, quote_value

@@ -1,5 +1,6 @@
-"""Target types: one module per type, with the quantities that rank statistics need."""
+"""Target types: what formulas are scored against, one file for each type."""
 
-from symscreen.targets.numeric import TARGET_TYPE_DESCRIPTIONS, NumericTarget, TargetType
+from symscreen.targets.base import Target, TargetType
+from symscreen.targets.numeric import NumericTarget
 
-__all__ = ["TARGET_TYPE_DESCRIPTIONS", "NumericTarget", "TargetType"]
+__all__ = ["NumericTarget", "Target", "TargetType"]

@@ -1,40 +1,36 @@
-"""Numeric targets and the quantities of them that rank statistics need.
+"""Numeric targets: one number a row.
 
-Rows are sorted in ascending order of the target, so statistics do not depend on the order of the source.
-The other target types are in their own modules, see `symscreen.targets.registry`.
+Rows are sorted in ascending order of the target, so statistics do not depend on the order of the source. Ties
+are ordered by the inputs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
-from symscreen.messages import hint_option
+from symscreen.messages import hint_option, name_option
+from symscreen.statistics.ranks.sorted_values import SortedValues
+from symscreen.targets.base import Target, TargetColumns, sort_canonically
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
+    from symscreen._typing import Values
+    from symscreen.data.target_source import TargetSource
+    from symscreen.statistics.inference.order_uncertainty import OrderUncertainty
+    from symscreen.statistics.ranks.sorted_block import SortedBlock
+    from symscreen.targets.base import RowIndices
 
-TargetType = Literal["numeric", "ranking", "stages", "classes", "several", "survival", "weighted"]
-TARGET_TYPE_DESCRIPTIONS: dict[TargetType, str] = {
-    "numeric": "a numeric target",
-    "ranking": "a ranking",
-    "stages": "a chain of stages",
-    "classes": "a class",
-    "several": "several targets",
-    "survival": "a time until an event",
-    "weighted": "a target with weights",
-}
 
 _MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
 
 
 @dataclass(frozen=True, eq=False)
-class NumericTarget:
+class NumericTarget(SortedValues, Target):
     """A numeric target with its rows in ascending order.
 
     Parameters
@@ -57,9 +53,16 @@ class NumericTarget:
     ([0, 1, 1, 2], [2, 5, 5, 8])
     """
 
-    values: NDArray[np.float64]
     name: str = "y"
-    target_type: ClassVar[TargetType] = "numeric"
+    target_type: ClassVar[str] = "numeric"
+    description: ClassVar[str] = "a numeric target"
+    refusal: ClassVar[str] = (
+        f"supports only ranking targets ({name_option('ranking')}), and this target is numeric"
+    )
+    column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi", "kendall", "spearman", "pearson")
+    pool_screeners: ClassVar[str] = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
+    supports_inference: ClassVar[bool] = True
+    accepts_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         values = self.values
@@ -82,58 +85,78 @@ class NumericTarget:
                 f"nothing can be ranked against it; choose another{hint_option('target')}"
             )
 
+    @classmethod
+    def matches(cls, source: TargetSource) -> bool:
+        """Check for nothing: a target that no other type describes is numeric."""
+        del source
+        return False
+
+    @classmethod
+    def read(cls, source: TargetSource) -> TargetColumns:
+        """Read a column of numbers."""
+        name, values = source.read_numbers()
+        return TargetColumns(
+            {name: values},
+            lambda inputs, rows: cls.build(inputs, values[rows], name),
+            row_filter=source.weight_filter,
+        )
+
+    @classmethod
+    def build(cls, inputs: Sequence[Values], values: Values, name: str) -> tuple[RowIndices, Self]:
+        """Sort values of shape (n,), ties by the inputs; return the order and the target."""
+        order = sort_canonically(inputs, values)
+        return order, cls(values[order] + 0.0, name)
+
+    def take_rows(self, inputs: Sequence[Values], rows: RowIndices) -> tuple[RowIndices, NumericTarget]:
+        """Build the target of some of the rows."""
+        return self.build(inputs, self.values[rows], self.name)
+
+    def replace_values(self, values: Sequence[Values]) -> NumericTarget:
+        """Return the target with other values in the same order; one array of shape (n,)."""
+        return NumericTarget(values[0], self.name)
+
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.values.size)
-
-    @lockfree_cached_property
-    def tie_groups(self) -> NDArray[np.int64]:
-        """Index of the group of tied values of each row, from 0; shape (n,)."""
-        return np.concatenate(([0], np.cumsum(np.diff(self.values) > 0))).astype(np.int64)
-
-    @lockfree_cached_property
-    def tie_group_sizes(self) -> NDArray[np.int64]:
-        """Number of rows of each group of tied values; shape (n_groups,)."""
-        return np.bincount(self.tie_groups).astype(np.int64)
+    def data(self) -> Values:
+        """The values; shape (n,)."""
+        return self.values
 
     @property
-    def is_untied(self) -> bool:
-        """Whether all values are distinct."""
-        return bool(self.tie_groups[-1] == self.n - 1)
+    def gini_mean_difference(self) -> float:
+        """Δ, the mean of |y_i − y_j| over pairs of distinct rows."""
+        from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
 
-    @lockfree_cached_property
-    def doubled_ranks(self) -> NDArray[np.int64]:
-        """Twice the mid-rank of each row, an integer; shape (n,)."""
-        last = np.cumsum(self.tie_group_sizes)
-        first = last - self.tie_group_sizes + 1
-        return (first + last)[self.tie_groups]
+        return compute_gini_mean_difference(self)
 
-    @lockfree_cached_property
-    def counts_at_most(self) -> NDArray[np.int64]:
-        """r_i of Chatterjee's ξ, the number of rows j with y_j ≤ y_i; shape (n,)."""
-        return np.cumsum(self.tie_group_sizes)[self.tie_groups]
+    def compute_ranking_metric(self, ordered: SortedBlock) -> Values:
+        """Compute Δ − T0 of m features."""
+        from symscreen.statistics.ranks.t0 import compute_ranking_metric
 
-    @lockfree_cached_property
-    def counts_at_least(self) -> NDArray[np.int64]:
-        """l_i of Chatterjee's ξ, the number of rows j with y_j ≥ y_i; shape (n,)."""
-        return np.asarray(self.n - np.cumsum(self.tie_group_sizes) + self.tie_group_sizes)[self.tie_groups]
+        return compute_ranking_metric(ordered, self)
 
-    @lockfree_cached_property
-    def centered_values(self) -> tuple[NDArray[np.float64], int]:
-        """Distinct values, scaled and centred so that sums over them neither cancel nor overflow.
+    def compute_xi(self, ordered: SortedBlock) -> Values:
+        """Compute ξ of m features."""
+        from symscreen.statistics.ranks.xi import compute_xi
 
-        Returns
-        -------
-        values : float64 array, shape (n_groups,)
-            y · 2^−e − c for each group of tied values, where c is the mean of y · 2^−e. The scaling is exact.
-        exponent : int
-            e, the smallest integer with |y| · 2^−e < 1.
-        """
-        starts = np.cumsum(self.tie_group_sizes) - self.tie_group_sizes
-        distinct = self.values[starts]
-        _, exponent = np.frexp(np.abs(distinct).max())
-        scaled = np.ldexp(distinct, -int(exponent))
-        # Not np.dot: BLAS may split the sum between threads, and the last bit would depend on their number.
-        mean = float(np.sum(scaled * self.tie_group_sizes) / self.n)
-        return scaled - mean, int(exponent)
+        return compute_xi(ordered, self)
+
+    def compute_spearman(self, ordered: SortedBlock) -> Values:
+        """Compute Spearman's ρ of m features."""
+        from symscreen.statistics.ranks.correlations import compute_spearman
+
+        return compute_spearman(ordered, self)
+
+    def compute_pearson(self, ordered: SortedBlock) -> Values:
+        """Compute Pearson's r of m features."""
+        from symscreen.statistics.ranks.correlations import compute_pearson
+
+        return compute_pearson(ordered, self)
+
+    def compute_alignment(self, ordered: SortedBlock) -> Values:
+        """Compute |Pearson's r| of m features."""
+        return np.abs(self.compute_pearson(ordered))
+
+    def bound_t0(self, uncertainty: OrderUncertainty) -> tuple[float, float]:
+        """Return the smallest and largest T0 of a feature whose order is uncertain."""
+        from symscreen.statistics.inference.order_uncertainty import compute_t0_bounds
+
+        return compute_t0_bounds(uncertainty, self)

@@ -1,80 +1,56 @@
-"""Unions of the target types, and checks for numeric targets."""
+"""All target types, and checks for targets that are numbers."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
 from symscreen.targets.multiclass import MulticlassTarget
 from symscreen.targets.multioutput import MultiOutputTarget
-from symscreen.targets.numeric import TARGET_TYPE_DESCRIPTIONS, NumericTarget
+from symscreen.targets.numeric import NumericTarget
 from symscreen.targets.ranking import RankingTarget
 from symscreen.targets.stages import StagesTarget
 from symscreen.targets.survival import SurvivalTarget
 from symscreen.targets.weighted import WeightedTarget
 
-BinaryDecomposableTarget = RankingTarget | StagesTarget | MulticlassTarget  # have `binary_targets`
+if TYPE_CHECKING:
+    from symscreen.targets.base import Target
+
+
+TARGET_TYPES: dict[str, type[Target]] = {
+    "numeric": NumericTarget,
+    "ranking": RankingTarget,
+    "stages": StagesTarget,
+    "classes": MulticlassTarget,
+    "several": MultiOutputTarget,
+    "survival": SurvivalTarget,
+    "weighted": WeightedTarget,
+}
+TargetKind = Literal["numeric", "classes", "several"]  # the types that users may ask for by name
 RegressionTarget = NumericTarget | MultiOutputTarget  # `values` has shape (n,) or (K, n)
-Target = RegressionTarget | BinaryDecomposableTarget | SurvivalTarget | WeightedTarget
 
 
-def count_labels(target: Target) -> int:
-    """Return the number of labels that a row orders: k for a ranking, 2 for any other target.
+def list_supported_types(screener: str) -> tuple[str, ...]:
+    """List the target types that support a built-in column screener.
 
-    Parameters
-    ----------
-    target : Target
-        The target.
-
-    Returns
-    -------
-    int
+    Examples
+    --------
+    >>> list_supported_types("xi")
+    ('numeric', 'classes')
     """
-    return len(target.labels) if isinstance(target, RankingTarget) else 2
+    return tuple(name for name, target in TARGET_TYPES.items() if screener in target.column_screeners)
 
 
 def require_numeric_target(target: Target, consumer: str) -> NumericTarget:
-    """Check that a target is numeric and return it.
-
-    Parameters
-    ----------
-    target : Target
-        The target.
-    consumer : str
-        What requires a numeric target, for the message.
-
-    Returns
-    -------
-    NumericTarget
-
-    Raises
-    ------
-    OptionError
-        If the target has another type.
-    """
+    """Return a target that must be numeric; OptionError names the consumer otherwise."""
     if isinstance(target, NumericTarget):
         return target
     raise _build_type_error(target, consumer)
 
 
 def require_regression_target(target: Target, consumer: str) -> RegressionTarget:
-    """Check that a target is numeric with one or several outputs and return it.
-
-    Parameters
-    ----------
-    target : Target
-        The target.
-    consumer : str
-        What requires a numeric target, for the message.
-
-    Returns
-    -------
-    NumericTarget or MultiOutputTarget
-
-    Raises
-    ------
-    OptionError
-        If the target has another type.
-    """
+    """Return a target that must be numeric with one or several outputs; OptionError otherwise."""
     if isinstance(target, NumericTarget | MultiOutputTarget):
         return target
     raise _build_type_error(target, consumer)
@@ -84,6 +60,5 @@ def _build_type_error(target: Target, consumer: str) -> OptionError:
     """Build the error for a target that is not numeric."""
     return OptionError(
         f"{consumer} needs a numeric target, but {escape_control_chars(repr(target.name))} is "
-        f"{TARGET_TYPE_DESCRIPTIONS[target.target_type]}: "
-        "give a column of numbers as the target"
+        f"{target.description}: give a column of numbers as the target"
     )

@@ -3,6 +3,8 @@
 The outcome Y_t of stage t is +1 (reached), −1 (not reached) or 0 (not observed), with
 Y_t = −1 ⇒ Y_{t+1} ≠ +1. For every pair t′ < t, whether a row at stage t′ reaches stage t is a binary
 target, observed in the rows with Y_t′ = +1 and Y_t ≠ 0.
+
+Stages are read from one column each, of 1, 0 or missing. Rows are sorted by the inputs, ties by the outcomes.
 """
 
 from __future__ import annotations
@@ -15,8 +17,16 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, name_option, suggest
-from symscreen.targets.binary import BinaryTargets, build_binary_targets
+from symscreen.messages import (
+    escape_control_chars,
+    format_count,
+    name_option,
+    name_option_column,
+    quote,
+    suggest,
+)
+from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binary_targets
+from symscreen.targets.base import BinaryDecomposedTarget, RowFilter, TargetColumns, sort_canonically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +34,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Outcomes, Values
-    from symscreen.targets.numeric import TargetType
+    from symscreen.data.target_source import TargetSource
+    from symscreen.targets.base import RowIndices
 
 
 STAGE_WEIGHTS = ("all", "next", "last")
+_OUTCOME_HINT = "give 1 for reached, 0 for not reached, or nothing for not observed"
 
 
 def check_stage_names(stages: Sequence[str]) -> tuple[str, ...]:
@@ -227,7 +239,7 @@ def _parse_pair(key: Any, stages: Sequence[str]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class StagesTarget:
+class StagesTarget(BinaryDecomposedTarget):
     """A target that says how far each row has advanced along T + 1 stages.
 
     Parameters
@@ -255,7 +267,11 @@ class StagesTarget:
     outcomes: NDArray[np.int8]
     stages: tuple[str, ...]
     weights: NDArray[np.float64]
-    target_type: ClassVar[TargetType] = "stages"
+    target_type: ClassVar[str] = "stages"
+    option: ClassVar[str] = "stages"
+    description: ClassVar[str] = "a chain of stages"
+    refusal: ClassVar[str] = "does not support stages targets"
+    sign_conflict: ClassVar[tuple[str, str]] = (name_option("stages"), "with all pairs of stages alike")
 
     def __post_init__(self) -> None:
         informative_stages = {later for _, later in self.pairs}
@@ -277,6 +293,68 @@ class StagesTarget:
         is_earlier = (self.outcomes[:, earlier_stages] == 1).any(axis=1)
         return int((is_earlier & (outcomes == 1)).sum()), int((is_earlier & (outcomes != 0)).sum())
 
+    @classmethod
+    def matches(cls, source: TargetSource) -> bool:
+        """Check for the option `stages`."""
+        return source.stages is not None
+
+    @classmethod
+    def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
+        """List the columns of the option `stages`."""
+        names = check_stage_names([str(name) for name in source.stages or ()])
+        source.require_columns(names, name_option("stages"))
+        for name in names:
+            if name in source.exclude:
+                raise DataError(
+                    f"{source.origin}: {quote(name)} is in both {name_option('stages')} and "
+                    f"{name_option('exclude')}: keep one"
+                )
+        return list(names), []
+
+    @classmethod
+    def read(cls, source: TargetSource) -> TargetColumns:
+        """Read the outcomes, and check that each stage requires all earlier ones."""
+        stages = tuple(source.columns)
+        weights = parse_pair_weights(source.stage_weight, stages)
+        outcomes = np.stack([_read_outcomes(source, name) for name in stages], axis=1)
+        violation = find_first_violation(outcomes)
+        if violation is not None:
+            row, earlier, later = violation
+            raise DataError(
+                f"{source.origin}: row {row + 1} reaches {quote(stages[later])} but not "
+                f"{quote(stages[earlier])}: each stage requires all earlier ones; correct the row or the "
+                f"order of {name_option('stages')}, or leave unobserved stages empty"
+            )
+        has_transition = np.asarray(mask_observed_pairs(outcomes)[:, weights > 0].any(axis=1))
+        return TargetColumns(
+            {},
+            lambda inputs, rows: cls.build(inputs, outcomes[rows], stages, weights),
+            row_filter=RowFilter(has_transition, "without an observed transition between stages"),
+        )
+
+    @classmethod
+    def build(
+        cls, inputs: Sequence[Values], outcomes: Outcomes, stages: tuple[str, ...], weights: Values
+    ) -> tuple[RowIndices, StagesTarget]:
+        """Sort rows with outcomes of shape (n, T + 1); return the order and the target."""
+        order = sort_canonically([*inputs[1:], *outcomes.T.astype(np.float64)], inputs[0])
+        return order, cls(outcomes[order], stages, weights)
+
+    def take_rows(self, inputs: Sequence[Values], rows: RowIndices) -> tuple[RowIndices, StagesTarget]:
+        """Build the target of some of the rows."""
+        return self.build(inputs, self.outcomes[rows], self.stages, self.weights)
+
+    @property
+    def notices(self) -> list[str]:
+        """Name the pairs of stages with positive weight in which all rows, or none, advance."""
+        left_out = [
+            f"{quote(self.stages[earlier])} to {quote(self.stages[later])}"
+            for earlier, later in self.weighted_pairs
+            if (earlier, later) not in self.pairs
+        ]
+        text = f"left out: the pairs of stages in which all rows advance, or none: {', '.join(left_out)}"
+        return [text] if left_out else []
+
     @property
     def name(self) -> str:
         """Names of all stages, separated by commas, for messages and results."""
@@ -286,6 +364,33 @@ class StagesTarget:
     def n(self) -> int:
         """Number of rows."""
         return len(self.outcomes)
+
+    @property
+    def data(self) -> Outcomes:
+        """The outcomes; shape (n, T + 1)."""
+        return self.outcomes
+
+    @property
+    def digest_metadata(self) -> list[object]:
+        """The names of the stages and the weights of their pairs."""
+        return [self.stages, self.weights.tolist()]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The names of the stages and, for each pair compared, its rows, successes and weight."""
+        binary, names = self.binary_targets, self.stages
+        pairs = [
+            {
+                "present": names[present],
+                "later": names[later],
+                "rows": int(binary.n_observed[index]),
+                "reached": int((binary.signs[index] == 1).sum()),
+                "weight": float(binary.weights[index]),
+            }
+            for index, (present, later) in enumerate(self.pairs)
+        ]
+        order = sorted(range(len(pairs)), key=self.pairs.__getitem__)
+        return {"stages": {"names": list(names), "pairs": [pairs[index] for index in order]}}
 
     @lockfree_cached_property
     def binary_targets(self) -> BinaryTargets:
@@ -305,3 +410,27 @@ class StagesTarget:
         """Informative pairs of stages (t′, t) with positive weight, in the order of `binary_targets`."""
         all_pairs = list_stage_pairs(len(self.stages) - 1)
         return [all_pairs[index] for index in self.binary_targets.indices]
+
+
+def _read_outcomes(source: TargetSource, name: str) -> NDArray[np.int8]:
+    """Read one stage as 1 (reached), −1 (not reached) or 0 (not observed); shape (n,)."""
+    column = source.get_column(name)
+    if column.numbers is None:
+        raise DataError(
+            f"{source.origin}: {name_option_column('stages', name)} holds {column.description}: "
+            f"{_OUTCOME_HINT}"
+        )
+    if not column.is_numeric:
+        raise DataError(
+            f"{source.origin}: the stage {quote(name)} is observed in none of "
+            f"{format_count(source.n, 'row')}: leave it out of {name_option('stages')}"
+        )
+    values = column.numbers
+    is_invalid = ~(np.isnan(values) | np.isin(values, (-1.0, 0.0, 1.0)))
+    if is_invalid.any():
+        row = int(np.flatnonzero(is_invalid)[0])
+        raise DataError(
+            f"{source.origin}: row {row + 1} of {quote(name)} holds {values[row]:g}, which is not an outcome "
+            f"of a stage: {_OUTCOME_HINT}"
+        )
+    return np.where(np.isnan(values), 0, np.where(values == 1.0, 1, -1)).astype(np.int8)

@@ -1,23 +1,31 @@
 """Numeric targets with row weights. Only the ratios of the weights matter.
 
 A pair of rows has the weight w_i·w_j. A row of weight 3 is therefore equivalent to three equal rows: it
-forms three pairs with every other row, and the pairs among the three carry no information.
+forms three pairs with every other row, and the pairs among the three carry no information. Rows are sorted by
+the target, then by the inputs, then by the weight.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
 from symscreen.messages import escape_control_chars
+from symscreen.statistics.ranks.sorted_values import WeightedValues
+from symscreen.targets.base import Target, TargetColumns, sort_canonically
+from symscreen.targets.numeric import NumericTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symscreen._typing import Values
-    from symscreen.targets.numeric import NumericTarget, TargetType
+    from symscreen.data.target_source import TargetSource
+    from symscreen.statistics.ranks.sorted_block import SortedBlock
+    from symscreen.targets.base import RowIndices
 
 
 MAX_WEIGHT_RATIO = 1e18  # largest to smallest weight; Pearson's r loses digits for larger ratios
@@ -25,12 +33,12 @@ _MAX_INTEGER_SUM = 2.0**51  # of weights; integers up to twice this value are co
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedTarget:
+class WeightedTarget(WeightedValues, Target):
     """A numeric target with its rows in ascending order, and the weight of each row.
 
     Parameters
     ----------
-    numeric_target : NumericTarget
+    sorted_values : NumericTarget
         The target.
     weights : float64 array, shape (n,)
         Positive weights; the largest is at most 10¹⁸ times the smallest.
@@ -42,15 +50,17 @@ class WeightedTarget:
 
     Examples
     --------
-    >>> from symscreen.targets import NumericTarget
     >>> y = WeightedTarget(NumericTarget(np.array([1.0, 2.0, 4.0])), np.array([1.0, 3.0, 2.0]))
     >>> y.weight_sum, y.pair_weight_sum  # 6² − 1² − 3² − 2²
     (6.0, 22.0)
     """
 
-    numeric_target: NumericTarget
-    weights: Values
-    target_type: ClassVar[TargetType] = "weighted"
+    sorted_values: NumericTarget
+    target_type: ClassVar[str] = "weighted"
+    description: ClassVar[str] = "a target with weights"
+    refusal: ClassVar[str] = "does not support row weights"
+    column_screeners: ClassVar[tuple[str, ...]] = ("t0", "spearman", "pearson")
+    accepts_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         w = self.weights
@@ -60,57 +70,98 @@ class WeightedTarget:
                 f"row, the largest at most {MAX_WEIGHT_RATIO:g} times the smallest"
             )
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.numeric_target.n
+    @classmethod
+    def matches(cls, source: TargetSource) -> bool:
+        """Check for row weights that differ among the rows of positive weight."""
+        return source.has_unequal_weights
+
+    @classmethod
+    def read(cls, source: TargetSource) -> TargetColumns:
+        """Read a column of numbers and the weights of its rows."""
+        name, values = source.read_numbers()
+        weights = source.get_weights()
+        return TargetColumns(
+            {name: values},
+            lambda inputs, rows: cls.build(inputs, values[rows], weights[rows], name),
+            row_filter=source.weight_filter,
+        )
+
+    @classmethod
+    def build(
+        cls, inputs: Sequence[Values], values: Values, weights: Values, name: str
+    ) -> tuple[RowIndices, WeightedTarget]:
+        """Sort values and weights of shape (n,); return the order and the target."""
+        normalized = normalize_weights(weights)
+        order = sort_canonically([*inputs, normalized], values)
+        return order, cls(NumericTarget(values[order] + 0.0, name), normalized[order])
+
+    def take_rows(self, inputs: Sequence[Values], rows: RowIndices) -> tuple[RowIndices, WeightedTarget]:
+        """Build the target of some of the rows."""
+        return self.build(inputs, self.values[rows], self.weights[rows], self.name)
 
     @property
     def name(self) -> str:
         """Name of the target, for messages and results."""
-        return self.numeric_target.name
+        return self.sorted_values.name
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.sorted_values.n
 
     @property
     def values(self) -> Values:
         """Values of the target; shape (n,)."""
-        return self.numeric_target.values
-
-    @lockfree_cached_property
-    def weight_sum(self) -> float:
-        """W = Σ w_i."""
-        return float(self.weights.sum())
-
-    @lockfree_cached_property
-    def pair_weight_sum(self) -> float:
-        """Sum of the weights of all ordered pairs of distinct rows, Σ_{i≠j} w_i w_j."""
-        # Not W − w_i, which cancels if w_i is nearly W.
-        earlier = np.cumsum(self.weights[:-1])
-        later = np.cumsum(self.weights[:0:-1])[::-1]
-        return float((self.weights * (np.append(0.0, earlier) + np.append(later, 0.0))).sum())
+        return self.sorted_values.values
 
     @property
-    def effective_sample_size(self) -> float:
-        """W²/Σ w_i², the number of rows of equal weight with the same variance of the mean (Kish 1965)."""
-        return float(self.weight_sum**2 / (self.weights**2).sum())
+    def is_untied(self) -> bool:
+        """Whether all values are distinct."""
+        return self.sorted_values.is_untied
+
+    @property
+    def data(self) -> Values:
+        """Values and weights; shape (2, n)."""
+        return np.stack([self.values, self.weights])
+
+    @property
+    def digest_metadata(self) -> list[object]:
+        """The type, which no name shows."""
+        return ["weighted"]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The effective number of rows."""
+        return {"weighted": {"effective_rows": self.effective_sample_size}}
 
     @lockfree_cached_property
-    def centered_values(self) -> tuple[Values, int]:
-        """Values, scaled and centred so that sums over them neither cancel nor overflow.
+    def gini_mean_difference(self) -> float:
+        """Δ, the mean of |y_i − y_j| over pairs of distinct rows with weights w_i w_j."""
+        from symscreen.statistics.ranks.weighted_ranks import compute_weighted_gini_mean_difference
 
-        Returns
-        -------
-        values : float64 array, shape (n,)
-            y · 2^−e minus its weighted mean. The scaling is exact.
-        exponent : int
-            e, the smallest integer with |y| · 2^−e < 1.
-        """
-        _, exponent = self.numeric_target.centered_values
-        centered = np.ldexp(
-            self.values, -exponent
-        )  # not the centred values: their unweighted mean may be far away
-        for _ in range(2):  # the second pass removes the rounding error of the first, which sums up W times
-            centered = centered - float((centered * self.weights).sum() / self.weight_sum)
-        return centered, exponent
+        return compute_weighted_gini_mean_difference(self)
+
+    def compute_ranking_metric(self, ordered: SortedBlock) -> Values:
+        """Compute Δ − T0 of m features."""
+        from symscreen.statistics.ranks.weighted_ranks import compute_weighted_ranking_metric
+
+        return compute_weighted_ranking_metric(ordered, self)
+
+    def compute_spearman(self, ordered: SortedBlock) -> Values:
+        """Compute Spearman's ρ of m features."""
+        from symscreen.statistics.ranks.weighted_ranks import compute_weighted_spearman
+
+        return compute_weighted_spearman(ordered, self)
+
+    def compute_pearson(self, ordered: SortedBlock) -> Values:
+        """Compute Pearson's r of m features."""
+        from symscreen.statistics.ranks.weighted_ranks import compute_weighted_pearson
+
+        return compute_weighted_pearson(ordered, self)
+
+    def compute_alignment(self, ordered: SortedBlock) -> Values:
+        """Compute |Pearson's r| of m features."""
+        return np.abs(self.compute_pearson(ordered))
 
 
 def normalize_weights(weights: Values) -> Values:

@@ -15,42 +15,38 @@ docstring of the function concerned describes it.
 """
 
 from symscreen.trees.consistency import compute_sine_scores, measure_regret
-from symscreen.trees.decision import (
+from symscreen.trees.decisions import (
+    OraclePartition,
     Split,
     compute_decision_ratio,
     compute_log_decision_ratio,
+    compute_partition_loss,
     compute_ranking_metric,
     compute_ranking_regret,
     compute_regret_bound,
     compute_split_loss,
     compute_split_means,
-    find_best_split,
-    rank_rows,
-)
-from symscreen.trees.monotone_maps import (
-    Interval,
-    PiecewiseMonotone,
-    build_interpolator,
-    find_preimages,
-    refine_intervals,
-    shift_above,
-)
-from symscreen.trees.partitions import (
-    OraclePartition,
-    compute_partition_loss,
     compute_swap_gains,
+    find_best_split,
     find_local_minima,
     find_oracle_partition,
+    rank_rows,
 )
 from symscreen.trees.preference import (
     AttainableSplit,
+    Interval,
+    PiecewiseMonotone,
     PreferenceExtremes,
     PreferenceStep,
+    build_interpolator,
     compute_preference,
     compute_preference_steps,
     count_preimages,
     find_attainable_splits,
     find_extreme_preferences,
+    find_preimages,
+    refine_intervals,
+    shift_above,
 )
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import suggest
-from symscreen.trees.decision import (
+from symscreen.trees.decisions import (
     compute_ranking_metric,
     compute_ranking_regret,
     compute_regret_bound,
@@ -17,7 +17,7 @@ from symscreen.trees.decision import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -122,13 +122,14 @@ def measure_regret(
     """
     import pandas as pd
 
-    _check_options(
-        learners,
-        rows,
-        noise_variance,
-        design,
-        {"repeats": (repeats, 1), "inputs": (inputs, 1), "seed": (seed, 0)},
-    )
+    _check_names(learners, design)
+    for name, number, minimum in (("repeats", repeats, 1), ("inputs", inputs, 1), ("seed", seed, 0)):
+        if number < minimum:
+            raise OptionError(f"{name} is {number}; give at least {minimum}")
+    if min(rows, default=_MIN_ROWS) < _MIN_ROWS:
+        raise OptionError(f"{min(rows)} rows are too few to grow a tree; give at least {_MIN_ROWS}")
+    if not 0 <= noise_variance < np.inf:
+        raise OptionError(f"the noise variance is {noise_variance}; give a finite number of at least 0")
     results: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
     for n in rows:
         for repeat in range(repeats):
@@ -151,27 +152,14 @@ def measure_regret(
     return pd.DataFrame(records, columns=["learner", "rows", "regret", "standard_error", "share", "bound"])
 
 
-def _check_options(
-    learners: Sequence[str],
-    rows: Sequence[int],
-    noise_variance: float,
-    design: str,
-    minimums: Mapping[str, tuple[int, int]],
-) -> None:
-    """Raise `OptionError` for an unknown name or a value that is out of range."""
+def _check_names(learners: Sequence[str], design: str) -> None:
+    """Raise `OptionError` for an unknown learner or design, or for BART without stochtree."""
     for name, value, known in (
         *(("learner", learner, get_args(Learner)) for learner in learners),
         ("design", design, get_args(InputDesign)),
     ):
         if value not in known:
             raise OptionError(f"unknown {name} {value!r}{suggest(str(value), known)}")
-    for name, (number, minimum) in minimums.items():
-        if number < minimum:
-            raise OptionError(f"{name} is {number}; give at least {minimum}")
-    if min(rows, default=_MIN_ROWS) < _MIN_ROWS:
-        raise OptionError(f"{min(rows)} rows are too few to grow a tree; give at least {_MIN_ROWS}")
-    if not 0 <= noise_variance < np.inf:
-        raise OptionError(f"the noise variance is {noise_variance}; give a finite number of at least 0")
     if not {"bart", "bart_draws"}.isdisjoint(learners) and find_spec("stochtree") is None:
         raise OptionError("the learner bart needs stochtree: pip install 'symscreen[bart]'")
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import FormulaError
-from symscreen.expressions.tree import Call, Column, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import fold_expression, iterate_calls
 from symscreen.grammar.dimensions import (
     EXPONENT_DENOMINATOR,
     TRUE,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Call, Expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +84,20 @@ def compute_dimensions(expression: Expression, units: Units) -> Dimensions:
         Of a single feature, with exponents of shape (D,).
     """
     zeros = np.zeros(len(units.symbols), dtype=np.int64)
-    if isinstance(expression, Call):
-        dimensions = propagate_dimensions(
-            expression.operator, *(compute_dimensions(argument, units) for argument in expression.arguments)
-        )
-        return Dimensions(zeros + dimensions.exponents, dimensions.literal, dimensions.valid)
-    if isinstance(expression, Column):
-        unit = units.columns.get(expression.name)
+
+    def get_column(name: str) -> Dimensions:
+        unit = units.columns.get(name)
         return Dimensions(zeros if unit is None else units.get_exponents(unit), np.array(np.nan), TRUE)
-    number = make_number_dimensions(expression.value)
-    return Dimensions(zeros, number.literal, number.valid)
+
+    def extend(dimensions: Dimensions) -> Dimensions:
+        return Dimensions(zeros + dimensions.exponents, dimensions.literal, dimensions.valid)
+
+    return fold_expression(
+        expression,
+        column=get_column,
+        number=lambda constant: extend(make_number_dimensions(constant.value)),
+        call=lambda call, arguments: extend(propagate_dimensions(call.operator, *arguments)),
+    )
 
 
 def compute_unit(expression: Expression, units: Units) -> str | None:
@@ -147,14 +152,10 @@ def find_unit_violation(expression: Expression, units: Units) -> str | None:
     >>> find_unit_violation(parse_expression("x/t"), units) is None
     True
     """
-    if not isinstance(expression, Call):
-        return None
-    for argument in expression.arguments:
-        if inner := find_unit_violation(argument, units):
-            return inner
-    if compute_dimensions(expression, units).valid:
-        return None
-    return f"{to_text(expression)}: {_explain_violation(expression, units)}"
+    for call in iterate_calls(expression):
+        if not compute_dimensions(call, units).valid:
+            return f"{to_text(call)}: {_explain_violation(call, units)}"
+    return None
 
 
 def check_formula_units(expressions: Sequence[Expression], units: Units) -> None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import DataError
-from symscreen.targets import NumericTarget
-from symscreen.targets.multioutput import MultiOutputTarget, build_multi_output_target
 from symscreen.units.dimensional_analysis import compute_dimensions
 from symscreen.units.unit_parsing import (
     ColumnUnit,
@@ -81,16 +79,10 @@ def convert_targets_to_base_units(
         If values overflow in base units.
     """
     target = dataset.regression_target
-    names = target.names if isinstance(target, MultiOutputTarget) else (target.name,)
-    target_units = {name: get_target_unit(name, units) for name in names}
-    values = {
-        name: _convert_target(name, output, target_units[name])
-        for name, output in zip(names, np.atleast_2d(target.values), strict=True)
-    }
-    converted = (
-        build_multi_output_target(values)
-        if isinstance(target, MultiOutputTarget)
-        else NumericTarget(values[target.name], target.name)
+    target_units = {name: get_target_unit(name, units) for name in target.names}
+    outputs = zip(target_units.items(), np.atleast_2d(target.values), strict=True)
+    converted = target.replace_values(
+        [_convert_target(name, output, unit) for (name, unit), output in outputs]
     )
     notices = [
         f"the target {name!r} is converted from {unit.text} to {unit.base}"
@@ -99,7 +91,7 @@ def convert_targets_to_base_units(
     ]
     notices += [
         f"no unit given for the target {name!r}, taken as a pure number"
-        for name in names
+        for name in target.names
         if name not in units.columns and units.target is None
     ]
     record = {name: build_unit_record(unit) for name, unit in target_units.items()}

@@ -5,25 +5,24 @@ Units come from column headers, a TOML or JSON file, or a mapping.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
-from symscreen.data import read_regular_file
+from symscreen.data.documents import convert_document, read_document
 from symscreen.errors import DataError, OptionError
+from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
-from symscreen.grammar.grammar_files import parse_bounded_toml
 from symscreen.messages import hint_option, name_option, suggest
-from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units.dimensional_analysis import Units
 from symscreen.units.unit_parsing import (
     AMBIGUITY_TEXT,
@@ -40,13 +39,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.data import CategoricalInput, Dataset
+    from symscreen.data import Dataset, LevelIndicator
     from symscreen.expressions.tree import Expression
 
     UnitsOption = str | os.PathLike[str] | Mapping[str, str] | None
 
 
 _MAX_BYTES = 1_000_000  # of a file of units
+_UnitTexts = dict[str, Annotated[str, Meta(description="a text such as 'mm'")]]
 _MAX_LISTED = 8  # names in a notice
 _NO_CATEGORICAL_INPUTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -55,7 +55,7 @@ def read_units(
     dataset: Dataset,
     units: UnitsOption,
     target_units: str | None,
-    categorical_inputs: Mapping[str, CategoricalInput] = _NO_CATEGORICAL_INPUTS,
+    categorical_inputs: Mapping[str, LevelIndicator] = _NO_CATEGORICAL_INPUTS,
 ) -> tuple[Dataset, Units | None]:
     """Read the units of a dataset's columns and convert its inputs to base units.
 
@@ -69,7 +69,7 @@ def read_units(
         ``"ignore"`` turn units off.
     target_units : str or None
         Required unit of a result, up to a factor.
-    categorical_inputs : mapping of str to CategoricalInput
+    categorical_inputs : mapping of str to LevelIndicator
         Inputs derived from categorical columns. A gated input has the unit of its gated column, an indicator
         is dimensionless.
 
@@ -97,9 +97,7 @@ def read_units(
             )
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
-    target_data = dataset.target
-    targets = target_data.names if isinstance(target_data, MultiOutputTarget) else (target_data.name,)
-    names = (*dataset.names, *targets)
+    names = (*dataset.names, *dataset.target.names)
     source_inputs = [name for name in dataset.names if name not in categorical_inputs]
     columns, unparsed = _parse_column_units(
         [name for name in names if name not in categorical_inputs], unit_texts
@@ -184,7 +182,10 @@ def convert_to_original_units(
         name: _build_conversion(name, Fraction(unit["factor"]), Fraction(unit["offset"]))
         for name, unit in unit_records.items()
     }
-    return tuple(_substitute_columns(expression, conversions) for expression in expressions)
+    return tuple(
+        rebuild_expression(expression, column=lambda name: conversions.get(name, Column(name)))
+        for expression in expressions
+    )
 
 
 def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expression:
@@ -200,18 +201,6 @@ def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expressi
     return Call(OPERATORS["add"], (form, Constant(to_plain_number(float(offset))))) if offset else form
 
 
-def _substitute_columns(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
-    """Replace columns by expressions."""
-    if isinstance(expression, Column):
-        return replacements.get(expression.name, expression)
-    if isinstance(expression, Call):
-        return Call(
-            expression.operator,
-            tuple(_substitute_columns(argument, replacements) for argument in expression.arguments),
-        )
-    return expression
-
-
 def _read_units_option(units: UnitsOption) -> dict[str, str] | None:
     """Return the unit of each column that the option gives; None if units are off."""
     if units is None or (isinstance(units, str) and units == "ignore"):
@@ -219,43 +208,16 @@ def _read_units_option(units: UnitsOption) -> dict[str, str] | None:
     if isinstance(units, str) and units == "strict":
         return {}
     if isinstance(units, Mapping):
-        return _check_unit_texts(units, "units")
+        named = {str(name): unit for name, unit in units.items()}
+        return convert_document(named, _UnitTexts, "units", OptionError)
     if isinstance(units, str | os.PathLike) and Path(units).suffix in {".toml", ".json"}:
-        return _read_units_file(Path(units))
+        content = read_document(Path(units), "a file of units", _MAX_BYTES, OptionError)
+        return convert_document(content, _UnitTexts, str(units), OptionError)
     close = suggest(str(units), ["strict", "ignore"]) if isinstance(units, str) else ""
     raise OptionError(
         f"units is {units!r}{close}; give strict, ignore, or a file that ends in .toml or .json, in Python "
         "also a mapping of columns to units"
     )
-
-
-def _read_units_file(path: Path) -> dict[str, str]:
-    """Read a TOML or JSON file of units."""
-    try:
-        content = read_regular_file(path, _MAX_BYTES)
-    except (OSError, ValueError) as error:
-        raise OptionError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
-    if len(content) > _MAX_BYTES:
-        raise OptionError(f"{path}: larger than {_MAX_BYTES} bytes; this is not a file of units")
-    try:
-        mapping = (
-            json.loads(content.decode("utf-8-sig")) if path.suffix == ".json" else parse_bounded_toml(content)
-        )
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path}: not valid {path.suffix[1:].upper()}: {error}") from None
-    if not isinstance(mapping, dict):
-        raise OptionError(f'{path}: a mapping of columns to units is needed, such as {{"length": "mm"}}')
-    return _check_unit_texts(mapping, str(path))
-
-
-def _check_unit_texts(mapping: Mapping[Any, Any], source: str) -> dict[str, str]:
-    """Check that all units are texts."""
-    for name, unit in mapping.items():
-        if not isinstance(unit, str):
-            raise OptionError(
-                f"{source}: the unit of {str(name)!r} is {unit!r}; a text such as 'mm' is needed"
-            )
-    return {str(name): unit for name, unit in mapping.items()}
 
 
 def _parse_column_units(
@@ -305,19 +267,20 @@ def _explain_unknown_column(
 
 
 def _assign_gate_units(
-    categorical_inputs: Mapping[str, CategoricalInput], columns: Mapping[str, ColumnUnit]
+    categorical_inputs: Mapping[str, LevelIndicator], columns: Mapping[str, ColumnUnit]
 ) -> dict[str, ColumnUnit]:
     """Assign to gated inputs the units of their gated columns."""
     units = {}
-    for name, categorical_input in categorical_inputs.items():
-        if categorical_input.gated_input is None or categorical_input.gated_input not in columns:
+    for name, indicator in categorical_inputs.items():
+        gated_column = indicator.gated_column
+        if gated_column is None or gated_column not in columns:
             continue
-        unit = columns[categorical_input.gated_input]
+        unit = columns[gated_column]
         if unit.offset:
             raise OptionError(
-                f"{categorical_input.gated_input!r} has the unit {unit.text} with an offset, so that its "
-                f"products with levels of {categorical_input.category_column!r} would mix 0 with 0 "
-                f"{unit.text}: give {categorical_input.gated_input!r} in {unit.base}, or use "
+                f"{gated_column!r} has the unit {unit.text} with an offset, so that its "
+                f"products with levels of {indicator.column!r} would mix 0 with 0 "
+                f"{unit.text}: give {gated_column!r} in {unit.base}, or use "
                 f"{name_option('categorical_as', 'onehot')}"
             )
         units[name] = unit

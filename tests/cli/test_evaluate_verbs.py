@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.experiments import base
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 
@@ -19,7 +19,7 @@ def run(capsys):
     """Run a command line in this process; give status, standard output and standard error."""
 
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 

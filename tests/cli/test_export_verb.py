@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.expressions.traversal import collect_inputs
 
 SCREEN = [
@@ -33,13 +33,13 @@ def folder(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)
     frame.to_csv("other.csv", index=False)
-    assert verbs._run([*SCREEN, "--bundle", "features.json", "--out", "ranking.csv"]) == 0
+    assert run_command([*SCREEN, "--bundle", "features.json", "--out", "ranking.csv"]) == 0
     return tmp_path
 
 
 def run(capsys, *arguments):
     capsys.readouterr()
-    status = verbs._run(list(arguments))
+    status = run_command(list(arguments))
     return (status, *capsys.readouterr())
 
 
@@ -60,7 +60,7 @@ def test_a_screens_bundle_is_applied_to_new_data(folder, frame, capsys):
 @pytest.mark.usefixtures("folder")
 def test_rankings_and_bundles_of_every_kind_give_the_same_export(frame, capsys):
     for out in ("ranking.json", "ranking.parquet"):
-        assert verbs._run([*SCREEN, "--out", out]) == 0
+        assert run_command([*SCREEN, "--out", out]) == 0
     texts = {
         name: run(capsys, "export", name, "--to", "sqlite")
         for name in ("ranking.csv", "ranking.json", "ranking.parquet", "features.json")
@@ -96,7 +96,7 @@ def test_one_feature_to_a_file_that_runs(folder, frame, capsys):
 @pytest.mark.usefixtures("folder")
 def test_a_fits_bundle_with_cells(capsys):
     options = ["--layers", "b", "--binary", "div", "--quiet", "--out", "m.json"]
-    assert verbs._run(["fit", "data.csv", *options]) == 0
+    assert run_command(["fit", "data.csv", *options]) == 0
     inputs = collect_inputs(symscreen.load_bundle("m.json").terms)
     cells = [word for place, name in enumerate(inputs) for word in ("--name", f"{name}={'FGH'[place]}7")]
     status, out, _ = run(capsys, "export", "m.json", "--to", "excel", *cells)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.export import load_bundle
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
@@ -27,7 +27,7 @@ def run(capsys, monkeypatch):
     def run(*arguments, stdin=None):
         if stdin is not None:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 

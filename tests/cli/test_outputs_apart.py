@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 SMALL = ("--layers", "u", "--unary", "sin", "--top", "2", "--quiet")
 
@@ -12,7 +12,7 @@ SMALL = ("--layers", "u", "--unary", "sin", "--top", "2", "--quiet")
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         return status, *capsys.readouterr()
 
     return run

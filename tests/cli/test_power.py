@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         return status, *capsys.readouterr()
 
     return run

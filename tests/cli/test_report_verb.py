@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 
 @pytest.fixture
@@ -15,15 +15,15 @@ def data(frame, tmp_path):
 def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
     report = tmp_path / "r.html"
     words = ["screen", data, "--layers", "u", "--unary", "log", "--top", "3", "--report", str(report)]
-    assert verbs._run(words) == 0
+    assert run_command(words) == 0
     shown = capsys.readouterr()
     assert f"symscreen: written: {report}" in shown.err
     assert "the best 3 classes" in " ".join(shown.out.split())
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert data in report.read_text(encoding="utf-8")
-    assert verbs._run(words) == 2
+    assert run_command(words) == 2
     assert "exists and is not overwritten; give another name or --force" in capsys.readouterr().err
-    assert verbs._run([*words, "--force", "--quiet"]) == 0
+    assert run_command([*words, "--force", "--quiet"]) == 0
     capsys.readouterr()
 
 
@@ -37,7 +37,7 @@ def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
     ],
 )
 def test_a_report_that_could_not_be_written_is_refused_in_one_line(data, more, message, capsys):
-    assert verbs._run(["screen", data, *more]) == 2
+    assert run_command(["screen", data, *more]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert len(error.splitlines()) == 1

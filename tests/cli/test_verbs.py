@@ -15,7 +15,7 @@ import pytest
 
 import symscreen
 from symscreen._resources import find_resource_folder
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.results.ranking_files import format_ranking_csv
 
 SCREEN = [sys.executable, "-m", "symscreen"]
@@ -26,7 +26,7 @@ def run(capsys):
     """Run a command line in this process; give status, standard output and standard error."""
 
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 

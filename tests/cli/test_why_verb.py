@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.explain import EXPLANATION_STATUSES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()
@@ -19,7 +19,7 @@ SMALL = ["--unary", "sin,square", "--binary", "mul,add,sub"]
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = run_command([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 

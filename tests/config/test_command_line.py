@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.config.command_line import format_command, quote_shell_word
 
 RUNS = [
@@ -38,7 +38,7 @@ def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     result = symscreen.screen(data, **options)
     words = shlex.split(format_command(result.record, str(data)))
     assert words[:3] == ["symscreen", "screen", str(data)]
-    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    assert run_command([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 
@@ -73,7 +73,7 @@ def test_the_command_makes_the_same_result_for_every_response(kind, frame, rng, 
     options["exclude"] = [name for name in ("c, d", "e", "f") if name not in given]
     result = symscreen.screen(data, **options)
     words = shlex.split(format_command(result.record, str(data)))
-    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0, words
+    assert run_command([*words[1:], "--out", str(out), "--quiet"]) == 0, words
     capsys.readouterr()
     assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 
@@ -84,7 +84,7 @@ def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
     frame.to_csv(data, index=False)
     result = symscreen.screen(data, target="-y's", inputs=["a,b", "`c` d"], layers="b", binary="mul")
     words = shlex.split(format_command(result.record, str(data)))
-    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    assert run_command([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 

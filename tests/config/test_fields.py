@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from helpers.keyword_types import PATH, format_keyword_types
 
 import symscreen
+from symscreen.cli.command import command
 from symscreen.cli.options import GroupedCommand, add_options
-from symscreen.cli.verbs import command
 from symscreen.config.fields import (
     describe_options,
     find_group,
@@ -67,7 +67,7 @@ def test_signatures_and_docstrings_show_every_option(front_end):
 
 @pytest.mark.parametrize("verb", ["screen", "plan", "why", "power", "fit"])
 def test_the_command_line_has_the_options_of_a_verb(verb):
-    names = {parameter.name: parameter for parameter in command.commands[verb].params}
+    names = {parameter.name: parameter for parameter in command.get_command(None, verb).params}
     options_class = FitOptions if verb == "fit" else ScreenOptions
     for field in list_options(options_class, verb=verb):
         found = names[field.name]
@@ -125,7 +125,7 @@ PACKAGE = Path(symscreen.__file__).parent
 PASSING = (  # the files through which options pass on their way from users to where they are used
     *sorted(path for path in PACKAGE.glob("config/*.py") if path != PATH),
     *sorted(path for path in PACKAGE.glob("estimators/*.py")),
-    *(PACKAGE / f"cli/{name}.py" for name in ("verbs", "options", "why", "power")),
+    *(PACKAGE / f"cli/{name}.py" for name in ("screen", "plan", "fit", "options", "why", "power")),
     *(PACKAGE / f"screening/{name}.py" for name in ("screen", "plan", "power", "preparation")),
     *(PACKAGE / name for name in ("screening/stored_screens.py", "explain/explain.py", "fitting/fit.py")),
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.config.command_line import format_command
 from symscreen.config.fields import get_option, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
@@ -120,7 +120,7 @@ def _read_command(text):
     """Parse a command line as the verb `screen` does, up to the options."""
     words = shlex.split(text)
     assert words[:3] == ["symscreen", "screen", "DATA"]
-    parameters = command.commands["screen"].make_context("screen", words[2:]).params
+    parameters = command.get_command(None, "screen").make_context("screen", words[2:]).params
     known = {field.name for field in list_options(ScreenOptions)}
     return {name: value for name, value in parameters.items() if name in known}
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.results.ranking_files import format_ranking_csv
 from symscreen.screening.stored_screens import prepare_from_record
 

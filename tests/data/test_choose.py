@@ -144,7 +144,7 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
             ("the dict has no column 'q' for exclude= (nor 2 more); known: word, mostly, height, b, y"),
         ),
         (
-            {"target": "word"},
+            {"target": "word", "target_type": "numeric"},
             (
                 "the dict: the target 'word' holds text; "
                 "numbers are needed: correct it, or choose another column (target=)"

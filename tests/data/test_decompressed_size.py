@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symscreen.data import read_frame
-from symscreen.data.decompressed_size import check_unpacked_size, estimate_feather_bytes, get_max_table_bytes
+from symscreen.data.decompressed_size import check_unpacked_size, get_max_table_bytes, read_feather
 from symscreen.errors import DataError
 from symscreen.results.ranking_reader import read_ranking
 
@@ -88,12 +88,21 @@ def test_the_memory_of_the_machine_is_a_limit():
 
 
 @pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
-def test_the_size_of_a_feather_file_covers_what_is_read(compression, rng):
+def test_a_feather_file_is_read_batch_by_batch(compression, rng):
     table = pa.table(
         {"a": rng.normal(size=500), "t": list("pq") * 250, "d": pa.array(["u"] * 500).dictionary_encode()}
     )
-    data = feather(table.to_batches(), compression=compression)
-    assert table.nbytes <= estimate_feather_bytes(data) <= 4 * table.nbytes + 500 * 3 * 8
+    data = feather(table.to_batches(max_chunksize=70), compression=compression)
+    assert read_feather(data, "t.feather").equals(table)
+
+
+def test_long_texts_are_refused_at_the_first_batch_that_is_too_large():
+    texts = pa.record_batch({"t": ["x" * MILLION] * 100})
+    data = feather([texts] * 9, compression="zstd")
+    held, most = pa.total_allocated_bytes(), pa.default_memory_pool().max_memory()
+    with pytest.raises(DataError, match=r"unpack to 0\.3 GB"):
+        read_feather(data, "t.feather")
+    assert pa.default_memory_pool().max_memory() <= max(most, held + 450 * MILLION)
 
 
 def test_lists_are_told_without_being_read(tmp_path):

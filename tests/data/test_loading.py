@@ -68,7 +68,7 @@ def test_a_nameless_response_makes_way_for_an_input_called_y():
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_responses_that_are_refused(refused, y, message):
-    assert refused({"a": Y}, y=y) == message
+    assert refused({"a": Y}, y=y, target_type="numeric") == message
 
 
 def test_missing_values_are_refused_with_their_rows(refused):

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.data import is_ranking, read_dataset
+from symscreen.data import read_dataset
+from symscreen.data.target_source import is_two_dimensional
 from symscreen.errors import DataError, OptionError
 
 X = {"x": [1.0, 2.0, 3.0, 4.0, 5.0], "w": [2.0, 1.0, 2.0, 1.0, 0.0]}
@@ -129,7 +130,7 @@ def test_a_numeric_column_beside_a_ranking_is_an_input():
     ],
 )
 def test_a_response_of_several_columns_is_a_ranking(y, ranks):
-    assert is_ranking(y) == ranks
+    assert is_two_dimensional(y) == ranks
 
 
 def test_labels_in_very_few_rows_that_differ_by_case_are_told_of():

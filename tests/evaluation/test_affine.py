@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 from symscreen.evaluation import affine_equivalence as affine
 from symscreen.evaluation.affine_equivalence import find_any_affine_copies
 from symscreen.evaluation.truth import find_affine_copies
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
-    collect_columns,
-    compute_key,
-    parse_expression,
-)
+from symscreen.expressions.traversal import collect_columns, compute_key
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_family, define_operator
 

@@ -19,7 +19,9 @@ from symscreen.evaluation.truth import (
     list_term_sums,
     parse_truth,
 )
-from symscreen.expressions.tree import Call, Column, collect_columns, parse_expression, to_sympy
+from symscreen.expressions.sympy_conversion import to_sympy
+from symscreen.expressions.traversal import collect_columns
+from symscreen.expressions.tree import Call, Column, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 

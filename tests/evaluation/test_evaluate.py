@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score
 import symscreen
 from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation import compute_expected_average_precision, evaluate, evaluate_bounds
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.results.ranking_files import write_ranking
 from symscreen.results.ranking_reader import StoredRanking
 

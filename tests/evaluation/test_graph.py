@@ -16,13 +16,8 @@ from symscreen.evaluation.mp_evaluation import (
     draw_rows,
     select_rows_to_check,
 )
-from symscreen.expressions.tree import (
-    Constant,
-    collect_columns,
-    compute_key,
-    evaluate_expression,
-    parse_expression,
-)
+from symscreen.expressions.traversal import collect_columns, compute_key, evaluate_expression
+from symscreen.expressions.tree import Constant, parse_expression
 
 few = settings(max_examples=60, deadline=None)
 

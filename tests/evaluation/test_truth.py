@@ -10,7 +10,9 @@ from symscreen.datasets import list_strogatz_names, load_strogatz, make_additive
 from symscreen.errors import FormulaError
 from symscreen.evaluation.mp_evaluation import MODERATE_ROWS, draw_rows
 from symscreen.evaluation.truth import find_correct_features, parse_truth
-from symscreen.expressions.tree import Column, collect_columns, evaluate_expression, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import Column, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_family, define_operator
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from symscreen.expansion import CandidateStatus, PoolPruning, expand
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.grammar import load_grammar
 
 

@@ -20,7 +20,7 @@ from symscreen.expansion import pruning as fates
 from symscreen.expansion.candidates import enumerate_candidates
 from symscreen.expansion.nodes import build_symbol_table
 from symscreen.expansion.pool import Pool, build_first_pool
-from symscreen.expressions.tree import compute_key
+from symscreen.expressions.traversal import compute_key
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
 from symscreen.grammar.custom_operators import define_operator
 

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 from symscreen.errors import FormulaError
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.expansion.space import evaluate_user_formulas
-from symscreen.expressions.tree import (
-    compute_complexity,
-    compute_key,
-    evaluate_expression,
-    parse_expression,
-    to_text,
-)
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 
 NONE_KNOWN = np.zeros((0, 2), dtype=np.uint64)

@@ -16,7 +16,8 @@ from symscreen.errors import DataError, MemoryLimitError, OptionError
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.expansion import generation as grow
 from symscreen.expansion import generation as layer
-from symscreen.expressions.tree import Column, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.tree import Column
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
 from symscreen.grammar.custom_operators import define_operator
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from symscreen.backends import Threads
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.expansion import operator_tasks as meanings
-from symscreen.expressions.tree import Call, Column, Constant, apply_operator, compute_key, parse_expression
+from symscreen.expressions.traversal import compute_key
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.grammar.custom_operators import define_family, define_operator
 from symscreen.units import Units, parse_unit

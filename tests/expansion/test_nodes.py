@@ -18,8 +18,11 @@ from symscreen.expansion.nodes import (
     build_operator_mask,
     build_symbol_table,
     make_leaf_nodes,
+    rank_features,
+    sort_features,
 )
-from symscreen.expressions.tree import Call, Column, Constant, compute_complexity, compute_key
+from symscreen.expressions.traversal import compute_complexity, compute_key
+from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
 
 GRAMMAR = load_grammar("basic")
@@ -123,3 +126,24 @@ def test_replacing_puts_others_in_some_places(places):
     nodes = numbered(10).replace_at(np.array(places, dtype=np.int64), numbered(len(places), start=50))
     for field in fields(NodeArray):
         assert list(first_entries(nodes, field)) == expected
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-2, 2), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**64 - 1)),
+        max_size=30,
+        unique_by=lambda feature: feature[2:],
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_features_have_one_order_whatever_order_they_come_in(features, random):
+    def sort(features):
+        scores, complexity, *words = np.array(features, dtype=object).reshape(-1, 4).T
+        keys = np.array(words, dtype=np.uint64).T.reshape(-1, 2)
+        criteria = scores.astype(float), complexity.astype(int)
+        ranks = rank_features(keys, *criteria)
+        assert sorted(zip(ranks.tolist(), features, strict=True)) == list(enumerate(sorted(features)))
+        return [features[index] for index in sort_features(keys, *criteria).tolist()]
+
+    shuffled = random.sample(features, len(features))
+    assert sort(features) == sort(shuffled) == sorted(features)

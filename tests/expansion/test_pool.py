@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from symscreen.expansion import expand
 from symscreen.expansion.nodes import build_expression, build_operator_mask, build_symbol_table
 from symscreen.expansion.pool import build_first_pool
-from symscreen.expressions.tree import (
-    Call,
-    apply_operator,
+from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
     compute_key,
     evaluate_expression,
 )
+from symscreen.expressions.tree import Call, apply_operator
 from symscreen.grammar import Domain, load_grammar
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.expansion import validity as prune
 from symscreen.expansion.validity import find_numeric_duplicates, is_constant, is_equal_to_rounding
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.grammar import OPERATORS, Grammar, parse_layers
 
 EPS = np.finfo(float).eps

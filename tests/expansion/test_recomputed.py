@@ -10,7 +10,7 @@ from symscreen.expansion import expand
 from symscreen.expansion import feature_values as recomputed
 from symscreen.expansion.feature_values import compute_node_values
 from symscreen.expansion.nodes import build_expression
-from symscreen.expressions.tree import evaluate_expression
+from symscreen.expressions.traversal import evaluate_expression
 
 
 @settings(max_examples=60)

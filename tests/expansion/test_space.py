@@ -8,13 +8,9 @@ from hypothesis import strategies as st
 
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.expansion import feature_values as chunks
-from symscreen.expressions.tree import (
-    compute_complexity,
-    compute_key,
-    evaluate_expression,
-    parse_expression,
-    to_text,
-)
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 
 FEWER = settings(max_examples=60)

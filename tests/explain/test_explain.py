@@ -19,13 +19,8 @@ from symscreen.explain import EXPLANATION_STATUSES
 from symscreen.explain.explain import explain_formula
 from symscreen.explain.feature_lookup import generate_with_prunings
 from symscreen.explain.missing import is_reachable
-from symscreen.expressions.tree import (
-    Constant,
-    apply_operator,
-    compute_key,
-    evaluate_expression,
-    parse_expression,
-)
+from symscreen.expressions.traversal import compute_key, evaluate_expression
+from symscreen.expressions.tree import Constant, apply_operator, parse_expression
 from symscreen.screeners import SCREENERS
 from symscreen.screening.residual_rounds import ScreenConfig
 from symscreen.screening.scoring.score_space import ScoringConfig

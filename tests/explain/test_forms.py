@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.explain.feature_lookup import build_equivalent_forms
-from symscreen.expressions.tree import compute_key, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_key
+from symscreen.expressions.tree import parse_expression
 
 
 @settings(max_examples=30)

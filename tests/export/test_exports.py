@@ -19,7 +19,8 @@ from hypothesis import given, settings
 from symscreen.errors import OutputError
 from symscreen.export import to_c, to_duckdb, to_excel, to_matlab, to_numpy, to_sql, to_sqlite
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 
 OCTAVE = os.environ.get("OCTAVE") or shutil.which("octave-cli") or shutil.which("octave")
 COMPILER = shutil.which("cc") or shutil.which("gcc")

@@ -16,10 +16,11 @@ from symscreen.export import (
     save_bundle,
 )
 from symscreen.export.operator_definitions import fold_constants, inline_definitions
-from symscreen.export.operator_templates import OPERATOR_TEMPLATES
 from symscreen.export.source import escape_comment, make_identifiers
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import Call, Column, apply_operator, evaluate_expression, parse_expression
+from symscreen.expressions.operator_notations import OPERATOR_NOTATIONS
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, Column, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 
@@ -40,8 +41,8 @@ def ran(source, rows):
 
 
 def test_every_operator_has_a_row_and_every_row_is_an_operators():
-    assert set(OPERATOR_TEMPLATES) == set(OPERATORS) - {"id"}
-    for name, row in OPERATOR_TEMPLATES.items():
+    assert set(OPERATOR_NOTATIONS) == set(OPERATORS) - {"id"}
+    for name, row in OPERATOR_NOTATIONS.items():
         assert len(row.absorbs_nonfinite) >= OPERATORS[name].arity, name
 
 
@@ -63,7 +64,7 @@ def _writes(target, formula):
 
 
 def test_an_operator_without_a_row_is_refused_by_name(monkeypatch):
-    monkeypatch.delitem(OPERATOR_TEMPLATES, "sin")
+    monkeypatch.delitem(OPERATOR_NOTATIONS, "sin")
     with pytest.raises(OutputError, match=r"'sin\(x\)' cannot be written in C, which has no sin"):
         EXPORT_FORMATS["c"].write(parse_expression("1 + sin(x)"))
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli.verbs import _run as run_command
+from symscreen.cli.command import run_command
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export import (
     LevelIndicator,
@@ -30,7 +30,7 @@ from symscreen.export import (
     to_sql,
     to_sqlite,
 )
-from symscreen.export.source import find_required_columns
+from symscreen.export.source import find_column_types
 from symscreen.expressions.linear_formula import evaluate_formulas
 from symscreen.expressions.tree import parse_expression
 
@@ -157,9 +157,9 @@ def by_excel(write, given, rows, tmp_path):
 
 
 def needed(formula):
-    from symscreen.expressions.tree import collect_columns
+    from symscreen.expressions.traversal import collect_columns
 
-    return find_required_columns(sorted(collect_columns(formula)), GATES)
+    return tuple(sorted(find_column_types(sorted(collect_columns(formula)), GATES)))
 
 
 def by_octave(write, given, rows, tmp_path):

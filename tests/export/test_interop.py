@@ -9,7 +9,8 @@ import pytest
 from symscreen.errors import DataError, OutputError
 from symscreen.export import compute_feature_frame, to_gplearn, to_pysr
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
 
 FORMULAS = [

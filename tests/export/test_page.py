@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli.verbs import _run as run_command
+from symscreen.cli.command import run_command
 from symscreen.export import EXPORT_FORMATS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()

@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import (
-    Column,
-    Constant,
-    apply_operator,
-    collect_columns,
-    evaluate_expression,
-    parse_expression,
-    to_text,
-)
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from symscreen.errors import FormulaError
 from symscreen.evaluation.mp_evaluation import MODERATE_ROWS, draw_rows
+from symscreen.expressions.printing import to_text
 from symscreen.expressions.sympy_conversion import (
     build_exact_form,
     build_number,
@@ -19,14 +20,8 @@ from symscreen.expressions.sympy_conversion import (
     from_sympy,
     recover_fraction,
 )
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    collect_columns,
-    evaluate_expression,
-    parse_expression,
-    to_text,
-)
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import Call, Column, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import symscreen
 from symscreen.errors import OptionError
 from symscreen.export import export_formulas
-from symscreen.expressions.latex import format_column_latex, to_latex
 from symscreen.expressions.linear_formula import Formula, build_shared_formula
+from symscreen.expressions.printing import format_column_latex, to_latex
 from symscreen.expressions.tree import Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator

@@ -11,15 +11,9 @@ from helpers.strategies import expressions, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expressions.mathml import to_mathml
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
-    evaluate_expression,
-    parse_expression,
-)
+from symscreen.expressions.printing import to_mathml
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 
 COLUMNS = {

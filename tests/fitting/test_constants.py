@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from symscreen.errors import DataError, FormulaError
-from symscreen.expressions.tree import Call, Constant, evaluate_expression, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, Constant, parse_expression
 from symscreen.fitting.constants import _MAX_STARTS, _combine_starts, count_constants, fit_constants
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_family, define_operator

@@ -5,7 +5,7 @@ import pytest
 from helpers.fitting_cases import dictionary, space_of, table_of
 
 from symscreen.backends import Threads
-from symscreen.expressions.tree import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.fitting import get_input_columns
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary, select_terms
 

@@ -8,7 +8,8 @@ import pytest
 
 import symscreen
 from symscreen.export import load_bundle
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 
 SMALL = {"operators": "ablation", "layers": "ub"}
 DECAY = """

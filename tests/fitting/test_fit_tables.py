@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from helpers.fitting_cases import found_in, share_left, space_of, table_of
 
-from symscreen.expressions.tree import compute_complexity, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.fitting import (
     build_model_table,
     build_term_table,
@@ -31,8 +32,8 @@ def laid_out(table):
     fits = fit_formulas(terms, table, 0.95, snap=True)
     tables = (
         build_term_table(fits, None),
-        build_model_table(found, table.target, find_pareto_front(candidates), "bic", chosen),
-        build_model_table(found, table.target, find_alternatives(chosen, candidates, 10.0, 7), "bic"),
+        build_model_table(found, table, find_pareto_front(candidates), "bic", chosen),
+        build_model_table(found, table, find_alternatives(chosen, candidates, 10.0, 7), "bic"),
     )
     return fits[0][0], fits[0][1], chosen, candidates, tables
 
@@ -72,8 +73,8 @@ def test_the_models_are_those_given_with_their_own_fit(laid_out, table):
 def test_without_rivals_the_columns_stay(laid_out, table):
     chosen = laid_out[2]
     found = found_in([space_of(table, "u")], table)
-    shown = build_model_table(found, table.target, [], "aic", chosen)
-    rivals = build_model_table(found, table.target, [], "aic")
+    shown = build_model_table(found, table, [], "aic", chosen)
+    rivals = build_model_table(found, table, [], "aic")
     assert list(rivals) == ["complexity", "terms", "r2", "aic", "rewritings", "formula"]
     assert list(shown) == [*rivals, "chosen"]
     assert len(rivals) == len(shown) == 0

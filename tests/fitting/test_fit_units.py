@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.data import read_dataset
 from symscreen.errors import OptionError
 from symscreen.export import load_bundle

@@ -1,41 +1,33 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from helpers.fitting_cases import share_left
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.config.screen_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.fitting import ScoredModel
 from symscreen.fitting import procedure as fitting
-from symscreen.fitting.procedure import FitConfig, run_fit
+from symscreen.fitting import search_stages as stages
+from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.search_stages import FitConfig
 from symscreen.grammar import load_grammar
 from symscreen.linear_models.model_criteria import assign_folds
 
 
-def _job(layers="ub", operators="ablation", **changes):
+def _job(layers="ub", operators="ablation", max_bytes=None, **options):
     grammar = load_grammar(operators)
-    job = FitConfig(
+    return FitConfig(
+        options=FitOptions(layers=layers, **{"seed": 0, **options}),
         grammar=grammar,
         layer_schedule=build_layer_schedule(grammar, layers),
-        has_user_layers=layers is not None,
-        pool_kind="cumulative",
-        terms=4,
-        choose="ebic",
-        folds=5,
-        split=0.0,
-        level=0.95,
-        snap=False,
-        seed=0,
         backend=Threads(1),
-        max_bytes=None,
+        max_bytes=max_bytes,
     )
-    return replace(job, **changes)
 
 
 def _table(rng, n=60, noise=0.1, d=2):
@@ -144,13 +136,13 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
 
 def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from_them(rng, monkeypatch):
     table = _table(rng)
-    monkeypatch.setattr(fitting, "_MAX_CANDIDATES", 40)
+    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 40)
     result = run_fit(table, _job(None))
     left_out = [notice for notice in result.notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
     assert all(f"layers={kinds!r}" in notice for kinds, notice in zip(["bub", "ubb"], left_out, strict=True))
     table = _table(rng, d=3)
-    monkeypatch.setattr(fitting, "_MAX_CANDIDATES", 7)  # 6 in u, 8 in b: so bu is left out, too
+    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 7)  # 6 in u, 8 in b: so bu is left out, too
     left_out = [
         notice.split()[2] for notice in run_fit(table, _job(None)).notices if "not searched" in notice
     ]
@@ -158,20 +150,20 @@ def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from
 
 
 def test_something_is_searched_however_large_it_is(rng, monkeypatch):
-    monkeypatch.setattr(fitting, "_MAX_CANDIDATES", 0)
+    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 0)
     result = run_fit(_table(rng), _job(None))
     assert _terms(result) == ["x1**3", "x2"]
     assert sum("not searched" in notice for notice in result.notices) == 5
 
 
 def test_many_rows_make_a_space_large(rng, monkeypatch):
-    monkeypatch.setattr(fitting, "_MAX_VALUES", 60 * 60)
+    monkeypatch.setattr(stages, "_MAX_VALUES", 60 * 60)
     left_out = [notice for notice in run_fit(_table(rng), _job(None)).notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
 
 
 def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
-    monkeypatch.setattr(fitting, "_MAX_CANDIDATES", 1)
+    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 1)
     result = run_fit(_table(rng), _job("bub"))
     assert not any("not searched" in notice for notice in result.notices)
     assert _terms(result) == ["x1**3", "x2"]
@@ -193,7 +185,7 @@ def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
 def test_every_prefix_of_the_layers_asked_for_is_searched(rng):
     table = _table(rng)
     sizes = [run_fit(table, _job(layers)).record["searched"] for layers in ("b", "bu", "bub")]
-    spaces = [space.size for space in fitting._generate_spaces(table, _job("bub"), [])]
+    spaces = [space.size for space in stages._generate_spaces(table, _job("bub"), [])]
     assert sizes == np.cumsum(spaces).tolist()
 
 
@@ -242,17 +234,17 @@ def test_a_size_that_some_fold_lacks_has_no_error(rng):
 
 
 def test_the_best_of_the_size_is_chosen_and_of_alike_errors_the_smaller_size(rng):
-    response = _table(rng).target
+    targets = _table(rng).target.values[None]
     models = [
         ScoredModel((0, 1), 0.1, 6, -9.0),
         ScoredModel((0,), 0.2, 2, -8.0),
         ScoredModel((2,), 0.3, 2, -7.0),
     ]
-    assert fitting._select_by_error(models, [9.0, 1.0, 2.0], response) is models[1]
-    assert fitting._select_by_error(models, [9.0, 2.0, 1.0], response) is models[0]
-    assert fitting._select_by_error(models, [9.0, 1e-31, 1e-32], response) is models[1]
-    assert fitting._select_by_error(models, [9.0, None, 2.0], response) is models[0]
-    assert fitting._select_by_error(models, [1.0, 3.0, 2.0], response) is models[0]  # no mean among them
+    assert fitting._select_by_error(models, [9.0, 1.0, 2.0], targets) is models[1]
+    assert fitting._select_by_error(models, [9.0, 2.0, 1.0], targets) is models[0]
+    assert fitting._select_by_error(models, [9.0, 1e-31, 1e-32], targets) is models[1]
+    assert fitting._select_by_error(models, [9.0, None, 2.0], targets) is models[0]
+    assert fitting._select_by_error(models, [1.0, 3.0, 2.0], targets) is models[0]  # no mean among them
 
 
 def test_the_one_chosen_is_always_shown(rng):
@@ -283,9 +275,9 @@ def test_six_terms_come_from_the_paths(rng):
 def test_a_strict_pool_holds_the_last_layer_alone(rng):
     x = rng.uniform(0.5, 2.0, (60, 2))
     table = read_dataset(x, y=(x[:, 0] + x[:, 1]) ** 3 + 0.01 * rng.normal(size=60))
-    result = run_fit(table, _job("bu", pool_kind="strict"))
+    result = run_fit(table, _job("bu", pool="strict"))
     assert _terms(result) == ["(x1 + x2)**3"]
-    sizes = [space.size for space in fitting._generate_spaces(table, _job("bub", pool_kind="strict"), [])]
+    sizes = [space.size for space in stages._generate_spaces(table, _job("bub", pool="strict"), [])]
     assert sizes[0] == 6  # sums and products, without the inputs
 
 
@@ -326,7 +318,7 @@ def test_the_notices_tell_what_the_intervals_are_worth(rng):
 
 
 def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
-    monkeypatch.setattr(fitting, "_MAX_CANDIDATES", 100)
+    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 100)
     x = rng.uniform(0.5, 2.0, (60, 3))
     y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + 0.1 * rng.normal(size=60)
     whole, cut = (symscreen.fit(x, y, operators="ablation", **options) for options in ({}, {"keep": 5}))

@@ -7,7 +7,7 @@ import pytest
 from helpers.fitting_cases import found_in, share_left, table_of
 
 from symscreen.expansion import expand
-from symscreen.expressions.tree import compute_complexity, evaluate_expression
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.fitting import count_constants, get_input_columns, score_models
 from symscreen.fitting.constants import refine_constants
 from symscreen.grammar import load_grammar

@@ -215,9 +215,9 @@ def test_rounding_counts_as_nothing_however_far_the_response_is_from_zero(rng):
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
 def test_the_share_of_rounding_does_not_depend_on_the_scale(scale):
     near, far = np.array([-1.0, 0.5, 2.0]), 2.0**20 + np.array([-1.0, 0.5, 2.0])
-    assert compute_rounding_share(NumericTarget(near * scale)) == EXACT_SHARE
+    assert compute_rounding_share(near * scale) == EXACT_SHARE
     expected = (16 * 2.0**-52) ** 2 * 3 * 2.0**40 / ((near - near.mean()) ** 2).sum()
-    assert compute_rounding_share(NumericTarget(far * scale)) == pytest.approx(expected, rel=1e-4)
+    assert compute_rounding_share(far * scale) == pytest.approx(expected, rel=1e-4)
 
 
 def test_features_chosen_by_others_are_all_tried(rng):

@@ -14,12 +14,13 @@ from helpers.fitting_cases import every_feature, found_in, space_of
 from linear_models.test_shared_scan import mean_share
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import command, run_command
 from symscreen.data import read_dataset, take_rows
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import export_formulas, format_bundle, load_bundle
 from symscreen.expressions.linear_formula import SharedFormula
-from symscreen.expressions.tree import compute_complexity, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.fitting import fit_constants, score_models
 
 SMALL = {"operators": "ablation", "layers": "ub"}
@@ -341,7 +342,7 @@ def test_the_command_line_prints_a_line_and_a_column_for_each_target(two, tmp_pa
     data, bundle = tmp_path / "two.csv", tmp_path / "m.json"
     two.to_csv(data, index=False)
     asked = ["fit", str(data), "--target", "a,b", "--operators", "ablation", "--layers", "ub"]
-    assert verbs._run([*asked, "--out", str(bundle)]) == 0
+    assert run_command([*asked, "--out", str(bundle)]) == 0
     out, err = capsys.readouterr()
     result = symscreen.fit(data, target="a,b", **SMALL)
     lines = out.splitlines()
@@ -353,9 +354,9 @@ def test_the_command_line_prints_a_line_and_a_column_for_each_target(two, tmp_pa
     assert any(f"{coefficient:.6g} ± " in line for line in lines)
     assert f"a: R2 = {result.r2['a']:.6g}" in out
     assert "too narrow" in err
-    assert verbs._run(["apply", str(bundle), str(data)]) == 0
+    assert run_command(["apply", str(bundle), str(data)]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "a,b"
-    shown = CliRunner().invoke(verbs.command, ["export", str(bundle), "--to", "sqlite"])
+    shown = CliRunner().invoke(command, ["export", str(bundle), "--to", "sqlite"])
     assert shown.output.count(" AS ") >= 2
 
 
@@ -366,7 +367,7 @@ def test_many_targets_with_long_names_fit_a_terminal(rng, tmp_path, capsys):
         {"x1": x} | {name: (k + 1) * x + rng.normal(0, 0.1, 40) for k, name in enumerate(names)}
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
-    assert verbs._run(["fit", str(tmp_path / "t.csv"), "--target", ",".join(names), "--layers", "u"]) == 0
+    assert run_command(["fit", str(tmp_path / "t.csv"), "--target", ",".join(names), "--layers", "u"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines[7:])) <= 80
 
@@ -386,7 +387,7 @@ def test_names_that_steer_a_terminal_are_shown_as_text(two, tmp_path, capsys):
     assert not marks & set(repr(result) + result._repr_html_() + result._repr_latex_())
     hostile.to_csv(tmp_path / "t.csv", index=False)
     asked = ["fit", str(tmp_path / "t.csv"), "--target", "`=a\x1b[2J\n`,b", "--operators", "ablation"]
-    assert verbs._run([*asked, "--layers", "u"]) == 0
+    assert run_command([*asked, "--layers", "u"]) == 0
     out, err = capsys.readouterr()
     assert not marks & set(out + err)
     assert len(out.splitlines()[1].split(" = ")) == 2

@@ -31,14 +31,14 @@ from symscreen.evaluation.truth import parse_truth
 from symscreen.export import build_operators_from_record
 from symscreen.export.bundle import parse_bundle
 from symscreen.export.formats import EXPORT_FORMATS
-from symscreen.expressions.tree import (
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
     compute_key,
     evaluate_expression,
-    parse_expression,
-    to_text,
 )
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 from symscreen.multistage import read_chains
 from symscreen.results.ranking_reader import read_ranking

@@ -1,4 +1,4 @@
-"""A short run of every fuzzer; the long one is benchmarks/fuzz/run.py."""
+"""A short run of every fuzzer; the long one is the benchmark `fuzz`."""
 
 from __future__ import annotations
 

@@ -8,17 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import FormulaError, GrammarError
-from symscreen.expressions.tree import (
-    Column,
-    Constant,
-    apply_operator,
-    collect_columns,
-    compute_key,
-    evaluate_expression,
-    parse_expression,
-    to_sympy,
-    to_text,
-)
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.sympy_conversion import to_sympy
+from symscreen.expressions.traversal import collect_columns, compute_key, evaluate_expression
+from symscreen.expressions.tree import Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import (
     compose_form,

@@ -10,17 +10,13 @@ from hypothesis import strategies as st
 
 from symscreen.expansion import CandidateStatus
 from symscreen.expansion.validity import CONSTANT_TOLERANCE, is_equal_to_rounding
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
+from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
     compute_key,
     evaluate_expression,
-    parse_expression,
 )
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS, Domain, Grammar
 
 UNARY = ("id", "square", "cube", "sqrt", "inv", "exp", "log", "sin", "neg", "abs", "acos")

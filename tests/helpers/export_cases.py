@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.tree import Call, Column, Constant, evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import replace_infinities
 

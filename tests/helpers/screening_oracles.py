@@ -12,7 +12,7 @@ import symscreen
 from symscreen.backends import Threads
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
-from symscreen.expressions.tree import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.grammar import load_grammar
 from symscreen.screeners import SCREENERS, JointScores, JointScreener, ScreenerOption
 from symscreen.screening.scoring.score_space import ScoringConfig

@@ -169,7 +169,7 @@ def test_rows_are_in_one_order_and_those_of_weight_zero_left_out(table):
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (BradleyTerryRanker(alpha="x"), "alpha is 'x': give a finite number of at least 0"),
+        (BradleyTerryRanker(alpha="x"), "alpha is 'x': give a number ≥ 0"),
         (BradleyTerryRanker(alpha=np.inf), "alpha is inf"),
         (BradleyTerryRanker(max_iter=0), "max_iter is 0: give an integer"),
         (RankingEnsemble(n_estimators=2.5), "n_estimators is 2.5: give an integer"),

@@ -4,11 +4,14 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
-from symscreen.label_ranking.learners.bradley_terry import BradleyTerryRanker
 from symscreen.label_ranking.learners.ensemble import RankingEnsemble
-from symscreen.label_ranking.learners.honest_forest import BreimanTree, HonestForest, LevelSplitsTree
-from symscreen.label_ranking.learners.labelwise import LabelwiseRegressor
-from symscreen.label_ranking.learners.pairwise_ranker import PairwiseRanker
+from symscreen.label_ranking.learners.labelwise import (
+    BreimanTree,
+    HonestForest,
+    LabelwiseRegressor,
+    LevelSplitsTree,
+)
+from symscreen.label_ranking.learners.pairwise import BradleyTerryRanker, PairwiseRanker
 
 TREE = DecisionTreeRegressor(random_state=0)
 LEARNERS = [

@@ -26,11 +26,11 @@ def brute_force(block, core, size):
     for number, row in enumerate(normalize_rows(block)):
         models = []
         for chosen in combinations(range(len(core.columns)), size):
-            strongest = sorted(chosen, key=lambda k: (-abs(core.target_products[k]), k))
+            strongest = sorted(chosen, key=lambda k: (-abs(core.target_products[0, k]), k))
             z = np.vstack([core.columns[strongest], row]).T
             pivots = np.diagonal(np.linalg.qr(z)[1]) ** 2
             if pivots.min() >= MIN_PIVOT and pivots.prod() >= MIN_DETERMINANT:
-                residual = core.target - z @ np.linalg.lstsq(z, core.target, rcond=None)[0]
+                residual = core.target[0] - z @ np.linalg.lstsq(z, core.target[0], rcond=None)[0]
                 models.append((float(np.linalg.norm(residual)), number, chosen))
         if models:
             fitted.append(min(models))

@@ -19,11 +19,11 @@ def brute_force(gram, size):
     """Fit every subset that is not collinear on the columns; the best first."""
     fitted = []
     for chosen in combinations(range(len(gram.columns)), size):
-        strongest = sorted(chosen, key=lambda k: (-abs(gram.target_products[k]), k))
+        strongest = sorted(chosen, key=lambda k: (-abs(gram.target_products[0, k]), k))
         z = gram.columns[strongest].T
         pivots = np.diagonal(np.linalg.qr(z)[1]) ** 2
         if pivots.min() >= MIN_PIVOT and pivots.prod() >= MIN_DETERMINANT:
-            residual = gram.target - z @ np.linalg.lstsq(z, gram.target, rcond=None)[0]
+            residual = gram.target[0] - z @ np.linalg.lstsq(z, gram.target[0], rcond=None)[0]
             fitted.append((round(float(np.linalg.norm(residual)), 12), chosen))
     return sorted(fitted)
 

@@ -25,7 +25,7 @@ def _left(q, seed):
     padded[:, :q] = z @ z[:q].T
     pivots = np.zeros(q + PADDING)
     pivots[:q] = 1.0
-    return SchurState(padded[:q].copy(), pivots, padded[q], 0.0, 1.0, 0)
+    return SchurState(padded[:q].copy(), pivots, padded[q:], 0.0, 1.0, 0)
 
 
 def _empty(most):
@@ -59,7 +59,7 @@ def test_all_subsets_are_scored(size, rng):
     full = full + full.T + np.eye(q)
     expected = {}
     for chosen in combinations(range(q), size):
-        c = left.target_products[list(chosen)]
+        c = left.target_products[0, list(chosen)]
         code = int(np.dot(chosen, [q**k for k in reversed(range(size))]))
         expected[code] = c @ np.linalg.solve(full[np.ix_(chosen, chosen)], c)
     found = {c: s for s, c in zip(*_sorted(best), strict=True) if s > -np.inf}
@@ -87,7 +87,7 @@ def test_apart_finds_what_all_subsets_find(size, rng):
     cut = SchurState(
         core.products[:, : s + lanes].copy(),
         left.pivots[: s + lanes],
-        left.target_products[: s + lanes],
+        left.target_products[:, : s + lanes].copy(),
         0.0,
         1.0,
         0,
@@ -98,8 +98,8 @@ def test_apart_finds_what_all_subsets_find(size, rng):
         products = np.zeros((s + 1, s + 1 + PADDING))
         full = np.vstack([left.products[:s, keep], np.zeros(s + 1)])
         products[:, : s + 1] = full
-        pivots, with_target = np.zeros(s + 1 + PADDING), np.zeros(s + 1 + PADDING)
-        pivots[: s + 1], with_target[: s + 1] = 1.0, left.target_products[keep]
+        pivots, with_target = np.zeros(s + 1 + PADDING), np.zeros((1, s + 1 + PADDING))
+        pivots[: s + 1], with_target[:, : s + 1] = 1.0, left.target_products[:, keep]
         every = _empty(5000)
         scan_subsets(
             size,
@@ -123,8 +123,12 @@ def test_collinear_subsets_take_no_place(size, rng):
     z = rng.normal(size=(5, 30))
     z = np.vstack([z, z[:2] + 1e-7 * rng.normal(size=(2, 30)), z[3] - z[4], rng.normal(size=30)])
     z /= np.linalg.norm(z, axis=1)[:, None]
-    products, with_target, pivots = np.zeros((q, q + PADDING)), np.zeros(q + PADDING), np.zeros(q + PADDING)
-    products[:, :q], with_target[:q], pivots[:q] = z[:q] @ z[:q].T, z[:q] @ z[q], 1.0
+    products, with_target, pivots = (
+        np.zeros((q, q + PADDING)),
+        np.zeros((1, q + PADDING)),
+        np.zeros(q + PADDING),
+    )
+    products[:, :q], with_target[:, :q], pivots[:q] = z[:q] @ z[:q].T, z[:q] @ z[q], 1.0
     best = _empty(100)
     scan_subsets(
         size,

@@ -146,7 +146,7 @@ def test_what_cannot_be_read_is_told(folder, made):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"share": 2.0}, r"share is 2\.0: give a number from 0\.001 to 1"),
+        ({"share": 2.0}, r"share is 2\.0: give a number ≥ 0\.001 and up to 1"),
         ({"share": 1e-5}, "share is 1e-05: give"),
         ({"share": 0.01, "skipping": "a"}, "skipping is 'a': give"),
         ({"share": 0.01, "skipping": 1.0}, r"skipping is 1\.0: give"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from helpers.report_cases import Page, hostile_frame
 
 import symscreen
-from symscreen.expressions.latex import to_latex
+from symscreen.expressions.printing import to_latex
 
 
 def test_a_notebook_typesets_the_formulas(frame):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from helpers.screening_oracles import fake, request_of, space_of, table_of
 
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.results.screen_result import build_joint_screener_result
 from symscreen.screening.scoring.score_space import score_space
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.errors import OutputError
 from symscreen.expansion import CandidateStatus
 from symscreen.screening import checkpoint
@@ -33,7 +33,7 @@ COMMAND = ["--layers", "ub", "--top", "4", "--jobs", "1", "--chunk-size", "60", 
 KILLED = """
 import importlib, os, signal, sys
 from symscreen.screening import checkpoint
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.0, 1e9
 module, name, count = sys.argv[1:4]
 home = importlib.import_module(module)
@@ -46,7 +46,7 @@ def deadly(*given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     return own(*given, **named)
 setattr(home, name.split(".")[-1], deadly)
-sys.exit(verbs._run(sys.argv[4:]))
+sys.exit(run_command(sys.argv[4:]))
 """
 
 
@@ -77,8 +77,8 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function,
     killed = [sys.executable, "-c", KILLED, *function, str(count), *command]
     assert subprocess.run(killed, capture_output=True, check=False).returncode == -9
     assert not Path(out).exists()
-    assert verbs._run(command) == 0
-    assert verbs._run(["screen", str(data), *COMMAND, "--out", str(tmp_path / "whole.csv")]) == 0
+    assert run_command(command) == 0
+    assert run_command(["screen", str(data), *COMMAND, "--out", str(tmp_path / "whole.csv")]) == 0
     assert Path(out).read_bytes() == (tmp_path / "whole.csv").read_bytes()
     found, whole = (json.loads((tmp_path / f"{one}.csv.json").read_bytes()) for one in ("out", "whole"))
     run = found.pop("options")["run"]
@@ -142,7 +142,7 @@ def test_a_checkpoint_of_other_data_or_another_version_is_refused(frame, tmp_pat
 @pytest.mark.parametrize("harm", ["cut", "altered", "other", "empty"])
 def test_a_damaged_state_is_refused_in_one_line(data, tmp_path, capsys, harm):
     command = ["screen", str(data), *COMMAND, "--checkpoint", str(tmp_path / "kept")]
-    assert verbs._run(command) == 0
+    assert run_command(command) == 0
     (state,) = (tmp_path / "kept").glob("*.state")
     content = bytearray(state.read_bytes())
     if harm == "altered":
@@ -151,7 +151,7 @@ def test_a_damaged_state_is_refused_in_one_line(data, tmp_path, capsys, harm):
         content[30] ^= 1
     state.write_bytes({"cut": content[:-9], "empty": b""}.get(harm, bytes(content)))
     capsys.readouterr()
-    assert verbs._run(command) == 2
+    assert run_command(command) == 2
     complaint = capsys.readouterr().err
     assert "the checkpoint is damaged" in complaint
     assert complaint.count("\n") == 1

@@ -84,9 +84,9 @@ def test_times_are_told_roughly(seconds, text):
 def test_plan_takes_every_option_of_screen(wide, tmp_path):
     from click.testing import CliRunner
 
-    from symscreen.cli.verbs import command
+    from symscreen.cli.command import command
 
-    screen, plan = (command.commands[verb] for verb in ("screen", "plan"))
+    screen, plan = (command.get_command(None, verb) for verb in ("screen", "plan"))
     assert [option.name for option in plan.params] == [option.name for option in screen.params]
     wide.to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "out.csv").write_text("there already")

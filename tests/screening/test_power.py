@@ -9,7 +9,8 @@ import pytest
 import symscreen
 from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation import find_affine_copies
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.screening.power import _find_half_power_noise
 
 SMALL = {"layers": "ub", "unary": "cube,log", "binary": "mul,sub"}

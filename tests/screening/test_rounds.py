@@ -12,7 +12,8 @@ from scipy.stats import rankdata
 import symscreen
 from symscreen.data import replace_target
 from symscreen.errors import MemoryLimitError
-from symscreen.expressions.tree import compute_key, evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.grammar import load_grammar
 from symscreen.screening import residual_rounds as rounds
 from symscreen.screening.residual_rounds import ScreenConfig, build_extra_record, run_rounds

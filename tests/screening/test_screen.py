@@ -11,10 +11,10 @@ import symscreen
 from symscreen.config.parsing import parse_bytes
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, FormulaError, GrammarError, MemoryLimitError, OptionError
-from symscreen.expressions.tree import collect_columns, compute_key, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import collect_columns, compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import format_ranking_csv
 from symscreen.screeners import SCREENERS, Screener
-from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
 
 GLIDER = {"layers": "ubb", "unary": "cos,id", "binary": "sub,div"}
 SMALL = {"operators": "ablation", "layers": "ub"}
@@ -293,7 +293,7 @@ def test_a_plan_bounds_what_a_screen_finds(frame):
 def test_scale_is_gini_mean_difference(frame):
     result = symscreen.screen(frame, layers="u", top=1)
     table = read_dataset(frame)
-    assert result.scale == compute_gini_mean_difference(table.target)
+    assert result.scale == table.target.gini_mean_difference
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import VERBS, command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.tree import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression as values_of
 from symscreen.messages import COMMAND_LINE
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 from symscreen.targets.ranking_ranks import compute_pair_signs
@@ -235,8 +235,10 @@ def test_fit_says_that_it_takes_no_ranking(tmp_path):
     assert isinstance(done.exception, OptionError)
     message = str(done.exception)
     assert "fit needs a numeric response" in message
-    for verb, entry in command.commands.items():  # the verbs that the message names, and no other, take one
-        takes = any(one.name == "ranking" and not one.hidden for one in entry.params)
+    for verb in VERBS:  # the verbs that the message names, and no other, take one
+        takes = any(
+            one.name == "ranking" and not one.hidden for one in command.get_command(None, verb).params
+        )
         assert takes == (
             verb in message.partition("is a ranking:")[2].partition(" take one")[0].replace(",", "").split()
         ), verb

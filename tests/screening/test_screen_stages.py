@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.tree import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression as values_of
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 
 STAGES = ["viewed", "liked", "followed"]

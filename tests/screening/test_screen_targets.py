@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from targets.test_survival import pairs_by_definition
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.tree import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression as values_of
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 from symscreen.screening.stored_screens import prepare_from_record
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import InputError
 from symscreen.screening.execution import run_screen
 from symscreen.screening.stored_screens import prepare_from_record
@@ -91,18 +91,18 @@ def test_units_hold_however_the_space_is_searched(moving, options):
 def test_exports_of_rankings_results_and_bundles_are_for_the_columns_as_they_came(
     moving, tmp_path, monkeypatch, capsys
 ):
-    from symscreen.cli import verbs
+    from symscreen.cli.command import run_command
     from symscreen.export import export_formulas
 
     monkeypatch.chdir(tmp_path)
     moving.to_csv("d.csv", index=False)
     words = ["--units", "strict", "--layers", "b", "--binary", "add,mul", "--top", "4", "--quiet"]
-    assert verbs._run(["screen", "d.csv", *words, "--out", "r.csv", "--bundle", "b.json"]) == 0
+    assert run_command(["screen", "d.csv", *words, "--out", "r.csv", "--bundle", "b.json"]) == 0
     result = symscreen.screen(moving, units="strict", layers="b", binary="add,mul", top=4)
     texts = [export_formulas(result, "numpy")]
     for name in ("r.csv", "b.json"):
         capsys.readouterr()
-        assert verbs._run(["export", name, "--to", "numpy"]) == 0
+        assert run_command(["export", name, "--to", "numpy"]) == 0
         texts.append(capsys.readouterr().out.removesuffix("\n"))
     assert {text.strip() for text in texts} == {texts[0].strip()}
     space = {}

@@ -8,7 +8,9 @@ import symscreen
 from symscreen.backends import Threads
 from symscreen.errors import OptionError
 from symscreen.expansion import CandidateStatus
-from symscreen.expressions.tree import compute_key, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_key
+from symscreen.expressions.tree import parse_expression
 from symscreen.screening.class_members import find_equivalent_forms
 
 CHANGES = {"operators": "basic", "unary": ("id", "neg", "cube"), "binary": ("add", "sub", "mul")}

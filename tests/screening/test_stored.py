@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 from symscreen.errors import DataError
 from symscreen.report.html_page import build_report_html
 from symscreen.results.ranking_files import write_ranking
@@ -94,7 +94,7 @@ def written(tmp_path_factory):
     ]
     with pytest.MonkeyPatch.context() as moved:
         moved.chdir(folder)
-        assert verbs._run(["screen", "d.csv", *words, "--report", "own.html"]) == 0
+        assert run_command(["screen", "d.csv", *words, "--report", "own.html"]) == 0
     return folder
 
 
@@ -107,10 +107,10 @@ def folder(written, tmp_path, monkeypatch):
 
 def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys):
     capsys.readouterr()
-    assert verbs._run(["report", "r.csv", "--data", "d.csv", "--out", "with.html"]) == 0
+    assert run_command(["report", "r.csv", "--data", "d.csv", "--out", "with.html"]) == 0
     assert "symscreen: written: with.html" in capsys.readouterr().err
     assert (folder / "with.html").read_bytes() == (folder / "own.html").read_bytes()
-    assert verbs._run(["report", "r.csv", "--out", "without.html", "--quiet"]) == 0
+    assert run_command(["report", "r.csv", "--out", "without.html", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     page = (folder / "without.html").read_text(encoding="utf-8")
     assert "The data were not available: scatter plots and the redundancy map are left out." in page
@@ -132,7 +132,11 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
             ["r.csv", "--data", "other.csv", "--out", "o.html"],
             "not the data that the result was made from",
         ),
-        ({"layers": [{}]}, ["r.csv", "--out", "o.html"], "its record is damaged: layers"),
+        (
+            {"layers": [{}]},
+            ["r.csv", "--out", "o.html"],
+            "its record is damaged, layers: expected a list",
+        ),
         ({"grammar": 3}, ["r.csv", "--out", "o.html"], "operators in the record cannot be read"),
         ({"search": {}}, ["r.csv", "--out", "o.html"], "its record is damaged"),
         ({"agreement": [3]}, ["r.csv", "--out", "o.html"], "damaged"),
@@ -145,7 +149,7 @@ def test_mistakes_and_damage_are_told_in_one_line(change, arguments, message, fo
         sidecar = folder / "r.csv.json"
         sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | change | {"digest": None}))
     capsys.readouterr()
-    assert verbs._run(["report", *arguments]) == 2
+    assert run_command(["report", *arguments]) == 2
     shown = capsys.readouterr()
     assert message in shown.err
     assert len(shown.err.splitlines()) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from symscreen.errors import DataError
-from symscreen.targets.multioutput import build_multi_output_target, select_output
+from symscreen.targets.multioutput import build_multi_output_target
 
 
 def test_rows_and_places_are_inverse_and_values_ascend(rng):
@@ -17,7 +17,7 @@ def test_rows_and_places_are_inverse_and_values_ascend(rng):
         assert (rows[places] == np.arange(30)).all()
         assert (given[name][rows] == target.values).all()
     assert (y.values == np.stack([given["a"], given["b"]])).all()
-    assert select_output(y, 1).names == ("b",)
+    assert y.select_output(1).names == ("b",)
     assert build_multi_output_target({"a,b": given["a"], "c": given["b"]}).name == "`a,b`,c"
 
 

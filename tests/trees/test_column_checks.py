@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symscreen.errors import DataError, OptionError
-from symscreen.trees._column_checks import check_column, check_features, check_target, check_threshold
+from symscreen.trees.decisions import check_column, check_features, check_target, check_threshold
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from symscreen.trees import Interval
-from symscreen.trees.monotone_maps import merge_adjacent
+from symscreen.trees.preference import merge_adjacent
 
 
 @pytest.mark.parametrize(("with_low", "with_high"), [(a, b) for a in (True, False) for b in (True, False)])

@@ -19,7 +19,7 @@ from symscreen.trees import (
     refine_intervals,
     shift_above,
 )
-from symscreen.trees.monotone_maps import compute_end_values
+from symscreen.trees.preference import compute_end_values
 
 # Examples 6 and 7
 LINE = PiecewiseMonotone((0.0, 1.0), [lambda x: x + 1.2])

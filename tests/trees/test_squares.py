@@ -5,7 +5,7 @@ import pytest
 from helpers.tree_cases import columns, loss
 from hypothesis import given
 
-from symscreen.trees.partitions import compute_cut_losses, compute_squared_deviation
+from symscreen.trees.decisions import compute_cut_losses, compute_squared_deviation
 
 
 @given(columns())

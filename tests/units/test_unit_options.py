@@ -10,7 +10,8 @@ import pytest
 
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, OptionError
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.units import convert_to_base_units, convert_to_original_units, read_units
 
 pytest.importorskip("pint", reason="units need pint")
@@ -111,7 +112,7 @@ def test_formulas_on_given_units_have_the_same_bits(rng):
         (7, None, "units is 7; give strict"),
         (None, "J", "target_units= requires units"),
         ("ignore", "J", "target_units= requires units"),
-        ({"a (mm)": 3}, None, "units: the unit of 'a (mm)' is 3; a text such as 'mm' is needed"),
+        ({"a (mm)": 3}, None, "units, a (mm): expected a text such as 'mm', found 3"),
         ({"a (mm)": "mmm"}, None, "'a (mm)': the unit 'mmm' cannot be read"),
         ("strict", "jule", "the unit 'jule' cannot be read"),
         ("none.toml", None, "none.toml: cannot be read (No such file"),
@@ -126,9 +127,9 @@ def test_what_cannot_be_used_is_told(table, units, target, message):
     ("name", "content", "message"),
     [
         ("u.toml", b'a = "m', "not valid TOML"),
-        ("u.toml", b"\xff", "not valid TOML"),
-        ("u.toml", b"a = 1", "the unit of 'a' is 1"),
-        ("u.json", b"[1]", "a mapping of columns to units is needed"),
+        ("u.toml", b"\xff", "not UTF-8 text"),
+        ("u.toml", b"a = 1", "u.toml, a: expected a text such as 'mm', found 1"),
+        ("u.json", b"[1]", "u.json: expected an object, found [1]"),
         ("u.json", b"[" * 100_000, "not valid JSON"),
         ("u.json", b" " * 1_000_001, "larger than 1000000 bytes"),
     ],

@@ -15,7 +15,8 @@ import pandas as pd
 
 from symscreen.backends.threads import count_available_cores
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.screeners.base import JointInput, transform_to_ranks
 from symscreen.screeners.joint.bart import BART, compute_thresholds, sample_inclusion
 from symscreen.statistics.ranks.correlations import compute_kendall, compute_pearson

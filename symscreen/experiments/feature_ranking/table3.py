@@ -30,7 +30,9 @@ import numpy as np
 from symscreen import datasets
 from symscreen.expansion import expand
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
-from symscreen.expressions.tree import compute_key, evaluate_expression, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 from symscreen.screeners import SCREENERS
 from symscreen.screening.scoring.top_features import compute_signatures

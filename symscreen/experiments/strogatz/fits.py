@@ -37,7 +37,8 @@ from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.evaluation import find_affine_copies, find_affine_copies_in_space, parse_truth
 from symscreen.expressions.sympy_conversion import build_number
-from symscreen.expressions.tree import apply_operator, collect_columns, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import apply_operator, parse_expression
 from symscreen.fitting import estimate_coefficients
 from symscreen.fitting.fit import fit
 from symscreen.grammar import OPERATORS, load_grammar

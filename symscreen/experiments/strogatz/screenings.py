@@ -25,7 +25,7 @@ from symscreen.evaluation import (
     parse_truth,
 )
 from symscreen.experiments.strogatz.fits import GRAMMAR
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.fitting import get_input_columns
 from symscreen.grammar import load_grammar
 from symscreen.screeners import PEARSON, T0, XI, parse_screeners

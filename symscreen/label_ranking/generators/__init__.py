@@ -1,6 +1,5 @@
 """Generators of rankings with a known truth, from papers on label ranking."""
 
-from symscreen.label_ranking.generators.base import rank_by_score
 from symscreen.label_ranking.generators.input_dependent import (
     ConvertedDataset,
     PiecewisePartition,
@@ -29,6 +28,7 @@ from symscreen.label_ranking.generators.rank_models import (
     compute_plackett_luce_probability,
     draw_mallows,
     draw_plackett_luce,
+    rank_by_score,
 )
 
 __all__ = [

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.label_ranking.generators.base import check_sampling_args, rank_by_score
+from symscreen.label_ranking.generators.rank_models import check_sampling_args, rank_by_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -183,20 +183,13 @@ def draw_sparse_scores(
     return SparseScores(features, weights * rng.choice([-1.0, 1.0], size=(k, r)) if shared else weights)
 
 
-@dataclass(frozen=True)
-class _BinaryInputSampler:
-    """Sampler of d independent fair coins."""
-
-    d: int
-
-    def __call__(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw n inputs, shape (n, d)."""
-        return rng.integers(2, size=(n, self.d)).astype(np.float64)
-
-
 def make_binary_input_sampler(d: int) -> InputSampler:
     """Make a sampler of d independent fair coins with values 0.0 and 1.0."""
-    return _BinaryInputSampler(d)
+
+    def draw_inputs(n: int, rng: np.random.Generator) -> Floats:
+        return rng.integers(2, size=(n, d)).astype(np.float64)
+
+    return draw_inputs
 
 
 def draw_lfn_oracle(rng: np.random.Generator, *, as_published: bool = False) -> RankingOracle:

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from symscreen.errors import OptionError
 from symscreen.label_ranking.consensus.distances import kendall_tau
-from symscreen.label_ranking.generators.base import rank_by_score
+from symscreen.label_ranking.generators.rank_models import rank_by_score
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 if TYPE_CHECKING:

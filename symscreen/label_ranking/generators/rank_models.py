@@ -1,4 +1,4 @@
-"""The Mallows and the Plackett–Luce models of rankings.
+"""Rankings by scores, and the Mallows and the Plackett–Luce models of rankings.
 
 The Mallows model is Pr(σ) = exp(−θ d(σ, σ0)) / Z with Kendall's distance d (Mallows 1957). In the
 Plackett–Luce model labels are selected one after the other with probabilities proportional to their weights
@@ -8,18 +8,73 @@ Plackett–Luce model labels are selected one after the other with probabilities
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
+from symscreen._parameters import check_parameters
 from symscreen.errors import OptionError
-from symscreen.label_ranking.base import is_real
 from symscreen.label_ranking.consensus.distances import kendall_distance
-from symscreen.label_ranking.generators.base import check_sampling_args, rank_by_score
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+def rank_by_score(scores: ArrayLike) -> NDArray[np.float64]:
+    """Sort labels by their scores in descending order: argsort of Fotakis et al. (2022), Definition 1.1.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n, k)
+        Score of each label in each row; no NaN.
+
+    Returns
+    -------
+    float64 array, shape (n, k)
+        Ranks 1 … k; 1 for the highest score. Labels with equal scores are sorted by index.
+
+    Examples
+    --------
+    >>> rank_by_score([[0.2, 0.4, 0.1, 0.3, 0.5]])
+    array([[4., 2., 5., 3., 1.]])
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    orders = np.argsort(-values, axis=1, kind="stable")
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, orders, np.arange(1.0, values.shape[1] + 1.0)[np.newaxis], axis=1)
+    return ranks
+
+
+def check_sampling_args(rng: Any, n: Any = 0) -> None:
+    """Check the random generator and the number of rows.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Random generator. A seed is rejected because it would give the same draws at each call.
+    n : int
+        Number of rows, at least 0.
+
+    Raises
+    ------
+    OptionError
+        If an argument is invalid.
+
+    Examples
+    --------
+    >>> check_sampling_args(np.random.default_rng(0), 3)
+    >>> check_sampling_args(0)
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OptionError: rng is 0: give a numpy generator, numpy.random.default_rng(0)
+    """
+    check_parameters({"n": (Interval(Integral, 0, None, closed="left"),)}, {"n": n})
+    if not isinstance(rng, np.random.Generator):
+        seed = rng if isinstance(rng, Integral) else 0
+        raise OptionError(f"rng is {rng!r}: give a numpy generator, numpy.random.default_rng({seed})")
 
 
 def draw_mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -141,8 +196,7 @@ def compute_mallows_mean_distance(theta: float, k: int) -> float:
 
 def _check_theta(theta: float) -> float:
     """Check that θ is a non-negative number."""
-    if not is_real(theta) or not theta >= 0.0:
-        raise OptionError(f"θ of a Mallows model is {theta!r}; it must be at least 0")
+    check_parameters({"theta": (Interval(Real, 0, np.inf, closed="both"),)}, {"theta": theta})
     return float(theta)
 
 

@@ -1,39 +1,38 @@
 """Consensus ranking trees (CRIT) and forests of them (Clémençon et al. 2018, section 4.3 and appendix).
 
-A tree splits the inputs into cells whose rankings have a small dispersion, and predicts the consensus of each
-cell. A forest predicts the consensus of its trees. The trees are grown by `symscreen.statistics.crit_tree`.
+A tree splits the inputs into cells whose rankings have a small dispersion, and predicts the consensus of the
+training rows of each cell (eq. 38). A forest predicts the consensus of its trees. The trees are grown by
+`symscreen.statistics.crit_tree`.
+
+Weakest-link pruning merges pairs of sibling leaves, always the pair whose merging increases the dispersion
+the least, down to the root. The pruned tree is the tree on this path that minimises γ̂_T + λ·#T (eq. 52);
+λ may be selected by cross-validation. As in `symscreen.statistics.crit_tree`, γ̂ is Σ p̂(1 − p̂) without the
+factor ½ of the text, so λ is twice the λ of the text.
 """
 
 from __future__ import annotations
 
-from math import ceil, isfinite
+import heapq
+from dataclasses import dataclass
+from math import ceil
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
-from symscreen.errors import OptionError
+from symscreen._parameters import NON_NEGATIVE, POSITIVE_INTEGER, SHARE
 from symscreen.label_ranking.base import (
     Ranker,
     draw_seeds,
     encode_categories,
     encode_training_data,
-    is_integer,
-    is_real,
     take_rows,
 )
+from symscreen.label_ranking.consensus.distances import kendall_distance
 from symscreen.label_ranking.consensus.median import compute_median_rankings
-from symscreen.label_ranking.learners.tree_pruning import (
-    build_pruning_path,
-    compute_node_rankings,
-    compute_penalties,
-    cross_validate_penalties,
-    find_optimal_leaves,
-    prune_tree,
-    select_penalty,
-)
-from symscreen.messages import suggest
 from symscreen.statistics.crit_tree import compute_importances, find_leaves, grow_tree
 from symscreen.targets.ranking_ranks import compute_pair_signs
 
@@ -41,121 +40,357 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from symscreen._typing import Integers, Values
+    from numpy.typing import NDArray
+
+    from symscreen._parameters import Constraints
+    from symscreen._typing import Flags, Integers, Values
     from symscreen.label_ranking.base import EncodedTrainingData
     from symscreen.statistics.crit_splits import RankingSample
     from symscreen.statistics.crit_tree import TreeNodes
 
 
-def parse_tree_limits(
-    max_depth: Any, min_samples_leaf: Any, min_impurity_decrease: Any, n_rows: int
-) -> dict[str, Any]:
-    """Validate the limits of the growth of a tree.
+# penalised dispersions that differ by less than this share of the root's dispersion are equal
+_RELATIVE_TOLERANCE = 1e-12
+
+
+class PruningPath(NamedTuple):
+    """The trees obtained by merging sibling leaves one pair after the other."""
+
+    merged_nodes: Integers  # (s,): nodes that become leaves, in order
+    dispersion: Values  # (s + 1,): γ̂ of each tree
+    n_leaves: Integers  # (s + 1,): number of leaves #T of each tree, descending to 1
+
+
+def build_pruning_path(nodes: TreeNodes) -> PruningPath:
+    """Merge sibling leaves, always those whose merging increases the dispersion the least.
 
     Parameters
     ----------
-    max_depth : int or None
-        At least 1; None for no limit.
-    min_samples_leaf : int or float
-        Number or share of rows; see `parse_row_count`.
-    min_impurity_decrease : float
-        At least 0.
-    n_rows : int
-        Number of rows.
+    nodes : TreeNodes
+        Unpruned tree.
 
     Returns
     -------
-    dict
-        Arguments of `symscreen.statistics.crit_tree.grow_tree`.
-
-    Raises
-    ------
-    OptionError
-        If a limit is invalid.
+    PruningPath
+        If two pairs have the same cost, the one whose parent has the larger index is merged first.
 
     Examples
     --------
-    >>> parse_tree_limits(3, 0.1, 0.0, 700)
-    {'max_depth': 3, 'min_leaf': 70, 'min_decrease': 0.0}
+    >>> from symscreen.statistics.crit_tree import RankingSample, grow_tree
+    >>> signs, observed = np.array([[-1], [1]], dtype=np.int8), np.empty((0, 1), dtype=bool)
+    >>> path = build_pruning_path(grow_tree(RankingSample(np.array([[0.0, 1.0]]), np.array([0]), signs,
+    ...     observed, np.ones(2))))
+    >>> path.merged_nodes.tolist(), path.dispersion.tolist(), path.n_leaves.tolist()
+    ([0], [0.0, 0.25], [2, 1])
     """
-    if max_depth is not None and not (is_integer(max_depth) and max_depth >= 1):
-        raise OptionError(f"max_depth is {max_depth!r}: give an integer ≥ 1, or None for no limit")
-    min_decrease = min_impurity_decrease
-    if not (is_real(min_decrease) and isfinite(min_decrease) and min_decrease >= 0):
-        raise OptionError(f"min_impurity_decrease is {min_decrease!r}: give a number ≥ 0")
-    min_leaf = parse_row_count("min_samples_leaf", min_samples_leaf, n_rows)
-    return {"max_depth": max_depth, "min_leaf": min_leaf, "min_decrease": float(min_decrease)}
+    is_leaf = nodes.feature < 0
+    parents = find_parents(nodes)
+    candidates = [
+        (float(nodes.decrease[node]), -int(node))
+        for node in np.flatnonzero(~is_leaf)
+        if is_leaf[nodes.left[node]] and is_leaf[nodes.right[node]]
+    ]
+    heapq.heapify(candidates)
+    merged, is_closed = [], is_leaf.copy()
+    while candidates:
+        node = -heapq.heappop(candidates)[1]
+        merged.append(node)
+        is_closed[node] = True
+        parent = parents[node]
+        if parent >= 0 and is_closed[nodes.left[parent]] and is_closed[nodes.right[parent]]:
+            heapq.heappush(candidates, (float(nodes.decrease[parent]), -int(parent)))
+    order = np.array(merged, dtype=np.int64)
+    rises = np.concatenate(([nodes.dispersion[is_leaf].sum()], nodes.decrease[order]))
+    leaves = int(is_leaf.sum()) - np.arange(order.size + 1)
+    return PruningPath(order, np.cumsum(rises) / nodes.weight[0], leaves)
 
 
-def parse_row_count(name: str, value: Any, n_rows: int) -> int:
-    """Convert a number of rows or a share of all rows, rounded up, to a number.
+def find_parents(nodes: TreeNodes) -> Integers:
+    """Find the parent of every node; −1 for the root.
 
     Parameters
     ----------
-    name : str
-        Name of the option, for the error message.
-    value : int or float
-        An integer ≥ 1, or a float above 0 and up to 1.
-    n_rows : int
-        Number of rows.
+    nodes : TreeNodes
+        Tree of N nodes.
 
     Returns
     -------
-    int
-
-    Raises
-    ------
-    OptionError
-        If the value is invalid.
-
-    Examples
-    --------
-    >>> parse_row_count("min_samples_leaf", 0.1, 55)
-    6
+    int64 array, shape (N,)
     """
-    if is_integer(value) and value >= 1:
-        return int(value)
-    if is_real(value) and not isinstance(value, Integral) and 0.0 < value <= 1.0:
-        return ceil(round(float(value) * n_rows, 9))  # 0.1 · 70 is 7.000000000000001 in float64
-    raise OptionError(f"{name} is {value!r}: give an integer ≥ 1, or a share above 0 and up to 1.0")
+    parents = np.full(len(nodes.feature), -1, dtype=np.int64)
+    inner_nodes = np.flatnonzero(nodes.feature >= 0)
+    parents[nodes.left[inner_nodes]] = inner_nodes
+    parents[nodes.right[inner_nodes]] = inner_nodes
+    return parents
 
 
-def parse_max_features(max_features: Any, n_features: int) -> int:
-    """Convert the option `max_features` to a number of features.
+def compute_penalties(path: PruningPath) -> Values:
+    """Compute one penalty for each tree that is optimal for some λ.
 
     Parameters
     ----------
-    max_features : {"sqrt", "log2"}, int, float or None
-        A rule, a number, a share of all features, or None for all.
-    n_features : int
-        Number of features d.
+    path : PruningPath
+        Pruning path of the tree.
 
     Returns
     -------
-    int
-        From 1 to d.
-
-    Raises
-    ------
-    OptionError
-        If the value is invalid.
+    float64 array
+        Ascending from 0, for which nothing is merged. Then the geometric means of neighbouring penalties at
+        which the optimal tree changes (Breiman et al. 1984, section 11.5), and finally the last of these
+        penalties, at which the root alone is optimal.
 
     Examples
     --------
-    >>> parse_max_features("sqrt", 24), parse_max_features(0.5, 24), parse_max_features(None, 24)
-    (4, 12, 24)
+    >>> path = PruningPath(np.array([1, 0]), np.array([0.0, 1.0, 5.0]), np.array([3, 2, 1]))
+    >>> compute_penalties(path).tolist()
+    [0.0, 2.0, 4.0]
     """
-    rules = {"sqrt": int(n_features**0.5), "log2": n_features.bit_length() - 1}
+    changes = []
+    stage, last = 0, path.merged_nodes.size
+    while stage < last:
+        later = np.arange(stage + 1, last + 1)
+        slopes = (path.dispersion[later] - path.dispersion[stage]) / (later - stage)
+        stage = int(later[np.flatnonzero(slopes <= slopes.min() * (1.0 + _RELATIVE_TOLERANCE))[-1]])
+        changes.append(float(slopes.min()))
+    change_penalties = np.array(changes)
+    return np.concatenate(
+        ([0.0], np.sqrt(change_penalties[:-1] * change_penalties[1:]), change_penalties[-1:])
+    )
+
+
+def find_optimal_leaves(nodes: TreeNodes, path: PruningPath, penalty: float) -> Flags:
+    """Find the leaves of the tree on a pruning path that minimises γ̂_T + λ·#T.
+
+    Parameters
+    ----------
+    nodes : TreeNodes
+        Tree of N nodes.
+    path : PruningPath
+        Pruning path of this tree.
+    penalty : float
+        Penalty λ ≥ 0.
+
+    Returns
+    -------
+    bool array, shape (N,)
+        True at the leaves of the pruned tree. Among equally good trees the smallest is selected.
+    """
+    # minimiser of γ̂_T + λ·#T on the path                                                            (52)
+    penalised = path.dispersion + penalty * path.n_leaves
+    stage = int(
+        np.flatnonzero(penalised <= penalised.min() + _RELATIVE_TOLERANCE * abs(path.dispersion[-1]))[-1]
+    )
+    is_closed = nodes.feature < 0
+    is_closed[path.merged_nodes[:stage]] = True
+    parents = find_parents(nodes)
+    # Nodes are merged from the leaves up: a node with a closed parent is inside a merged cell.
+    return np.asarray(is_closed & ~((parents >= 0) & is_closed[parents]))
+
+
+def prune_tree(nodes: TreeNodes, is_leaf: Flags) -> TreeNodes:
+    """Remove the nodes below given leaves.
+
+    Parameters
+    ----------
+    nodes : TreeNodes
+        Tree of N nodes.
+    is_leaf : bool array, shape (N,)
+        Leaves of the pruned tree, as returned by `find_optimal_leaves`.
+
+    Returns
+    -------
+    TreeNodes
+        Renumbered nodes; parents come before their children.
+    """
+    is_kept = np.zeros(is_leaf.size, dtype=np.bool_)
+    front = np.zeros(1, dtype=np.int64)
+    while front.size:
+        is_kept[front] = True
+        inner_nodes = front[~is_leaf[front]]
+        front = np.concatenate((nodes.left[inner_nodes], nodes.right[inner_nodes]))
+    new_indices = np.cumsum(is_kept) - 1
+    pruned = nodes._replace(
+        feature=np.where(is_leaf, -1, nodes.feature),
+        threshold=np.where(is_leaf, np.nan, nodes.threshold),
+        goes_left=nodes.goes_left & ~is_leaf[:, None],
+        left=np.where(is_leaf, -1, new_indices[nodes.left]),
+        right=np.where(is_leaf, -1, new_indices[nodes.right]),
+        decrease=np.where(is_leaf, 0.0, nodes.decrease),
+    )
+    return type(nodes)._make(column[is_kept] for column in pruned)
+
+
+def compute_node_rankings(nodes: TreeNodes, node_indices: NDArray[np.int64], n_labels: int) -> Values:
+    """Compute the pseudo-empirical median of the rows in some nodes of a tree (eq. 38).
+
+    Parameters
+    ----------
+    nodes : TreeNodes
+        Tree of N nodes.
+    node_indices : int64 array
+        Indices of the nodes.
+    n_labels : int
+        Number of labels k.
+
+    Returns
+    -------
+    float64 array, shape (N, k)
+        Ranks 1 to k; NaN at all other nodes. If no row of a node ranks a pair, the nearest ancestor with such
+        rows determines its order.
+    """
+    differences, pair_weights = nodes.sign_sums[node_indices], nodes.pair_weights[node_indices]
+    ancestors, parents = node_indices, find_parents(nodes)
+    while (pair_weights <= 0.0).any() and (ancestors >= 0).any():
+        ancestors = np.where(ancestors >= 0, parents[ancestors], -1)
+        is_unobserved = (pair_weights <= 0.0) & (ancestors >= 0)[:, None]
+        differences = np.where(is_unobserved, nodes.sign_sums[ancestors], differences)
+        pair_weights = np.where(is_unobserved, nodes.pair_weights[ancestors], pair_weights)
+    rankings = np.full((len(nodes.feature), n_labels), np.nan)
+    rankings[node_indices] = compute_median_rankings(differences, pair_weights, n_labels)
+    return rankings
+
+
+_RISK_TOLERANCE = 1e-12  # risks that differ by less are equal
+
+
+def cross_validate_penalties(
+    training: EncodedTrainingData, penalties: Values, limits: Mapping[str, Any], folds: int, seed: int
+) -> Values:
+    """Estimate the risk of the pruned trees for each penalty by cross-validation.
+
+    Parameters
+    ----------
+    training : EncodedTrainingData
+        Training data of n rows.
+    penalties : float64 array, shape (s,)
+        Penalties λ.
+    limits : mapping
+        Arguments of `grow_tree`.
+    folds : int
+        Number of folds, from 2 to n.
+    seed : int
+        Random seed of the assignment of rows to folds.
+
+    Returns
+    -------
+    float64 array, shape (s,)
+        Weighted mean Kendall distance between held-out rankings and their predictions.
+    """
+    weights = training.sample.weights
+    total = np.zeros(penalties.size)
+    for training_rows, held_out_rows in KFold(folds, shuffle=True, random_state=seed).split(training.ranks):
+        distances = _compute_held_out_distances(training, training_rows, held_out_rows, penalties, limits)
+        total += (distances * weights[held_out_rows]).sum(axis=1)
+    return np.asarray(total / weights.sum())
+
+
+def select_penalty(penalties: Values, risks: Values) -> float:
+    """Select the penalty with the smallest risk; among equal risks the largest, which has the smallest tree.
+
+    Parameters
+    ----------
+    penalties : float64 array, shape (s,)
+        Penalties in ascending order.
+    risks : float64 array, shape (s,)
+        Estimated risks.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> select_penalty(np.array([0.0, 0.1, 0.2]), np.array([1.5, 1.0, 1.0]))
+    0.2
+    """
+    return float(penalties[np.flatnonzero(risks <= risks.min() + _RISK_TOLERANCE)[-1]])
+
+
+def _compute_held_out_distances(
+    training: EncodedTrainingData,
+    training_rows: Integers,
+    held_out_rows: Integers,
+    penalties: Values,
+    limits: Mapping[str, Any],
+) -> Values:
+    """Compute the distances of held-out rankings to their predictions, shape (penalties, rows)."""
+    nodes = grow_tree(take_rows(training.sample, training_rows), **limits)
+    path, parents = build_pruning_path(nodes), find_parents(nodes)
+    leaf_masks = np.array([find_optimal_leaves(nodes, path, penalty) for penalty in penalties])
+    rankings = compute_node_rankings(nodes, np.flatnonzero(leaf_masks.any(axis=0)), training.ranks.shape[1])
+    unpruned_leaves = find_leaves(nodes, training.sample.columns[:, held_out_rows])
+    leaf_indices = np.empty((penalties.size, held_out_rows.size), dtype=np.int64)
+    for row, is_leaf in enumerate(leaf_masks):
+        nodes_of_rows = unpruned_leaves
+        while not is_leaf[nodes_of_rows].all():
+            nodes_of_rows = np.where(is_leaf[nodes_of_rows], nodes_of_rows, parents[nodes_of_rows])
+        leaf_indices[row] = nodes_of_rows
+    # Most penalties assign a row to the same leaf as the previous one: compute each distance once.
+    distinct, inverse = np.unique(
+        leaf_indices * held_out_rows.size + np.arange(held_out_rows.size), return_inverse=True
+    )
+    distances = kendall_distance(
+        training.ranks[held_out_rows[distinct % held_out_rows.size]], rankings[distinct // held_out_rows.size]
+    )
+    return np.asarray(distances[inverse].reshape(leaf_indices.shape))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _ConsensusRanker(Ranker):
+    """Base class of the tree and the forest: the limits of the growth."""
+
+    max_abs_input: ClassVar[float] = np.inf  # inputs are only compared
+
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+    min_impurity_decrease: float = 0.0
+    categorical_features: Any = None
+    max_features: float | str | None = None
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "max_depth": (POSITIVE_INTEGER, None),
+        "min_samples_leaf": (POSITIVE_INTEGER, SHARE),
+        "min_impurity_decrease": (NON_NEGATIVE,),
+        "max_features": (POSITIVE_INTEGER, SHARE, StrOptions({"sqrt", "log2"}), None),
+    }
+
+    def _prepare(
+        self,
+        X: Any,  # noqa: N803  # scikit-learn's name
+        y: Any,
+        sample_weight: Any,
+    ) -> tuple[EncodedTrainingData, dict[str, Any]]:
+        """Check the parameters and the data; return the encoded rows and the arguments of `grow_tree`."""
+        self._validate_params()
+        training = encode_training_data(self, X, y, sample_weight, self.categorical_features)
+        n, d = len(training.ranks), len(training.sample.columns)
+        return training, {
+            "max_depth": self.max_depth,
+            "min_leaf": count_rows(self.min_samples_leaf, n),
+            "min_decrease": float(self.min_impurity_decrease),
+            "max_features": count_features(self.max_features, d),
+        }
+
+
+def count_rows(size: Any, n_rows: int) -> int:
+    """Convert a number of rows, or a share of all rows, rounded up, to a number."""
+    if isinstance(size, Integral):
+        return int(size)
+    return ceil(round(float(size) * n_rows, 9))  # 0.1 · 70 is 7.000000000000001 in float64
+
+
+def count_features(max_features: float | str | None, n_features: int) -> int:
+    """Convert the option `max_features` to a number of features."""
     if max_features is None:
         return n_features
     if isinstance(max_features, str):
-        if max_features not in rules:
-            raise OptionError(f"max_features is {max_features!r}{suggest(max_features, rules)}")
-        return max(rules[max_features], 1)
-    return min(parse_row_count("max_features", max_features, n_features), n_features)
+        return max(int(n_features**0.5) if max_features == "sqrt" else n_features.bit_length() - 1, 1)
+    return min(count_rows(max_features, n_features), n_features)
 
 
-class ConsensusRankingTree(Ranker):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConsensusRankingTree(_ConsensusRanker):
     """Consensus ranking tree (CRIT): a tree whose leaves predict the consensus of their rankings.
 
     Parameters
@@ -167,7 +402,7 @@ class ConsensusRankingTree(Ranker):
     min_impurity_decrease : float
         Minimum decrease of the γ̂ of the tree by a split (see Notes); at most k(k − 1)/8 is possible.
     ccp_lambda : float or "cv"
-        Cost λ of a leaf, eq. (52); see `symscreen.label_ranking.learners.tree_pruning`. "cv" selects it by
+        Cost λ of a leaf, eq. (52); see `symscreen.label_ranking.learners.consensus_tree`. "cv" selects it by
         cross-validation.
     folds : int
         Number of folds of the cross-validation, at least 2 and limited to the number of rows.
@@ -221,28 +456,14 @@ class ConsensusRankingTree(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
-    max_abs_input: ClassVar[float] = np.inf  # inputs are only compared
+    max_features: float | str | None = None
+    ccp_lambda: float | str = 0.0
+    folds: int = 5
 
-    def __init__(
-        self,
-        *,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        min_impurity_decrease: float = 0.0,
-        ccp_lambda: float | str = 0.0,
-        folds: int = 5,
-        categorical_features: Any = None,
-        max_features: float | str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_lambda = ccp_lambda
-        self.folds = folds
-        self.categorical_features = categorical_features
-        self.max_features = max_features
-        self.random_state = random_state
+    _parameter_constraints: ClassVar[Constraints] = {
+        "ccp_lambda": (NON_NEGATIVE, StrOptions({"cv"})),
+        "folds": (Interval(Integral, 2, None, closed="left"),),
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # scikit-learn's names
         """Grow and prune the tree.
@@ -266,17 +487,15 @@ class ConsensusRankingTree(Ranker):
         InputError, ValueError
             If the data or an option is invalid.
         """
-        training = encode_training_data(self, X, y, sample_weight, self.categorical_features)
-        n, d = len(training.ranks), len(training.sample.columns)
-        limits = parse_tree_limits(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
+        training, limits = self._prepare(X, y, sample_weight)
         seed, fold_seed = draw_seeds(self.random_state, 2)
-        limits |= {"max_features": parse_max_features(self.max_features, d), "seed": seed}
+        limits["seed"] = seed
         nodes = grow_tree(training.sample, **limits)
         self.tree_: TreeNodes = self._prune(nodes, training, limits, fold_seed)
         leaves = np.flatnonzero(self.tree_.feature < 0)
         self.rankings_: Values = compute_node_rankings(self.tree_, leaves, training.ranks.shape[1])
         self.categories_ = training.categories
-        self.feature_importances_: Values = compute_importances(self.tree_, d)
+        self.feature_importances_: Values = compute_importances(self.tree_, len(training.categories))
         return self
 
     def _prune(
@@ -284,10 +503,7 @@ class ConsensusRankingTree(Ranker):
     ) -> TreeNodes:
         """Prune the tree with the given or the cross-validated penalty."""
         path, n = build_pruning_path(nodes), len(training.ranks)
-        penalty: Any = self.ccp_lambda
-        if isinstance(penalty, str) and penalty == "cv":
-            if not is_integer(self.folds) or self.folds < 2:
-                raise OptionError(f"folds is {self.folds!r}: give an integer ≥ 2")
+        if isinstance(self.ccp_lambda, str):
             self.penalties_ = compute_penalties(path)
             self.risks_ = np.zeros(self.penalties_.size)
             if path.merged_nodes.size and n > 1:
@@ -295,10 +511,8 @@ class ConsensusRankingTree(Ranker):
                     training, self.penalties_, limits, min(self.folds, n), fold_seed
                 )
             self.ccp_lambda_ = select_penalty(self.penalties_, self.risks_)
-        elif is_real(penalty) and np.isfinite(penalty) and penalty >= 0:
-            self.ccp_lambda_ = float(penalty)
         else:
-            raise OptionError(f"ccp_lambda is {penalty!r}: give a number ≥ 0, or 'cv'")
+            self.ccp_lambda_ = float(self.ccp_lambda)
         return prune_tree(nodes, find_optimal_leaves(nodes, path, self.ccp_lambda_))
 
     def apply(self, X: Any) -> Integers:  # noqa: N803  # scikit-learn's name
@@ -342,7 +556,8 @@ class ForestTree(NamedTuple):
     importances: Values  # (d,)
 
 
-class ConsensusRankingForest(Ranker):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConsensusRankingForest(_ConsensusRanker):
     """Forest of consensus ranking trees on bootstrap samples; it predicts the consensus of the trees.
 
     Parameters
@@ -388,32 +603,16 @@ class ConsensusRankingForest(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
-    max_abs_input: ClassVar[float] = np.inf  # inputs are only compared
+    max_features: float | str | None = "sqrt"
+    n_estimators: int = 100
+    bootstrap: bool = True
+    max_samples: float | None = None
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        min_impurity_decrease: float = 0.0,
-        categorical_features: Any = None,
-        max_features: float | str | None = "sqrt",
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.categorical_features = categorical_features
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_estimators": (POSITIVE_INTEGER,),
+        "max_samples": (POSITIVE_INTEGER, SHARE, None),
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # scikit-learn's names
         """Grow the trees.
@@ -437,13 +636,9 @@ class ConsensusRankingForest(Ranker):
         InputError, ValueError
             If the data or an option is invalid.
         """
-        training = encode_training_data(self, X, y, sample_weight, self.categorical_features)
-        (n, k), d = training.ranks.shape, len(training.sample.columns)
-        if not is_integer(self.n_estimators) or self.n_estimators < 1:
-            raise OptionError(f"n_estimators is {self.n_estimators!r}: give an integer ≥ 1")
-        n_samples = n if self.max_samples is None else parse_row_count("max_samples", self.max_samples, n)
-        limits = parse_tree_limits(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
-        limits["max_features"] = parse_max_features(self.max_features, d)
+        training, limits = self._prepare(X, y, sample_weight)
+        n, k = training.ranks.shape
+        n_samples = n if self.max_samples is None else count_rows(self.max_samples, n)
         seeds = draw_seeds(self.random_state, self.n_estimators)
         n_drawn = n_samples if self.bootstrap else None
         self.trees_: list[ForestTree] = Parallel(n_jobs=self.n_jobs, prefer="threads")(

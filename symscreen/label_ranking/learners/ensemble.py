@@ -12,21 +12,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-from symscreen.errors import DataError, OptionError
+from symscreen._parameters import POSITIVE_INTEGER
+from symscreen.errors import DataError
 from symscreen.label_ranking.base import (
     Ranker,
     TrainingData,
     draw_seeds,
-    is_integer,
     normalize_weights,
     prepare_training_data,
 )
 from symscreen.label_ranking.consensus.median import rank_by_position
-from symscreen.label_ranking.learners.bradley_terry import (
+from symscreen.label_ranking.learners.pairwise import (
     check_labels_ordered,
     compute_expected_positions,
     fit_scores,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen._parameters import Constraints
     from symscreen._typing import Ranks, Values
 
     Predictor = Callable[[Values], list[Values]]
@@ -284,6 +287,7 @@ _MIN_LARGE_ROWS = 5000  # fewest rows for three folds in place of five
 _MIN_BLEND_SHARE = 1e-6  # models with a smaller share of the weight are dropped
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RankingEnsemble(Ranker):
     """Weighted ensemble of forests, boosting and linear scores on several bases; needs no tuning.
 
@@ -323,16 +327,14 @@ class RankingEnsemble(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 200,
-        inner_folds: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.inner_folds = inner_folds
-        self.random_state = random_state
+    n_estimators: int = 200
+    inner_folds: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_estimators": (POSITIVE_INTEGER,),
+        "inner_folds": (Interval(Integral, 2, None, closed="left"), None),
+    }
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
         """Fit the models and their weights.
@@ -359,8 +361,7 @@ class RankingEnsemble(Ranker):
         OptionError
             If the number of trees or folds is invalid.
         """
-        if not is_integer(self.n_estimators) or self.n_estimators < 1:
-            raise OptionError(f"n_estimators is {self.n_estimators!r}: give an integer ≥ 1")
+        self._validate_params()
         data = prepare_training_data(self, X, y, sample_weight)
         if len(data.rows) < 2:
             raise DataError(
@@ -429,8 +430,6 @@ class RankingEnsemble(Ranker):
     def _choose_n_folds(self, n_rows: int) -> int | None:
         """Return the number of inner folds; None if there are too few rows."""
         n_folds = (5 if n_rows < _MIN_LARGE_ROWS else 3) if self.inner_folds is None else self.inner_folds
-        if not is_integer(n_folds) or n_folds < 2:
-            raise OptionError(f"inner_folds is {n_folds!r}: give an integer ≥ 2, or None")
         return None if n_rows < max(_MIN_BLEND_ROWS, n_folds) else n_folds
 
 

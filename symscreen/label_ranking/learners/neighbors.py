@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils._param_validation import StrOptions
 
+from symscreen._parameters import POSITIVE_INTEGER
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.base import (
     Ranker,
     encode_training_data,
-    is_integer,
     prepare_training_data,
     to_rankings,
 )
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
 
     from sklearn.utils import Tags
 
+    from symscreen._parameters import Constraints
     from symscreen._typing import Values
 
 
 _MAX_BLOCK_ELEMENTS = 2_500_000  # pair sums of one block: 20 MB
 
 
+@dataclass(eq=False, repr=False)
 class KemenyNeighbors(Ranker):
     """Nearest-neighbour prediction: the consensus of the rankings of the nearest training rows.
 
@@ -76,20 +80,16 @@ class KemenyNeighbors(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+    n_neighbors: int | str = 5
+    _: KW_ONLY
+    metric: Any = "minkowski"
+    p: float = 2
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_neighbors": (POSITIVE_INTEGER, StrOptions({"auto"})),
+    }
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Store the training rows.
@@ -111,11 +111,15 @@ class KemenyNeighbors(Ranker):
         InputError, ValueError
             If the data, the number of neighbours or the metric is invalid.
         """
+        self._validate_params()
         if self._is_precomputed():
             return self._fit_precomputed(X, y)
         training = encode_training_data(self, X, y, None, None)
         values = training.sample.columns.T
-        self.n_neighbors_ = _parse_n_neighbors(self.n_neighbors, *values.shape)
+        n, d = values.shape
+        # k ~ N^{2/(d+2)}                                                                      (below 28)
+        size = round(n ** (2.0 / (d + 2.0))) if isinstance(self.n_neighbors, str) else self.n_neighbors
+        self.n_neighbors_ = int(np.clip(size, 1, n))
         self.ranks_ = training.ranks
         # rows are sorted by inputs first, so equal inputs are adjacent
         is_new = np.concatenate([[True], (values[1:] != values[:-1]).any(axis=1)])
@@ -190,7 +194,7 @@ class KemenyNeighbors(Ranker):
                 f"n_neighbors is {self.n_neighbors!r}, which needs the number of inputs; it is unknown with "
                 "metric='precomputed': give an integer ≥ 1"
             )
-        self.n_neighbors_ = _parse_n_neighbors(self.n_neighbors, n, n)
+        self.n_neighbors_ = min(int(self.n_neighbors), n)
         self.ranks_ = to_rankings(y)
         self._pair_signs = compute_pair_signs(self.ranks_).astype(np.float64)
         self._pair_counts = mask_ranked_pairs(self.ranks_).astype(np.float64)
@@ -243,13 +247,3 @@ def _compute_group_shares(sizes: Values, k: int) -> Values:
     """Compute the share of each group of equal rows among the k nearest rows, shape (m, groups)."""
     before = np.cumsum(sizes, axis=1) - sizes
     return np.asarray(np.clip(k - before, 0.0, sizes) / sizes)
-
-
-def _parse_n_neighbors(n_neighbors: Any, n_rows: int, n_features: int) -> int:
-    """Convert the option `n_neighbors` to a number from 1 to n_rows."""
-    if isinstance(n_neighbors, str) and n_neighbors == "auto":
-        # k ~ N^{2/(d+2)}                                                                          (below 28)
-        return int(np.clip(round(n_rows ** (2.0 / (n_features + 2.0))), 1, n_rows))
-    if not is_integer(n_neighbors) or n_neighbors < 1:
-        raise OptionError(f"n_neighbors is {n_neighbors!r}: give an integer ≥ 1, or 'auto'")
-    return min(int(n_neighbors), n_rows)

@@ -15,14 +15,14 @@ from symscreen.multistage.baselines.stagewise_classifiers import (
     make_linear_svm,
     make_relu_network,
 )
-from symscreen.multistage.tuning import search_settings, select_best_setting
+from symscreen.multistage.tuning import search_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
-    from symscreen.multistage.baselines.base import ChainBaseline
+    from symscreen.multistage.base import ChainEstimator
     from symscreen.multistage.tuning import TuningResult
 
 
@@ -35,45 +35,36 @@ class Baseline:
 
     Parameters
     ----------
-    make : callable
-        Function from stages and keyword options to an estimator.
+    create : callable
+        Function that returns an unfitted estimator.
     parameter : str
         Name of the tuned parameter.
     grid : tuple
         Values of the parameter in the paper.
     """
 
-    make: Callable[..., ChainBaseline]
+    create: Callable[[], ChainEstimator]
     parameter: str
     grid: tuple[Any, ...]
 
-
-def _make_svm(stages: Sequence[str], **options: Any) -> ChainBaseline:
-    """Make one linear SVM per pair of stages."""
-    return StagePairClassifier(stages, learner=make_linear_svm(), **options)
-
-
-def _make_boosting(stages: Sequence[str], **options: Any) -> ChainBaseline:
-    """Make boosted trees per pair of stages."""
-    return StagePairClassifier(stages, learner=make_boosted_trees(), **options)
-
-
-def _make_network(stages: Sequence[str], **options: Any) -> ChainBaseline:
-    """Make one ReLU network per pair of stages."""
-    return StagePairClassifier(stages, learner=make_relu_network(), **options)
-
-
-def _make_factors(stages: Sequence[str], *, random_state: Any = None, **options: Any) -> ChainBaseline:  # noqa: ARG001
-    """Make latent factors per pair of stages; they are deterministic and ignore the seed."""
-    return StagePairFactors(stages, **options)
+    def make(self, stages: Sequence[str], **options: Any) -> ChainEstimator:
+        """Make an unfitted estimator of some stages with some parameters."""
+        model: ChainEstimator = self.create().set_params(stages=stages, **options)
+        return model
 
 
 BASELINES: Mapping[str, Baseline] = {
-    "SVD": Baseline(_make_factors, "strength", _STRENGTH_GRID),
-    "GradBoost": Baseline(_make_boosting, "learner__max_features", (0.001, 0.005, 0.2, 0.4, 0.6, 0.8, 1.0)),
-    "SVM": Baseline(_make_svm, "learner__C", _STRENGTH_GRID),
+    "SVD": Baseline(StagePairFactors, "strength", _STRENGTH_GRID),
+    "GradBoost": Baseline(
+        lambda: StagePairClassifier(learner=make_boosted_trees()),
+        "learner__max_features",
+        (0.001, 0.005, 0.2, 0.4, 0.6, 0.8, 1.0),
+    ),
+    "SVM": Baseline(lambda: StagePairClassifier(learner=make_linear_svm()), "learner__C", _STRENGTH_GRID),
     "DeepNN": Baseline(
-        _make_network, "learner__hidden_layer_sizes", tuple((32,) * depth for depth in (1, 2, 3, 5, 7, 9, 11))
+        lambda: StagePairClassifier(learner=make_relu_network()),
+        "learner__hidden_layer_sizes",
+        tuple((32,) * depth for depth in (1, 2, 3, 5, 7, 9, 11)),
     ),
     "OSVM": Baseline(OrdinalStageSVM, "cost", _STRENGTH_GRID),
 }
@@ -159,6 +150,4 @@ def tune_baseline(
     settings = list_baseline_settings(name, values)
     model = BASELINES[name].make(stages, **options)
     features = {"user_features": user_features, "item_features": item_features}
-    return select_best_setting(
-        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **features)
-    )
+    return search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **features)

@@ -15,21 +15,20 @@ dropped whenever it would increase the objective.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from symscreen.multistage.baselines.base import ChainBaseline
-from symscreen.multistage.option_checks import check_positive, check_positive_integer
+from symscreen._parameters import POSITIVE, POSITIVE_INTEGER
+from symscreen.multistage.base import ChainEstimator
 from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
+    from symscreen._parameters import Constraints
     from symscreen._typing import Integers, Values
-    from symscreen.multistage.baselines.base import EncodedRows
+    from symscreen.multistage.base import TrainingRows
+    from symscreen.multistage.entity_encoding import EncodedColumn
 
 
 _RATING_TOLERANCE = 1e-9  # residuals of ratings below this count as 0
@@ -58,7 +57,8 @@ class _FittedFactors(NamedTuple):
         )
 
 
-class StagePairFactors(ChainBaseline):
+@dataclass(eq=False, repr=False, kw_only=True)
+class StagePairFactors(ChainEstimator):
     """Latent factors of user and item names, fitted separately for each pair of stages.
 
     Parameters
@@ -67,6 +67,8 @@ class StagePairFactors(ChainBaseline):
         See `MonotoneChainRecommender`. Features are validated but not used.
     class_weight : {"balanced"} or None
         Whether `score` is class-balanced. The fit is not weighted, as in the paper.
+    random_state
+        Ignored: the fit is deterministic.
     n_factors : int
         Maximum rank K of M.
     strength : float
@@ -95,55 +97,35 @@ class StagePairFactors(ChainBaseline):
     True
     """
 
-    def __init__(
-        self,
-        stages: Sequence[str] = (),
-        *,
-        strength: float = 1.0,
-        n_factors: int = 20,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        user: str = "user",
-        item: str = "item",
-        reached: str | None = None,
-        class_weight: str | None = None,
-        user_effects: bool = True,
-        item_effects: bool = True,
-        extra_features: str = "error",
-    ) -> None:
-        self.stages = stages
-        self.strength = strength
-        self.n_factors = n_factors
-        self.max_iter = max_iter
-        self.tol = tol
-        self.user = user
-        self.item = item
-        self.reached = reached
-        self.class_weight = class_weight
-        self.user_effects = user_effects
-        self.item_effects = item_effects
-        self.extra_features = extra_features
+    strength: float = 1.0
+    n_factors: int = 20
+    max_iter: int = 300
+    tol: float = 1e-3
 
-    def _fit_rows(self, rows: EncodedRows, outcomes: NDArray[np.int8], weights: Values) -> None:  # noqa: ARG002
+    _parameter_constraints: ClassVar[Constraints] = {
+        **dict.fromkeys(("strength", "tol"), (POSITIVE,)),
+        **dict.fromkeys(("n_factors", "max_iter"), (POSITIVE_INTEGER,)),
+    }
+
+    def _fit_rows(self, rows: TrainingRows) -> None:
         """Fit one factorisation per pair of stages; the weights are not used."""
-        strength, tolerance = check_positive("strength", self.strength), check_positive("tol", self.tol)
-        n_factors = check_positive_integer("n_factors", self.n_factors)
-        max_rounds = check_positive_integer("max_iter", self.max_iter)
-        shape = (len(self.users_.names), len(self.items_.names))
-        observed = mask_observed_pairs(outcomes)
+        self._store_encoders(rows)
+        shape = (len(rows.users.names), len(rows.items.names))
+        outcomes, observed = rows.outcomes, mask_observed_pairs(rows.outcomes)
         self.models_ = []
         for p, (_, later) in enumerate(list_stage_pairs(outcomes.shape[1] - 1)):
             indices = np.flatnonzero(observed[:, p])
             ratings = (outcomes[indices, later] > 0).astype(np.float64)
             cells = (rows.user[indices], rows.item[indices])
             self.models_.append(
-                _fit_factors(cells, ratings, shape, n_factors, strength, max_rounds, tolerance)
+                _fit_factors(cells, ratings, shape, self.n_factors, self.strength, self.max_iter, self.tol)
             )
         self.n_iter_ = [model.rounds for model in self.models_]
 
-    def _score_rows(self, rows: EncodedRows, pair: int) -> Values:
-        """Score R rows by the predicted rating minus ½, (R,)."""
-        ratings = self.models_[pair].predict_ratings(rows.user, rows.item)
+    def _score_rows(self, users: EncodedColumn, items: EncodedColumn, pairs: list[int]) -> Values:
+        """Score R rows by the predicted rating minus ½, (R, pairs)."""
+        cells = (users.training_indices, items.training_indices)
+        ratings = np.stack([self.models_[p].predict_ratings(*cells) for p in pairs], axis=1)
         return np.asarray(np.round(ratings - 0.5, _SCORE_DIGITS))
 
 

@@ -14,7 +14,8 @@ different earlier stages are independent.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -22,17 +23,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from symscreen.multistage.baselines.base import ChainBaseline
-from symscreen.multistage.option_checks import check_positive
+from symscreen._parameters import POSITIVE
+from symscreen.multistage.base import ChainEstimator
 from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from symscreen._parameters import Constraints
     from symscreen._typing import Values
-    from symscreen.multistage.baselines.base import EncodedRows
+    from symscreen.multistage.base import TrainingRows
+    from symscreen.multistage.entity_encoding import EncodedColumn, EncodedEntities, EntityEncoder
 
 
 def make_linear_svm(cost: float = 1.0) -> Any:
@@ -58,7 +59,82 @@ def make_linear_svm(cost: float = 1.0) -> Any:
     return LinearSVC(C=cost, loss="hinge", dual=True)
 
 
-class StagePairClassifier(ChainBaseline):
+def encode_one_hot(encoder: EntityEncoder, encoded: EncodedEntities) -> Any:
+    """Encode users or items as numbers: 0 or 1 for each level, then the numerical features.
+
+    Parameters
+    ----------
+    encoder : EntityEncoder
+        Fitted encoder with the levels of d categorical variables, L_1 … L_d in number.
+    encoded : EncodedEntities
+        n users or items.
+
+    Returns
+    -------
+    CSR matrix, shape (n, Σ L_h + p)
+        Values in [0, 1]. A level unseen in training is all 0.
+
+    Examples
+    --------
+    >>> from symscreen.multistage.entity_encoding import fit_entity_encoder
+    >>> names, queries = (np.array(list(letters), dtype=object) for letters in ("ba", "abc"))
+    >>> encoder, _ = fit_entity_encoder(
+    ...     "user", names, None, name_column="user", has_name_effects=True, ignore_extra=False
+    ... )
+    >>> encode_one_hot(encoder, encoder.encode(queries, None)).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    from scipy.sparse import csr_array, hstack
+
+    n = len(encoded.level_codes)
+    parts = []
+    for h, levels in enumerate(encoder.known_levels):
+        rows = np.flatnonzero(encoded.level_codes[:, h] >= 0)
+        cells = (rows, encoded.level_codes[rows, h])
+        parts.append(csr_array((np.ones(len(rows)), cells), shape=(n, len(levels))))
+    return hstack([*parts, csr_array(encoded.numeric)], format="csr")
+
+
+def _stack_columns(matrices: list[Any]) -> Any:
+    """Stack CSR matrices of R rows side by side."""
+    from scipy.sparse import csr_array, hstack
+
+    stacked = hstack(matrices, format="csr")
+    # scikit-learn's trees accept only int32 indices
+    indices, row_starts = stacked.indices.astype(np.int32), stacked.indptr.astype(np.int32)
+    return csr_array((stacked.data, indices, row_starts), shape=stacked.shape)
+
+
+@dataclass(eq=False, repr=False)
+class OneHotEstimator(ChainEstimator):
+    """Base class of baselines that learn from one-hot rows."""
+
+    def _encode_training(self, rows: TrainingRows) -> Any:
+        """Encode training rows as a CSR matrix (R, D)."""
+        return _stack_columns(
+            [
+                encode_one_hot(rows.users, rows.users.encoded)[rows.user],
+                encode_one_hot(rows.items, rows.items.encoded)[rows.item],
+            ]
+        )
+
+    def _score_rows(self, users: EncodedColumn, items: EncodedColumn, pairs: list[int]) -> Values:
+        """Score R rows for some pairs of stages, (R, pairs)."""
+        x = _stack_columns(
+            [
+                encode_one_hot(self.users_, users.entities)[users.codes],
+                encode_one_hot(self.items_, items.entities)[items.codes],
+            ]
+        )
+        return np.stack([self._score_pair(x, p) for p in pairs], axis=1)
+
+    def _score_pair(self, x: Any, pair: int) -> Values:
+        """Score one-hot rows (R, D) for one pair of stages, (R,)."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StagePairClassifier(OneHotEstimator):
     """An independent classifier for each pair of stages.
 
     Parameters
@@ -87,40 +163,19 @@ class StagePairClassifier(ChainBaseline):
     ((400, 3), 0.1)
     """
 
-    def __init__(
-        self,
-        stages: Sequence[str] = (),
-        *,
-        learner: Any = None,
-        user: str = "user",
-        item: str = "item",
-        reached: str | None = None,
-        class_weight: str | None = None,
-        user_effects: bool = True,
-        item_effects: bool = True,
-        extra_features: str = "error",
-        random_state: Any = None,
-    ) -> None:
-        self.stages = stages
-        self.learner = learner
-        self.user = user
-        self.item = item
-        self.reached = reached
-        self.class_weight = class_weight
-        self.user_effects = user_effects
-        self.item_effects = item_effects
-        self.extra_features = extra_features
-        self.random_state = random_state
+    learner: Any = None
 
-    def _fit_rows(self, rows: EncodedRows, outcomes: NDArray[np.int8], weights: Values) -> None:
+    def _fit_rows(self, rows: TrainingRows) -> None:
         """Fit one classifier per pair of stages."""
-        rng = check_random_state(self.random_state)
+        self._store_encoders(rows)
+        x, outcomes, rng = self._encode_training(rows), rows.outcomes, check_random_state(self.random_state)
         observed = mask_observed_pairs(outcomes)
         self.models_ = []
         for p, (_, later) in enumerate(list_stage_pairs(outcomes.shape[1] - 1)):
             indices = np.flatnonzero(observed[:, p])
             y = outcomes[indices, later]
-            self.models_.append(self._fit_pair(rows.x[indices], y, weights[p, (y > 0).astype(np.int64)], rng))
+            weights = rows.weights[p, (y > 0).astype(np.int64)]
+            self.models_.append(self._fit_pair(x[indices], y, weights, rng))
 
     def _fit_pair(self, x: Any, y: NDArray[np.int8], weights: Values, rng: np.random.RandomState) -> Any:
         """Fit one pair of stages to x (n, D), y (n,) and class weights (n,)."""
@@ -138,14 +193,14 @@ class StagePairClassifier(ChainBaseline):
             indices = _draw_balanced_rows(y, rng)
             return learner.fit(x[indices], y[indices])
 
-    def _score_rows(self, rows: EncodedRows, pair: int) -> Values:
+    def _score_pair(self, x: Any, pair: int) -> Values:
         """Score R rows by the decision function, or the probability minus ½, (R,)."""
         model = self.models_[pair]
         if isinstance(model, float):
-            return np.full(len(rows.user), model)
+            return np.full(x.shape[0], model)
         if hasattr(model, "decision_function"):
-            return np.asarray(model.decision_function(rows.x), dtype=np.float64)
-        return np.asarray(model.predict_proba(rows.x)[:, 1] - 0.5, dtype=np.float64)
+            return np.asarray(model.decision_function(x), dtype=np.float64)
+        return np.asarray(model.predict_proba(x)[:, 1] - 0.5, dtype=np.float64)
 
 
 def _draw_balanced_rows(y: NDArray[np.int8], rng: np.random.RandomState) -> NDArray[np.int64]:
@@ -210,7 +265,8 @@ def make_relu_network(depth: int = 1, *, width: int = 32, epochs: int = 200) -> 
     return MLPClassifier(hidden_layer_sizes=(width,) * depth, activation="relu", max_iter=epochs)
 
 
-class OrdinalStageSVM(ChainBaseline):
+@dataclass(eq=False, repr=False, kw_only=True)
+class OrdinalStageSVM(OneHotEstimator):
     """A support vector machine with ordered thresholds for each earlier stage.
 
     Parameters
@@ -245,52 +301,34 @@ class OrdinalStageSVM(ChainBaseline):
     True
     """
 
-    def __init__(
-        self,
-        stages: Sequence[str] = (),
-        *,
-        cost: float = 1.0,
-        user: str = "user",
-        item: str = "item",
-        reached: str | None = None,
-        class_weight: str | None = None,
-        user_effects: bool = True,
-        item_effects: bool = True,
-        extra_features: str = "error",
-        random_state: Any = None,
-    ) -> None:
-        self.stages = stages
-        self.cost = cost
-        self.user = user
-        self.item = item
-        self.reached = reached
-        self.class_weight = class_weight
-        self.user_effects = user_effects
-        self.item_effects = item_effects
-        self.extra_features = extra_features
-        self.random_state = random_state
+    cost: float = 1.0
 
-    def _fit_rows(self, rows: EncodedRows, outcomes: NDArray[np.int8], weights: Values) -> None:
+    _parameter_constraints: ClassVar[Constraints] = {
+        "cost": [POSITIVE],
+    }
+
+    def _fit_rows(self, rows: TrainingRows) -> None:
         """Fit one weight vector with ordered thresholds per earlier stage, eq. (12)."""
-        cost, rng = check_positive("cost", self.cost), check_random_state(self.random_state)
+        self._store_encoders(rows)
+        x, outcomes, rng = self._encode_training(rows), rows.outcomes, check_random_state(self.random_state)
         last = outcomes.shape[1] - 1
         observed, pairs = mask_observed_pairs(outcomes), list_stage_pairs(last)
-        self.weights_ = np.zeros((last, rows.x.shape[1]))
+        self.weights_ = np.zeros((last, x.shape[1]))
         self.thresholds_ = np.zeros(len(pairs))
         for present in range(last):
             own_pairs = [p for p, pair in enumerate(pairs) if pair[0] == present]
             row, stage_index = np.nonzero(observed[:, own_pairs])
             y = outcomes[row, present + 1 + stage_index]
-            row_weights = weights[np.array(own_pairs)[stage_index], (y > 0).astype(np.int64)]
+            row_weights = rows.weights[np.array(own_pairs)[stage_index], (y > 0).astype(np.int64)]
             fitted = _fit_parallel_hyperplanes(
-                rows.x[row], stage_index, len(own_pairs), y, row_weights, cost, rng
+                x[row], stage_index, len(own_pairs), y, row_weights, self.cost, rng
             )
             self.weights_[present], self.thresholds_[own_pairs] = fitted
 
-    def _score_rows(self, rows: EncodedRows, pair: int) -> Values:
+    def _score_pair(self, x: Any, pair: int) -> Values:
         """Score R rows, (R,)."""
         present = list_stage_pairs(len(self.stages_) - 1)[pair][0]
-        return np.asarray(rows.x @ self.weights_[present] - self.thresholds_[pair])
+        return np.asarray(x @ self.weights_[present] - self.thresholds_[pair])
 
 
 def _fit_parallel_hyperplanes(

@@ -9,6 +9,7 @@ import numpy as np
 from symscreen.errors import OptionError
 from symscreen.expansion import EXCLUSION_REASONS
 from symscreen.messages import name_option
+from symscreen.report.columns import find_interval_columns, get_screener_names
 from symscreen.report.figures.feature import evaluate_feature, get_dataset
 from symscreen.report.figures.style import (
     CURVE,
@@ -140,12 +141,6 @@ def draw_p_values(axes: Axes, result: ScreenResult) -> None:
 MAX_SCORES = 20  # features in the figure of scores
 
 
-def find_interval_columns(result: ScreenResult, name: str) -> tuple[str, str] | None:
-    """Return the names of the two columns of a screener's intervals; None if the table has none."""
-    low, high = f"{name}_low", f"{name}_high"
-    return (low, high) if {low, high} <= set(result.table.columns) else None
-
-
 def draw_scores(axes: Axes, result: ScreenResult) -> None:
     """Draw the scores of the best 20 features, best at the top.
 
@@ -156,7 +151,7 @@ def draw_scores(axes: Axes, result: ScreenResult) -> None:
     result : ScreenResult
         The result.
     """
-    name = result.record["options"]["screener"][0]
+    name = get_screener_names(result)[0]
     best = result.table.head(MAX_SCORES)
     scores = best[name].to_numpy(dtype=float)
     positions = np.arange(len(best))
@@ -288,7 +283,7 @@ def build_agreement_matrix(result: ScreenResult) -> tuple[list[str], Values]:
         raise OptionError(
             f"agreement requires several screeners: use {name_option('screener', 't0,xi,spearman')}"
         )
-    names: list[str] = list(result.record["options"]["screener"])
+    names = get_screener_names(result)
     matrix = np.full((len(names), len(names)), np.nan)
     for pair in pairs.to_dict("records"):
         i, j = names.index(pair["first"]), names.index(pair["second"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.expressions.tree import evaluate_expression
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.report.figures.style import CURVE, INK, MARK, PLAIN_TEXT, despine, shorten_label
 from symscreen.targets import NumericTarget
 

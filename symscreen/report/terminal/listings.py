@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -15,7 +16,7 @@ from symscreen.expansion import EXCLUSION_REASONS
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.plugins import find_plugins
 from symscreen.screeners import JointScreener, load_plugin_screeners
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+from symscreen.targets.registry import TARGET_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,8 +40,9 @@ _COUNT_NOTES = {
 }
 
 
-def print_table(content: RenderableType, file: TextIO) -> None:
+def print_table(content: RenderableType, file: TextIO | None = None) -> None:
     """Print to a terminal with its width and colours, or to another file as plain text of 80 columns."""
+    file = sys.stdout if file is None else file
     if file.isatty():
         Console(file=file, highlight=False, emoji=False, markup=False).print(content)
         return
@@ -178,7 +180,7 @@ def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
         add_row(table, (screener.name, screener.summary))
         scope = "one feature at a time" if screener.scope == "column" else "many features together"
         add_row(table, ("", f"sees {scope}; {screener.cost}"))
-        targets = " or ".join(TARGET_TYPE_DESCRIPTIONS[target_type] for target_type in screener.target_types)
+        targets = " or ".join(TARGET_TYPES[target_type].description for target_type in screener.target_types)
         add_row(table, ("", f"takes {targets}"))
         add_row(table, ("", f"assumes {screener.assumes}"))
         add_row(table, ("", f"fails {screener.fails}"))

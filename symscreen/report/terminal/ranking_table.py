@@ -10,6 +10,16 @@ from rich.text import Text
 
 from symscreen.expansion import EXCLUSION_REASONS
 from symscreen.messages import escape_control_chars, name_option
+from symscreen.report.columns import (
+    COLUMNS,
+    GAMMA,
+    SCORES,
+    format_integer,
+    format_number,
+    format_score,
+    get_screener_names,
+    is_missing,
+)
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.report.terminal.reading_notes import (
     describe_target,
@@ -23,10 +33,9 @@ from symscreen.report.terminal.reading_notes import (
 )
 from symscreen.results.record import format_partial_summary
 from symscreen.targets.ranking_notation import quote_label
-from symscreen.targets.survival import HARRELL_C
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from rich.console import RenderableType
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 80  # characters
-_P_VALUE_COLUMNS = {"q": "q_value", "p all": "p_family"}  # raw p-values are only in files
 _MAX_LABELS, _MAX_STAGE_PAIRS = 8, 6  # labels of rankings and pairs of stages that are named
 _MAX_SCORE_COLUMNS = 2  # with more screeners, all but the first show ranks instead of scores
 
@@ -70,13 +78,8 @@ def show_result(result: ScreenResult, max_rows: int | None = None) -> Renderable
     table, dropped = _build_ranking_table(result, n_shown)
     parts: list[RenderableType] = [Text(head), Text(""), table, Text("")]
     if result.agreement is not None and len(result.agreement):
-        parts += [_build_agreement_table(result.agreement, _get_screener_names(result)), Text("")]
+        parts += [_build_agreement_table(result.agreement, get_screener_names(result)), Text("")]
     return Group(*parts, make_notes(_explain_ranking(result, n_shown, dropped)))
-
-
-def _get_screener_names(result: ScreenResult) -> list[str]:
-    names: list[str] = result.record["options"]["screener"]
-    return names
 
 
 def _describe_scored(result: ScreenResult) -> str:
@@ -91,7 +94,7 @@ def _describe_scored(result: ScreenResult) -> str:
         f"{partial}{features} of {_format_count(len(data['inputs']), 'input')} scored against "
         f"{format_target_prefix(data)}"
         f"{escape_control_chars(data['target'])} ({data['rows']:,} rows) by "
-        f"{', '.join(_get_screener_names(result))}; "
+        f"{', '.join(get_screener_names(result))}; "
     )
 
 
@@ -137,62 +140,54 @@ class _TableColumn:
 
 def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[RenderableType, list[str]]:
     """Build the ranking table; return it with the headings of the columns that do not fit."""
-    names, has_rounds = _get_screener_names(result), "round" in result.table
-    is_crowded = len(names) > _MAX_SCORE_COLUMNS
-    rows = result.table.head(n_shown).to_dict("records")
-    columns = [
-        _TableColumn("rank", "right", [str(row["rank"]) for row in rows]),
-        _TableColumn("expression", "fold", [row["expression"] for row in rows]),
-        _TableColumn("compl.", "right", [str(row["complexity"]) for row in rows]),
-    ]
-    if format_direction_legend(result.record["data"]) is not None:
-        columns.append(_TableColumn("dir.", "left", [row["direction"] for row in rows]))
-    if has_rounds:
-        columns.append(_TableColumn("round", "right", [str(row["round"]) for row in rows]))
-    if "place_alone" in result.table:
-        columns.append(_TableColumn("alone", "right", [_format_integer(row["place_alone"]) for row in rows]))
-    columns += [
-        _TableColumn(name, "right", [_format_cell(row, name, ranks=is_crowded and index > 0) for row in rows])
-        for index, name in enumerate(names)
-    ]
-    marks = [format_unsafe_mark(row, result.record) for row in rows]
-    scores = columns[-len(names)]
-    scores.cells[:] = [cell + mark for cell, mark in zip(scores.cells, marks, strict=True)]
-    by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
-    columns += [
-        _TableColumn(name, "right", [_format_cell(row, name, ranks=False) for row in rows])
-        for name in by_target
-    ]
-    if HARRELL_C in result.table:
-        columns.append(
-            _TableColumn(HARRELL_C, "right", [_format_cell(row, HARRELL_C, ranks=False) for row in rows])
-        )
-    columns.append(_TableColumn("class", "right", [f"{row['class_size']:,}" for row in rows]))
-    columns += [
-        _TableColumn(heading, "right", [_format_two_digits(row[name]) for row in rows])
-        for heading, name in _P_VALUE_COLUMNS.items()
-        if name in result.table
-    ]
+    names, rows = get_screener_names(result), result.table.head(n_shown).to_dict("records")
     intervals = format_intervals(rows, result.record)
-    if intervals is not None:
-        columns.append(_TableColumn(intervals[0], "right", intervals[1]))
-    if "stands_for" in result.table:
-        columns.append(_TableColumn("for", "right", [f"{row['stands_for']:,}" for row in rows]))
-    if "stability" in result.table:
-        columns.append(_TableColumn("stab.", "right", [f"{row['stability']:.2f}" for row in rows]))
-    if "unit" in result.table:
-        columns.append(_TableColumn("unit", "left", [row["unit"] for row in rows]))
-    gap = 1 if is_crowded or has_rounds else 2
-    droppable = [*([] if intervals is None else [intervals[0]]), "unit", "compl.", "dir."]
-    headings_to_drop = _select_columns_to_drop(
-        columns, gap, [*droppable, *reversed(names[1:]), *_P_VALUE_COLUMNS, *reversed(by_target)]
-    )
-    dropped = [column.heading for column in columns if column.heading in headings_to_drop]
-    columns = [column for column in columns if column.heading not in headings_to_drop]
-    table = make_table(*((column.heading, column.alignment) for column in columns), gap=gap)
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        add_row(table, cells)
-    return table, dropped
+    has_directions = format_direction_legend(result.record["data"]) is not None
+    columns: list[_TableColumn] = []
+    for name, column in COLUMNS.items():
+        if name == SCORES:
+            columns += _build_score_columns(result, rows)
+        elif name == GAMMA and intervals is not None:
+            columns.append(_TableColumn(intervals[0], "right", intervals[1]))
+        elif column.short and name in result.table and (name != "direction" or has_directions):
+            cells = [column.write(row[name]) for row in rows]
+            columns.append(_TableColumn(column.short, column.alignment, cells))
+    gap = 1 if len(names) > _MAX_SCORE_COLUMNS or "round" in result.table else 2
+    by_target = [column.heading for column in columns if column.heading.startswith(f"{names[0]}[")]
+    droppable = [
+        *([] if intervals is None else [intervals[0]]),
+        "unit",
+        "compl.",
+        "dir.",
+        *reversed(names[1:]),
+    ]
+    droppable += [COLUMNS[name].short for name in ("q_value", "p_family")]
+    dropped = _select_columns_to_drop(columns, gap, [*droppable, *reversed(by_target)])
+    shown = [column for column in columns if column.heading not in dropped]
+    table = make_table(*((column.heading, column.alignment) for column in shown), gap=gap)
+    for line in zip(*(column.cells for column in shown), strict=True):
+        add_row(table, line)
+    return table, [column.heading for column in columns if column.heading in dropped]
+
+
+def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]) -> list[_TableColumn]:
+    """Build the columns of the screeners, then those of each target; the first has marks of unsafe scores."""
+    names = get_screener_names(result)
+    is_crowded = len(names) > _MAX_SCORE_COLUMNS
+    by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
+    columns = [
+        _TableColumn(
+            name,
+            "right",
+            [_format_cell(row, name, ranks=is_crowded and 0 < index < len(names)) for row in rows],
+        )
+        for index, name in enumerate((*names, *by_target))
+    ]
+    columns[0].cells[:] = [
+        cell + format_unsafe_mark(row, result.record)
+        for cell, row in zip(columns[0].cells, rows, strict=True)
+    ]
+    return columns
 
 
 def _select_columns_to_drop(columns: list[_TableColumn], gap: int, droppable: list[str]) -> list[str]:
@@ -210,33 +205,18 @@ def _select_columns_to_drop(columns: list[_TableColumn], gap: int, droppable: li
 
 def _format_cell(row: Mapping[Any, Any], name: str, *, ranks: bool) -> str:
     """Format a score or a rank, with a star if a joint screener selects the feature."""
-    selected = row.get(f"{name}_selected")
-    star = "*" if selected is True else ""
+    star = "*" if row.get(f"{name}_selected") is True else ""
     if ranks:
-        return f"{_format_integer(row[f'{name}_rank'])}{star}"
-    return "-" if _is_missing(row[name]) else f"{row[name]:.5g}{star}"
-
-
-def _format_two_digits(number: float) -> str:
-    return "-" if _is_missing(number) else f"{number:.2g}"
-
-
-def _format_integer(number: Any) -> str:
-    return "-" if _is_missing(number) else f"{int(number):,}"
-
-
-def _is_missing(number: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.isna(number))
+        return f"{format_integer(row[f'{name}_rank'])}{star}"
+    return "-" if is_missing(row[name]) else f"{format_score(row[name])}{star}"
 
 
 def _build_agreement_table(pairs: pd.DataFrame, names: list[str]) -> RenderableType:
     """Build a square table: Kendall's tau above the diagonal, overlap below it."""
     cells = {(name, name): "" for name in names}
     for pair in pairs.to_dict("records"):
-        cells[pair["first"], pair["second"]] = _format_share(pair["kendall"])
-        cells[pair["second"], pair["first"]] = _format_share(pair["overlap"])
+        cells[pair["first"], pair["second"]] = format_number(pair["kendall"], ".2f")
+        cells[pair["second"], pair["first"]] = format_number(pair["overlap"], ".2f")
     columns = [_TableColumn(name, "right", [cells[other, name] for other in names]) for name in names]
     first, gap = _TableColumn("agreement", "left", names), 2
     if sum(column.width + gap for column in columns) + first.width > _WIDTH:
@@ -249,13 +229,9 @@ def _build_agreement_table(pairs: pd.DataFrame, names: list[str]) -> RenderableT
     return table
 
 
-def _format_share(number: float) -> str:
-    return "-" if _is_missing(number) else f"{number:.2f}"
-
-
 def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> list[str]:
     """Return the notes below the ranking."""
-    names, options = _get_screener_names(result), result.record["options"]
+    names, options = get_screener_names(result), result.record["options"]
     ranking, stages = (result.record["data"].get(key) for key in ("ranking", "stages"))
     target_lines = describe_target(result.record["data"], options, result.scale)
     legend = {

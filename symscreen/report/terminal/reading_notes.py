@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from symscreen.messages import escape_control_chars, name_option
+from symscreen.report.columns import is_missing
 from symscreen.results.screen_result import is_flagged
 
 if TYPE_CHECKING:
@@ -291,8 +292,6 @@ def _format_row_count(count: float) -> str:
 
 def _get_unsafe_figures(row: Mapping[Any, Any]) -> tuple[float, float]:
     """Return the number of unsafe rows and the score error of a row, NaN if missing."""
-    import pandas as pd
-
-    values: list[Any] = [row.get("unsafe_rows"), row.get("unsafe_by")]
-    n_rows, score_error = (math.nan if bool(pd.isna(value)) else float(value) for value in values)
+    values: tuple[Any, Any] = (row.get("unsafe_rows"), row.get("unsafe_by"))
+    n_rows, score_error = (math.nan if is_missing(value) else float(value) for value in values)
     return n_rows, score_error

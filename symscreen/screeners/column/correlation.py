@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from symscreen.statistics.nulls.correlation_nulls import (
     build_pearson_null,
     build_spearman_null,
 )
-from symscreen.statistics.ranks.correlations import compute_kendall, compute_pearson, compute_spearman
-from symscreen.statistics.ranks.weighted_ranks import compute_weighted_pearson, compute_weighted_spearman
-from symscreen.targets.weighted import WeightedTarget
+from symscreen.statistics.ranks.correlations import compute_kendall
+from symscreen.targets.registry import list_supported_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,18 +27,16 @@ def _compute_rank_weights(target: NumericTarget) -> NDArray[np.float64]:
     return target.doubled_ranks.astype(np.float64)
 
 
-def _compute_spearman(ordered: SortedBlock, target: NumericTarget | WeightedTarget) -> NDArray[np.float64]:
+def _compute_spearman(ordered: SortedBlock, target: Any) -> NDArray[np.float64]:
     """Compute Spearman's ρ of each feature, shape (m,)."""
-    if isinstance(target, WeightedTarget):
-        return compute_weighted_spearman(ordered, target)
-    return compute_spearman(ordered, target)
+    rho: NDArray[np.float64] = target.compute_spearman(ordered)
+    return rho
 
 
-def _compute_pearson(ordered: SortedBlock, target: NumericTarget | WeightedTarget) -> NDArray[np.float64]:
+def _compute_pearson(ordered: SortedBlock, target: Any) -> NDArray[np.float64]:
     """Compute Pearson's r of each feature, shape (m,)."""
-    if isinstance(target, WeightedTarget):
-        return compute_weighted_pearson(ordered, target)
-    return compute_pearson(ordered, target)
+    r: NDArray[np.float64] = target.compute_pearson(ordered)
+    return r
 
 
 KENDALL = Screener(
@@ -54,6 +51,7 @@ KENDALL = Screener(
     fails="for non-monotone relations; it counts pairs regardless of the size of their difference",
     cost="O(n log n) per feature, five times T0",
     source="Kendall 1945, Biometrika 33, 239-251; Knight 1966",
+    target_types=list_supported_types("kendall"),
     null_distribution=build_kendall_null,
 )
 SPEARMAN = Screener(
@@ -68,7 +66,7 @@ SPEARMAN = Screener(
     fails="for non-monotone relations",
     cost="O(n log n) per feature",
     source="Spearman 1904, Am. J. Psychol. 15, 72-101",
-    target_types=("numeric", "weighted"),
+    target_types=list_supported_types("spearman"),
     null_distribution=build_spearman_null,
     rank_weights=_compute_rank_weights,
 )
@@ -84,6 +82,6 @@ PEARSON = Screener(
     fails="with outliers, and for features that are correct only up to a nonlinear function",
     cost="O(n log n) per feature, because rows are sorted for any ranking screener",
     source="Pearson 1895, Proc. R. Soc. 58, 240-242",
-    target_types=("numeric", "weighted"),
+    target_types=list_supported_types("pearson"),
     null_distribution=build_pearson_null,
 )

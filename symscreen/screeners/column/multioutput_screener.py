@@ -14,7 +14,6 @@ import numpy as np
 
 from symscreen.screeners.column.t0 import T0
 from symscreen.statistics.ranks.sorted_block import permute_block_rows
-from symscreen.statistics.ranks.t0 import compute_multioutput_ranking_metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +98,7 @@ def _compute_statistics(
 ) -> list[Scores]:
     """Compute the screener's statistic for each output, shapes (m,)."""
     if screener.statistic is T0.statistic:
-        return list(compute_multioutput_ranking_metrics(ordered, multioutput_target))
+        return list(multioutput_target.compute_ranking_metrics(ordered))
     outputs = zip(
         multioutput_target.outputs,
         multioutput_target.sort_order,

@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.screeners.base import Screener, compute_sign_direction
 from symscreen.statistics.nulls.t0_null import build_t0_null
-from symscreen.statistics.ranks.t0 import (
-    compute_binary_ranking_metric,
-    compute_gini_mean_difference,
-    compute_ranking_metric,
-    compute_survival_ranking_metric,
-)
-from symscreen.statistics.ranks.weighted_ranks import compute_weighted_ranking_metric
-from symscreen.targets import NumericTarget
-from symscreen.targets.survival import SurvivalTarget
-from symscreen.targets.weighted import WeightedTarget
+from symscreen.targets.registry import list_supported_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets.registry import BinaryDecomposableTarget, Target
+    from symscreen.targets import NumericTarget, Target
 
 
-def _compute_metric(
-    ordered: SortedBlock, target: NumericTarget | BinaryDecomposableTarget | SurvivalTarget | WeightedTarget
-) -> NDArray[np.float64]:
+def _compute_metric(ordered: SortedBlock, target: Any) -> NDArray[np.float64]:
     """Compute Δ − T0 of each feature, shape (m,); never negative for targets without a sign."""
-    if isinstance(target, NumericTarget):
-        return compute_ranking_metric(ordered, target)
-    if isinstance(target, WeightedTarget):
-        return compute_weighted_ranking_metric(ordered, target)
-    if isinstance(target, SurvivalTarget):
-        return compute_survival_ranking_metric(ordered, target)
-    return compute_binary_ranking_metric(ordered, target.binary_targets)
+    metric: NDArray[np.float64] = target.compute_ranking_metric(ordered)
+    return metric
 
 
 def _compute_loss(metric: NDArray[np.float64], target: Target, sign: Sign) -> NDArray[np.float64]:
     """Compute T0 / Δ, or min(T0, 2Δ − T0) / Δ if the sign is free, from Δ − T0, shape (m,)."""
-    scaled = metric / compute_gini_mean_difference(target)
+    scaled = metric / target.gini_mean_difference
     return 1.0 - (np.abs(scaled) if sign == "free" else scaled)
 
 
 def _compute_score(metric: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
     """Compute T0 from Δ − T0, shape (m,)."""
-    return compute_gini_mean_difference(target) - metric
+    return target.gini_mean_difference - metric
 
 
 def _compute_loss_from_score(t0: NDArray[np.float64], scale: float, sign: Sign) -> NDArray[np.float64]:
@@ -80,7 +64,7 @@ T0 = Screener(
     cost="O(n log n) per feature",
     source="Luo and Li 2024, eq. 18",
     is_pairwise=True,
-    target_types=("numeric", "ranking", "stages", "classes", "survival", "weighted"),
+    target_types=list_supported_types("t0"),
     null_distribution=build_t0_null,
     rank_weights=_compute_rank_weights,
 )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.screeners.base import Screener
 from symscreen.statistics.nulls.xi_null import build_xi_null
-from symscreen.statistics.ranks.xi import compute_multiclass_xi, compute_xi
-from symscreen.targets.multiclass import MulticlassTarget
+from symscreen.targets.registry import list_supported_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
 
 
-def _compute_xi(ordered: SortedBlock, target: NumericTarget | MulticlassTarget) -> NDArray[np.float64]:
+def _compute_xi(ordered: SortedBlock, target: Any) -> NDArray[np.float64]:
     """Compute ξ of each feature, shape (m,)."""
-    if isinstance(target, MulticlassTarget):
-        return compute_multiclass_xi(ordered, target)
-    return compute_xi(ordered, target)
+    xi: NDArray[np.float64] = target.compute_xi(ordered)
+    return xi
 
 
 def _compute_loss(xi: NDArray[np.float64], target: object, sign: Sign) -> NDArray[np.float64]:
@@ -57,6 +54,6 @@ XI = Screener(
     fails="with noise it has less power than T0 for monotone relations; ties in the feature are averaged",
     cost="O(n log n) per feature",
     source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
-    target_types=("numeric", "classes"),
+    target_types=list_supported_types("xi"),
     null_distribution=build_xi_null,
 )

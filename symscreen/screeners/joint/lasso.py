@@ -6,71 +6,30 @@ computed: glmnet's early stopping, when the deviance hardly changes, is not appl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.linear_models.lasso_path import (
-    StandardizedData,
-    compute_glmnet_lambdas,
-    fit_lasso_path,
-    standardize_features,
-)
-from symscreen.linear_models.model_criteria import assign_folds, compute_cv_error
-from symscreen.screeners.base import CoefficientPath, JointScores, JointScreener, ScreenerOption
-from symscreen.screeners.joint.penalty_path import (
-    compute_path_direction,
-    compute_path_loss,
-    find_entry_lambdas,
-    find_min_error_step,
-    find_one_se_step,
-)
+from symscreen.linear_models.lasso_path import compute_glmnet_lambdas, fit_lasso_path
+from symscreen.linear_models.model_criteria import assign_folds
+from symscreen.screeners.base import JointScreener, ScreenerOption
+from symscreen.screeners.joint.penalty_path import build_path_scores, cross_validate_path, fit_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from symscreen._typing import Values
-    from symscreen.screeners.base import JointInput
+    from symscreen.screeners.base import CoefficientPath, JointInput, JointScores
+    from symscreen.screeners.joint.penalty_path import CrossValidatedPath, PathSolver, PenalizedPath
 
 
 _MAX_STANDARD_SCORE = 1e100  # held-out values are clipped here, so that their squares are finite
 _WORK_BUDGET = {"sklearn": 5e10, "glmnet": 5e9}  # fits · q·n · min(q, n); about 20 s if few features matter
 _MIN_FEATURES, _MAX_FEATURES = 20, 10_000
-_MAX_FLOAT = np.finfo(np.float64).max
-
-
-@dataclass(frozen=True, eq=False)
-class LassoCrossValidation:
-    """A LASSO path with its cross-validation; s penalties, q features.
-
-    Parameters
-    ----------
-    path : CoefficientPath
-        The path on all rows, with the cross-validated mean squared error.
-    coefficients : float64 array, shape (s, q)
-        Coefficients of the standardised features, in the target's unit.
-    standard_error : float64 array, shape (s,)
-        The standard error of the mean squared error.
-    stability : float64 array, shape (s, q)
-        The share of the folds in which a feature's coefficient is not zero.
-    min_error_step, one_se_step : int
-        The rows of λ.min, with the smallest error, and of λ.1se, the largest λ whose error is within one
-        standard error of the smallest.
-    convergence_warnings : tuple of str
-        Warnings about λ at which the solver did not converge.
-    """
-
-    path: CoefficientPath
-    coefficients: Values
-    standard_error: Values
-    stability: Values
-    min_error_step: int
-    one_se_step: int
-    convergence_warnings: tuple[str, ...]
 
 
 def compute_lasso_path(
@@ -105,7 +64,7 @@ def compute_lasso_path(
     >>> path.coefficients.round(6).tolist(), path.intercepts.round(6).tolist()
     ([[0.0], [0.2]], [0.0, -4.0])
     """
-    fit = _fit_all_rows(np.asarray(values, np.float64), np.asarray(target, np.float64), lambdas, engine)
+    fit, _ = _fit_all_rows(np.asarray(values, np.float64), np.asarray(target, np.float64), lambdas, engine)
     return fit.build_path(np.full(fit.lambdas.size, np.nan))
 
 
@@ -116,7 +75,7 @@ def cross_validate_lasso(
     *,
     lambdas: ArrayLike | None = None,
     engine: str = "sklearn",
-) -> LassoCrossValidation:
+) -> CrossValidatedPath:
     """Cross-validate the LASSO like cv.glmnet with given penalties: every fold uses all of them.
 
     Parameters
@@ -132,8 +91,7 @@ def cross_validate_lasso(
 
     Returns
     -------
-    LassoCrossValidation
-        With errors and standard errors from `symscreen.linear_models.model_criteria.compute_cv_error`.
+    CrossValidatedPath
 
     Raises
     ------
@@ -154,144 +112,42 @@ def cross_validate_lasso(
             f"{fold.size} rows are assigned to {labels.size} folds, and the target has {target.size} rows; "
             "give the label of a fold for every row, with at least two labels"
         )
-    full = _fit_all_rows(values, target, lambdas, engine)
-    squares, stability = np.empty((full.lambdas.size, target.size)), np.zeros(full.unit_coefficients.shape)
-    convergence_warnings = _format_convergence_warnings(
-        engine, full.n_unconverged, full.lambdas.size, "on all rows"
-    )
-    for label in range(labels.size):
-        out = fold == label
-        squares[:, out], is_active, n_unconverged = _fit_without_rows(out, values, full)
-        stability += is_active
-        convergence_warnings += _format_convergence_warnings(
-            engine, n_unconverged, full.lambdas.size, f"without fold {label + 1}"
-        )
-    error, standard_error = compute_cv_error(squares, fold)
-    return LassoCrossValidation(
-        full.build_path(_scale_by_pow2(error, 2 * full.exponent)),
-        _scale_by_pow2(full.unit_coefficients, full.exponent),
-        _scale_by_pow2(standard_error, 2 * full.exponent),
-        stability / labels.size,
-        find_min_error_step(error),
-        find_one_se_step(error, standard_error),
-        convergence_warnings,
-    )
+    full, solve = _fit_all_rows(values, target, lambdas, engine)
+    return cross_validate_path(full, values, fold, solve, max_standard_score=_MAX_STANDARD_SCORE)
 
 
-@dataclass(frozen=True, eq=False)
-class _LassoFit:
-    """A path on all rows. In units of 2^exponent the target is near 1, so that its squares are finite."""
+def _fit_all_rows(
+    values: Values, target: Values, lambdas: ArrayLike | None, engine: str
+) -> tuple[PenalizedPath, PathSolver]:
+    """Fit the path on all rows; return it and its solver."""
 
-    standardized: StandardizedData
-    engine: str
-    exponent: int
-    target: Values  # in units of 2^exponent, like the next two
-    lambdas: Values
-    unit_coefficients: Values  # (s, q): coefficients of the standardised features
-    n_unconverged: int
-
-    def build_path(self, cv_error: Values) -> CoefficientPath:
-        """Build the path with coefficients of the original features."""
-        coefficients, intercepts = self.standardized.unscale_coefficients(
-            _scale_by_pow2(self.unit_coefficients, self.exponent)
-        )
-        lambdas = _scale_by_pow2(self.lambdas, self.exponent)
-        return CoefficientPath(lambdas, coefficients, intercepts, cv_error)
-
-
-def _fit_all_rows(values: Values, target: Values, lambdas: ArrayLike | None, engine: str) -> _LassoFit:
-    """Fit the path on all rows."""
-    standardized = standardize_features(values, target)
-    exponent = int(np.frexp(np.abs(standardized.target).max())[1])
-    scaled_target = np.ldexp(standardized.target, -exponent)
-    if lambdas is None:
-        sorted_lambdas = compute_glmnet_lambdas(standardized.features, scaled_target)
-    else:
-        sorted_lambdas = np.sort(np.ldexp(np.asarray(lambdas, np.float64).ravel(), -exponent))[::-1]
-        if not (sorted_lambdas.size and np.isfinite(sorted_lambdas).all() and (sorted_lambdas > 0.0).all()):
+    def compute_lambdas(features: Values, scaled_target: Values, exponent: int) -> Values:
+        """Return glmnet's penalties, or those of the user."""
+        if lambdas is None:
+            return compute_glmnet_lambdas(features, scaled_target)
+        given = np.sort(np.ldexp(np.asarray(lambdas, np.float64).ravel(), -exponent))[::-1]
+        if not (given.size and np.isfinite(given).all() and (given > 0.0).all()):
             raise OptionError(
                 f"the LASSO's penalties must be positive numbers, at least one: they are {lambdas!r}"
             )
-    unit_coefficients, n_unconverged = fit_lasso_path(
-        standardized.features, scaled_target, sorted_lambdas, engine
-    )
-    return _LassoFit(
-        standardized, engine, exponent, scaled_target, sorted_lambdas, unit_coefficients, n_unconverged
-    )
+        return given
 
-
-def _fit_without_rows(
-    held_out: NDArray[np.bool_], values: Values, full_fit: _LassoFit
-) -> tuple[Values, NDArray[np.bool_], int]:
-    """Fit without some rows; return squared errors, (s, rows), active features, (s, q), and missed λ."""
-    training = standardize_features(np.ascontiguousarray(values[:, ~held_out]), full_fit.target[~held_out])
-    coefficients, n_unconverged = fit_lasso_path(
-        training.features, training.target, full_fit.lambdas, full_fit.engine
-    )
-    with np.errstate(over="ignore"):
-        z = (values[:, held_out] - training.centres[:, None]) / training.scales[:, None]
-    predicted = training.target_mean + coefficients @ np.clip(z, -_MAX_STANDARD_SCORE, _MAX_STANDARD_SCORE)
-    return (full_fit.target[held_out] - predicted) ** 2, coefficients != 0.0, n_unconverged
-
-
-def _format_convergence_warnings(
-    engine: str, n_unconverged: int, n_steps: int, fit_description: str
-) -> tuple[str, ...]:
-    """Format the warning about λ without convergence, if there are any."""
-    return (
-        (f"{engine} did not converge at {n_unconverged} of {n_steps} λ {fit_description}",)
-        if n_unconverged
-        else ()
-    )
-
-
-def _scale_by_pow2(values: Values, exponent: int) -> Values:
-    """Multiply by 2^exponent, clipped to the range of float64."""
-    with np.errstate(over="ignore"):
-        return np.clip(np.ldexp(values, exponent), -_MAX_FLOAT, _MAX_FLOAT)
+    solve = partial(fit_lasso_path, engine=engine)
+    return fit_path(values, target, compute_lambdas, solve), solve
 
 
 def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointScores:
     """Cross-validate the path; score features by their coefficients at the chosen λ."""
-    target = inputs.numeric_target.values
+    target, engine = inputs.numeric_target.values, settings["engine"]
     folds = assign_folds(target.size, settings["folds"], inputs.seed)
-    cv = cross_validate_lasso(inputs.values, target, folds, engine=settings["engine"])
-    step = cv.min_error_step if settings["rule"] == "min" else cv.one_se_step
-    chosen, lambdas = cv.coefficients[step], cv.path.steps
-    entry = find_entry_lambdas(cv.coefficients, lambdas)
-    return JointScores(
-        score=chosen,
-        loss=compute_path_loss(chosen, entry, lambdas),
-        selected=chosen != 0.0,
-        direction=compute_path_direction(cv.coefficients, step),
-        columns={"lasso_entry": entry, "lasso_stability": cv.stability[step]},
-        path=cv.path,
-        record={
-            "engine": settings["engine"],
-            "rule": settings["rule"],
-            "lambda": float(lambdas[step]),
-            "lambda_min": float(lambdas[cv.min_error_step]),
-            "lambda_1se": float(lambdas[cv.one_se_step]),
-            "error": float(cv.path.error[step]),
-            "standard_error": float(cv.standard_error[step]),
-            "folds": int(folds.max()) + 1,
-            "selected": int(np.count_nonzero(chosen)),
-            "warnings": _collect_warnings(cv, target.size, settings["folds"]),
-        },
-    )
-
-
-def _collect_warnings(cv: LassoCrossValidation, n_rows: int, folds: int) -> list[str]:
-    """Collect warnings about convergence, folds and the chosen λ."""
-    warnings = list(cv.convergence_warnings)
-    if folds > n_rows:
-        warnings.append(f"{n_rows} rows give {n_rows} folds of one row each, not {folds}")
-    if cv.min_error_step == cv.path.steps.size - 1:
-        warnings.append(
-            "the cross-validated error is smallest at the smallest λ of the path: a model with more features "
-            "may predict better"
-        )
-    return warnings
+    cv = cross_validate_lasso(inputs.values, target, folds, engine=engine)
+    places = ["on all rows", *(f"without fold {fold}" for fold in range(1, len(cv.n_unconverged)))]
+    warnings = [
+        f"{engine} did not converge at {n_missed} of {cv.path.steps.size} λ {place}"
+        for n_missed, place in zip(cv.n_unconverged, places, strict=True)
+        if n_missed
+    ]
+    return build_path_scores("lasso", cv, target.size, settings, record={"engine": engine}, warnings=warnings)
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:

@@ -5,162 +5,59 @@ Sparse linear models like the LASSO, with a penalty that does not shrink large c
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.linear_models.lasso_path import standardize_features
-from symscreen.linear_models.model_criteria import assign_folds, compute_cv_error
+from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.linear_models.nonconvex_paths import compute_lambda_sequence, fit_nonconvex_path
-from symscreen.screeners.base import CoefficientPath, JointScores, JointScreener, ScreenerOption
-from symscreen.screeners.joint.penalty_path import (
-    compute_path_direction,
-    compute_path_loss,
-    find_entry_lambdas,
-    find_min_error_step,
-    find_one_se_step,
-)
+from symscreen.screeners.base import JointScreener, ScreenerOption
+from symscreen.screeners.joint.penalty_path import build_path_scores, cross_validate_path, fit_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from symscreen._typing import Values
-    from symscreen.linear_models.nonconvex_paths import NonconvexPath, NonconvexPenalty
-    from symscreen.screeners.base import JointInput
+    from symscreen.linear_models.nonconvex_paths import NonconvexPenalty
+    from symscreen.screeners.base import JointInput, JointScores
 
 
 _MAX_STANDARD_SCORE = 1e60  # held-out values are clipped here, so that their squares are finite
 _WORK_BUDGET = 8e7  # features × rows × fits; about 20 s on one core if few features matter
 _MIN_FEATURES, _MAX_FEATURES = 20, 10_000
-_MAX_FLOAT = np.finfo(np.float64).max
-
-
-@dataclass(frozen=True, eq=False)
-class _CrossValidation:
-    """Cross-validation results at each of the s λ of the path on all rows."""
-
-    error: Values  # (s,): mean squared error
-    standard_error: Values  # (s,)
-    stability: Values  # (s, q): the share of folds in which a feature is selected
-    n_unconverged: int  # fits that did not converge
 
 
 def _score_features(
     inputs: JointInput, settings: Mapping[str, Any], penalty: NonconvexPenalty
 ) -> JointScores:
     """Fit and cross-validate the path; score features by their coefficients at the chosen λ."""
-    standardized = standardize_features(inputs.values, inputs.numeric_target.values)
-    # In this unit, a power of two, the target is near 1, so that its squares neither overflow nor underflow.
-    _, exponent = np.frexp(np.abs(standardized.target).max())
-    target = np.ldexp(standardized.target, -exponent)
-    lambdas = compute_lambda_sequence(standardized.features, target)
-    fit = partial(fit_nonconvex_path, lambdas=lambdas, penalty=penalty, gamma=float(settings["gamma"]))
-    path = fit(standardized.features, target)
+    gamma, target = float(settings["gamma"]), inputs.numeric_target.values
+
+    def solve(features: Values, scaled_target: Values, lambdas: Values) -> tuple[Values, int]:
+        """Fit the path; return coefficients and the number of λ without convergence."""
+        path = fit_nonconvex_path(features, scaled_target, lambdas, penalty, gamma)
+        return path.coefficients, int(np.count_nonzero(~path.converged))
+
+    full = fit_path(inputs.values, target, lambda z, y, _: compute_lambda_sequence(z, y), solve)
     folds = assign_folds(target.size, int(settings["folds"]), inputs.seed)
-    validation = _cross_validate(fit, inputs.values, target, folds, inputs.jobs)
-
-    steps = {
-        "min": find_min_error_step(validation.error),
-        "1se": find_one_se_step(validation.error, validation.standard_error),
-    }
-    step = steps[settings["rule"]]
-    chosen, entry = path.coefficients[step], find_entry_lambdas(path.coefficients, lambdas)
-    coefficients, penalties = _scale_by_pow2(path.coefficients, exponent), _scale_by_pow2(lambdas, exponent)
-    error, standard_error = (
-        _scale_by_pow2(e, 2 * exponent) for e in (validation.error, validation.standard_error)
+    cv = cross_validate_path(
+        full, inputs.values, folds, solve, max_standard_score=_MAX_STANDARD_SCORE, jobs=inputs.jobs
     )
-    return JointScores(
-        score=coefficients[step],
-        loss=compute_path_loss(chosen, entry, lambdas),
-        selected=chosen != 0.0,
-        direction=compute_path_direction(path.coefficients, step),
-        columns={
-            f"{penalty}_entry": _scale_by_pow2(entry, exponent),
-            f"{penalty}_stability": validation.stability[step],
-        },
-        path=CoefficientPath(penalties, *standardized.unscale_coefficients(coefficients), error),
-        record={
-            "gamma": float(settings["gamma"]),
-            "rule": settings["rule"],
-            "lambda": float(penalties[step]),
-            "lambda_min": float(penalties[steps["min"]]),
-            "lambda_1se": float(penalties[steps["1se"]]),
-            "error": float(error[step]),
-            "standard_error": float(standard_error[step]),
-            "folds": int(folds.max()) + 1,
-            "selected": int(np.count_nonzero(chosen)),
-            "warnings": _collect_warnings(path, validation, steps["min"], folds, int(settings["folds"])),
-        },
-    )
-
-
-def _cross_validate(
-    fit: partial[NonconvexPath], values: Values, target: Values, folds: NDArray[np.int64], jobs: int
-) -> _CrossValidation:
-    """Cross-validate the path at the given λ, in folds of rows, shape (n,)."""
-
-    def fit_without_fold(fold: int) -> tuple[Values, NDArray[np.bool_], int]:
-        """Return squared errors, shape (s, held-out rows), active features, and the number of missed λ."""
-        held_out = folds == fold
-        training = standardize_features(np.ascontiguousarray(values[:, ~held_out]), target[~held_out])
-        path = fit(training.features, training.target)
-        with np.errstate(over="ignore"):
-            z = (values[:, held_out] - training.centres[:, None]) / training.scales[:, None]
-        predicted = training.target_mean + path.coefficients @ np.clip(
-            z, -_MAX_STANDARD_SCORE, _MAX_STANDARD_SCORE
-        )
-        n_missed = int(np.count_nonzero(~path.converged))
-        return np.square(target[held_out] - predicted), path.coefficients != 0.0, n_missed
-
-    with ThreadPoolExecutor(jobs) as pool:
-        errors, is_active, n_missed = zip(
-            *pool.map(fit_without_fold, range(int(folds.max()) + 1)), strict=True
-        )
-    squares = np.empty((len(errors[0]), target.size))
-    for fold, fold_errors in enumerate(errors):
-        squares[:, folds == fold] = fold_errors
-    return _CrossValidation(*compute_cv_error(squares, folds), np.mean(is_active, axis=0), sum(n_missed))
-
-
-def _scale_by_pow2(values: Values, exponent: int) -> Values:
-    """Multiply by 2^exponent, clipped to the range of float64."""
-    with np.errstate(over="ignore"):
-        return np.clip(np.ldexp(values, exponent), -_MAX_FLOAT, _MAX_FLOAT)
-
-
-def _collect_warnings(
-    path: NonconvexPath,
-    validation: _CrossValidation,
-    min_error_step: int,
-    folds: NDArray[np.int64],
-    requested_folds: int,
-) -> list[str]:
-    """Collect warnings about convergence, folds and the chosen λ."""
-    warnings = []
-    steps = path.converged.size
-    if not path.converged.all():
+    missed, *fold_missed = cv.n_unconverged
+    warnings, steps = [], cv.path.steps.size
+    if missed:
         warnings.append(
-            f"the fit did not converge at {np.count_nonzero(~path.converged)} of {steps} λ on all rows: its "
+            f"the fit did not converge at {missed} of {steps} λ on all rows: its "
             "coefficients there are the last iterates; nearly collinear features cause this"
         )
-    if validation.n_unconverged:
-        fits = steps * (int(folds.max()) + 1)
+    if any(fold_missed):
         warnings.append(
-            f"{validation.n_unconverged} of the {fits} fits of the cross-validation did not converge"
+            f"{sum(fold_missed)} of the {steps * len(fold_missed)} fits of the cross-validation did not "
+            "converge"
         )
-    if requested_folds > folds.size:
-        warnings.append(f"{folds.size} rows give {folds.size} folds of one row each, not {requested_folds}")
-    if min_error_step == steps - 1:
-        warnings.append(
-            "the cross-validated error is smallest at the smallest λ of the path: a model with more features "
-            "may predict better"
-        )
-    return warnings
+    return build_path_scores(penalty, cv, target.size, settings, record={"gamma": gamma}, warnings=warnings)
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:

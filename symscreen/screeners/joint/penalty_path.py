@@ -1,4 +1,4 @@
-"""Results from a path of penalised fits, for the LASSO, SCAD and MCP.
+"""Cross-validated paths of penalised least squares, for the LASSO, SCAD and MCP.
 
 A path is a matrix of coefficients, with one row per penalty λ in descending order and one column per feature.
 A feature *enters* at the first λ with a nonzero coefficient. It is *selected* if its coefficient is nonzero
@@ -7,16 +7,28 @@ at the λ chosen by cross-validation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.linear_models.lasso_path import StandardizedData, standardize_features
+from symscreen.linear_models.model_criteria import compute_cv_error
+from symscreen.screeners.base import CoefficientPath, JointScores
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import NDArray
 
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Integers, Values
+
+    # maps (features, target, λ) to coefficients, shape (s, q), and the number of λ without convergence
+    PathSolver = Callable[[Values, Values, Values], tuple[Values, int]]
 
 
+_MAX_FLOAT = np.finfo(np.float64).max
 _COEFFICIENT_DIGITS = 6  # digits of coefficient / largest; finer differences depend on the solver
 _RELATIVE_ERROR_TOLERANCE = 1e-9  # cross-validated errors with a smaller relative difference are tied
 _RELATIVE_ROUNDING_ERROR = 1e-16  # relative to the error at the first λ: smaller errors are rounding
@@ -157,3 +169,180 @@ def find_one_se_step(error: Values, standard_error: Values) -> int:
     """
     best = find_min_error_step(error)
     return int(np.argmax(error <= error[best] + standard_error[best]))
+
+
+@dataclass(frozen=True, eq=False)
+class PenalizedPath:
+    """A path on all rows. In units of 2^exponent the target is near 1, so that its squares are finite."""
+
+    standardized: StandardizedData
+    exponent: int
+    target: Values  # (n,): in units of 2^exponent, like the next two
+    lambdas: Values  # (s,)
+    coefficients: Values  # (s, q): of the standardised features
+    n_unconverged: int
+
+    def build_path(self, cv_error: Values) -> CoefficientPath:
+        """Build the path with coefficients of the original features."""
+        coefficients, intercepts = self.standardized.unscale_coefficients(
+            scale_by_pow2(self.coefficients, self.exponent)
+        )
+        return CoefficientPath(scale_by_pow2(self.lambdas, self.exponent), coefficients, intercepts, cv_error)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidatedPath:
+    """A path with its cross-validation; s penalties, q features.
+
+    Parameters
+    ----------
+    path : CoefficientPath
+        The path on all rows, with the cross-validated mean squared error.
+    coefficients : float64 array, shape (s, q)
+        Coefficients of the standardised features, in the target's unit.
+    standard_error : float64 array, shape (s,)
+        The standard error of the mean squared error.
+    stability : float64 array, shape (s, q)
+        The share of the folds in which a feature's coefficient is not zero.
+    min_error_step, one_se_step : int
+        The rows of λ.min, with the smallest error, and of λ.1se, the largest λ whose error is within one
+        standard error of the smallest.
+    n_unconverged : tuple of int
+        The number of λ at which the solver did not converge: on all rows, then without each fold.
+    """
+
+    path: CoefficientPath
+    coefficients: Values
+    standard_error: Values
+    stability: Values
+    min_error_step: int
+    one_se_step: int
+    n_unconverged: tuple[int, ...]
+
+
+def fit_path(
+    values: Values,
+    target: Values,
+    compute_lambdas: Callable[[Values, Values, int], Values],
+    solve: PathSolver,
+) -> PenalizedPath:
+    """Fit a path on all rows; `compute_lambdas` maps (features, target, exponent) to λ, all in its units."""
+    standardized = standardize_features(values, target)
+    exponent = int(np.frexp(np.abs(standardized.target).max())[1])
+    scaled_target = np.ldexp(standardized.target, -exponent)
+    lambdas = compute_lambdas(standardized.features, scaled_target, exponent)
+    coefficients, n_unconverged = solve(standardized.features, scaled_target, lambdas)
+    return PenalizedPath(standardized, exponent, scaled_target, lambdas, coefficients, n_unconverged)
+
+
+def cross_validate_path(
+    full: PenalizedPath,
+    values: Values,
+    row_folds: Integers,
+    solve: PathSolver,
+    *,
+    max_standard_score: float,
+    jobs: int = 1,
+) -> CrossValidatedPath:
+    """Cross-validate a path: every fold standardises the features again and uses all λ of the path.
+
+    Parameters
+    ----------
+    full : PenalizedPath
+        The path on all rows.
+    values : float64 array, shape (q, n)
+        The features.
+    row_folds : int64 array, shape (n,)
+        The fold of each row, from 0.
+    solve : callable
+        The solver of the path.
+    max_standard_score : float
+        Held-out values are clipped here, so that the squares of their predictions are finite.
+    jobs : int
+        Number of threads.
+
+    Returns
+    -------
+    CrossValidatedPath
+        With errors and standard errors from `symscreen.linear_models.model_criteria.compute_cv_error`.
+    """
+
+    def fit_without_fold(fold: int) -> tuple[Values, Flags, int]:
+        """Return squared errors, shape (s, held-out rows), active features, and the number of missed λ."""
+        held_out = row_folds == fold
+        training = standardize_features(np.ascontiguousarray(values[:, ~held_out]), full.target[~held_out])
+        coefficients, n_missed = solve(training.features, training.target, full.lambdas)
+        with np.errstate(over="ignore"):
+            z = (values[:, held_out] - training.centres[:, None]) / training.scales[:, None]
+        predicted = training.target_mean + coefficients @ np.clip(z, -max_standard_score, max_standard_score)
+        return (full.target[held_out] - predicted) ** 2, coefficients != 0.0, n_missed
+
+    folds = range(int(row_folds.max()) + 1)
+    if jobs == 1:
+        fits = list(map(fit_without_fold, folds))
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            fits = list(pool.map(fit_without_fold, folds))
+    errors, is_active, n_missed = zip(*fits, strict=True)
+    squares = np.empty((full.lambdas.size, full.target.size))
+    for fold, fold_errors in enumerate(errors):
+        squares[:, row_folds == fold] = fold_errors
+    error, standard_error = compute_cv_error(squares, row_folds)
+    return CrossValidatedPath(
+        full.build_path(scale_by_pow2(error, 2 * full.exponent)),
+        scale_by_pow2(full.coefficients, full.exponent),
+        scale_by_pow2(standard_error, 2 * full.exponent),
+        np.mean(is_active, axis=0),
+        find_min_error_step(error),
+        find_one_se_step(error, standard_error),
+        (full.n_unconverged, *n_missed),
+    )
+
+
+def scale_by_pow2(values: Values, exponent: int) -> Values:
+    """Multiply by 2^exponent, clipped to the range of float64."""
+    with np.errstate(over="ignore"):
+        return np.clip(np.ldexp(values, exponent), -_MAX_FLOAT, _MAX_FLOAT)
+
+
+def build_path_scores(
+    name: str,
+    cv: CrossValidatedPath,
+    n_rows: int,
+    settings: Mapping[str, Any],
+    *,
+    record: Mapping[str, Any],
+    warnings: list[str],
+) -> JointScores:
+    """Score features by their coefficients at the λ of the rule; extends the record and the warnings."""
+    step = cv.min_error_step if settings["rule"] == "min" else cv.one_se_step
+    chosen, lambdas = cv.coefficients[step], cv.path.steps
+    entry = find_entry_lambdas(cv.coefficients, lambdas)
+    n_folds = len(cv.n_unconverged) - 1
+    if settings["folds"] > n_rows:
+        warnings.append(f"{n_rows} rows give {n_rows} folds of one row each, not {settings['folds']}")
+    if cv.min_error_step == lambdas.size - 1:
+        warnings.append(
+            "the cross-validated error is smallest at the smallest λ of the path: a model with more features "
+            "may predict better"
+        )
+    return JointScores(
+        score=chosen,
+        loss=compute_path_loss(chosen, entry, lambdas),
+        selected=chosen != 0.0,
+        direction=compute_path_direction(cv.coefficients, step),
+        columns={f"{name}_entry": entry, f"{name}_stability": cv.stability[step]},
+        path=cv.path,
+        record={
+            **record,
+            "rule": settings["rule"],
+            "lambda": float(lambdas[step]),
+            "lambda_min": float(lambdas[cv.min_error_step]),
+            "lambda_1se": float(lambdas[cv.one_se_step]),
+            "error": float(cv.path.error[step]),
+            "standard_error": float(cv.standard_error[step]),
+            "folds": n_folds,
+            "selected": int(np.count_nonzero(chosen)),
+            "warnings": warnings,
+        },
+    )

@@ -37,8 +37,7 @@ from symscreen.statistics.inference.p_value_counts import (
     encode_p_values,
     merge_p_value_counts,
 )
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
-from symscreen.targets.registry import require_numeric_target
+from symscreen.targets.registry import TARGET_TYPES, require_numeric_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,8 +51,7 @@ if TYPE_CHECKING:
     from symscreen.statistics.nulls.null_table import NullDistribution
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.workspace import Workspace
-    from symscreen.targets import TargetType
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target, TargetType
 
 
 _MAX_WAITING_COUNTS = 1 << 20  # distinct p-values in states that are not merged yet
@@ -336,8 +334,8 @@ def _find_obstacle(
     """Return the reason why p-values would not be valid for any screener, or None."""
     if not isinstance(ranking_screener, Screener):
         return f"{ranking_screener.name} judges features together, put a column screener such as t0 first"
-    if target_type != "numeric":
-        return f"the target is {TARGET_TYPE_DESCRIPTIONS[target_type]}"
+    if not TARGET_TYPES[target_type].supports_inference:
+        return f"the target is {TARGET_TYPES[target_type].description}"
     if search != "exact":
         return (
             f"{name_option('search', search)} does not score every feature over all rows, use "

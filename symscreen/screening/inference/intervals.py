@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
     from symscreen.screening.preparation import RowGroups
     from symscreen.screening.residual_rounds import RoundResult
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
 
 INTERVAL_COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")

@@ -17,13 +17,11 @@ from symscreen.expansion.feature_values import (
     compute_error_bound,
     compute_exact_value_ids,
 )
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.results.screen_result import is_flagged
 from symscreen.screeners import SCREENERS, Screener
-from symscreen.statistics.inference.order_uncertainty import compute_t0_bounds, find_order_uncertainty
+from symscreen.statistics.inference.order_uncertainty import find_order_uncertainty
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
-from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
     from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
     from symscreen.statistics.inference.order_uncertainty import OrderUncertainty
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
 
 MAX_ERROR_SHARE_OF_STD = 1e-9  # rounding error of safe values, relative to their standard deviation
@@ -98,7 +96,7 @@ def estimate_numerical_error(
     if rank_screeners:
         # T0 and ξ do not depend on the order of rows with equal targets; other scores do.
         is_invariant = all(screener in _TARGET_TIE_INVARIANT_SCREENERS for screener in rank_screeners)
-        groups = target.tie_groups if is_invariant and isinstance(target, NumericTarget) else None
+        groups = target.tie_groups if is_invariant else None
         order_uncertainty = find_order_uncertainty(
             values,
             error,
@@ -161,9 +159,9 @@ def _bound_score_error(
     # If every uncertain row is a tie, the exact order is known.
     if not (order_uncertainty.is_uncertain & ~order_uncertainty.is_tied).any():
         return abs(_compute_score(ranking_screener, order_uncertainty.run.astype(np.float64), target) - score)
-    if ranking_screener is not SCREENERS["t0"] or not isinstance(target, NumericTarget):
+    if ranking_screener is not SCREENERS["t0"]:
         return float("nan")
-    lowest, largest = compute_t0_bounds(order_uncertainty, target)
+    lowest, largest = target.bound_t0(order_uncertainty)
     return max(score - lowest, largest - score)
 
 
@@ -208,7 +206,7 @@ def flag_numerical_errors(
     n_unsafe = sum(estimate.n_unsafe_rows > 0 for estimate in flat)
     if not n_unsafe:
         return list(round_results), {}
-    scale = compute_gini_mean_difference(dataset.target) if config.scoring.screeners[0].name == "t0" else 1.0
+    scale = dataset.target.gini_mean_difference if config.scoring.screeners[0].name == "t0" else 1.0
     n_flagged = sum(
         is_flagged(estimate.n_unsafe_rows, estimate.score_error, n=dataset.target.n, scale=scale)
         for estimate in flat

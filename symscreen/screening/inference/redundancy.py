@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import MemoryLimitError, OptionError
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.messages import name_option
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.statistics.ranks.sorted_block import sort_block

@@ -15,12 +15,11 @@ from symscreen.config.parsing import check_positive_int
 from symscreen.data import take_rows
 from symscreen.errors import FormulaError, InputError, OptionError
 from symscreen.expansion import evaluate_user_formulas
-from symscreen.expressions.tree import evaluate_expression
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.messages import name_option, name_option_column
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,8 +97,8 @@ def build_half_sampling(
     if n_pairs is None:
         return None
     check_positive_int("stability", n_pairs)
-    if dataset.target.target_type != "numeric":
-        description = TARGET_TYPE_DESCRIPTIONS[dataset.target.target_type]
+    if not dataset.target.supports_inference:
+        description = dataset.target.description
         raise OptionError(
             f"{name_option('stability')} requires a numeric target, but {dataset.target.name!r} is "
             f"{description}"

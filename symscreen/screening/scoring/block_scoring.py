@@ -25,21 +25,8 @@ from symscreen.screening.scoring.top_features import (
     round_sort_keys,
     select_best_classes,
 )
-from symscreen.statistics.ranks.correlations import (
-    compute_binary_correlations,
-    compute_correlations,
-    compute_pearson,
-)
 from symscreen.statistics.ranks.sorted_block import SortedBlock, concatenate_blocks, sort_block
-from symscreen.statistics.ranks.t0 import compute_multioutput_ranking_metrics, find_common_direction
-from symscreen.statistics.ranks.weighted_ranks import compute_weighted_pearson
 from symscreen.statistics.workspace import ThreadWorkspaces
-from symscreen.targets import NumericTarget
-from symscreen.targets.multiclass import MulticlassTarget
-from symscreen.targets.multioutput import MultiOutputTarget
-from symscreen.targets.ranking import RankingTarget
-from symscreen.targets.survival import SurvivalTarget
-from symscreen.targets.weighted import WeightedTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +37,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import Screener, Sign
     from symscreen.screening.inference.error_control import InferenceConfig
     from symscreen.screening.scoring.top_features import EquivalenceKind
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
 
 _BATCH_VALUES = 1 << 18  # values of accepted features that are collected and then processed together
@@ -241,9 +228,9 @@ class Scorer:
             number=numbers,
             loss=np.concatenate([part.loss for part in parts]),
             signature=compute_signatures(block, spec.equivalence, mirrored=spec.mirrored),
-            pearson=_compute_alignment(block, self.target),
+            pearson=self.target.compute_alignment(block),
             complexity=metadata.complexity,
-            direction=_compute_direction(screener, statistics, block, self.target),
+            direction=self.target.find_directions(block, screener.direction(statistics)),
             keys=metadata.keys,
             class_size=np.ones(len(numbers), dtype=np.int64),
             scores=compute_scores(self.screeners, block, self.target, {spec.screener_index: statistics}),
@@ -265,43 +252,6 @@ def compute_threshold(features: FeatureTable, limit: int | None) -> float:
     if limit is None or len(features) < limit:
         return np.inf
     return float(features.loss[limit - 1])
-
-
-def _compute_alignment(block: SortedBlock, target: Target) -> NDArray[np.float64]:
-    """Return the |correlation| with the target that orders the members of a class, shape (m,)."""
-    if isinstance(target, NumericTarget):
-        return np.abs(compute_pearson(block, target))
-    if isinstance(target, WeightedTarget):
-        return np.abs(compute_weighted_pearson(block, target))
-    if isinstance(target, SurvivalTarget):
-        return np.abs(compute_correlations(block.values, target.scaled_times))
-    if isinstance(target, MultiOutputTarget):
-        total = np.zeros(len(block.values))
-        for output, rows in zip(target.outputs, target.sort_order, strict=True):
-            total += np.abs(compute_pearson(SortedBlock(block.values[:, rows]), output))
-        return total / len(target.outputs)
-    return compute_binary_correlations(block.values, target.binary_targets)
-
-
-def _compute_direction(
-    screener: Screener, statistics: NDArray[np.float64], block: SortedBlock, target: Target
-) -> NDArray[np.int8]:
-    """Return the directions of features, shape (m,).
-
-    With several pairs or outputs it is the direction on which all of them agree, else 0. Rankings of several
-    labels and targets of more than two classes have no direction.
-    """
-    if isinstance(target, NumericTarget | SurvivalTarget | WeightedTarget):
-        return screener.direction(statistics)
-    if isinstance(target, MultiOutputTarget):
-        metrics = compute_multioutput_ranking_metrics(block, target)
-        rises, falls = np.max(metrics, axis=0) > 0, np.min(metrics, axis=0) < 0
-        return np.asarray(rises.astype(np.int8) - falls.astype(np.int8))
-    if isinstance(target, RankingTarget) or (
-        isinstance(target, MulticlassTarget) and len(target.classes) > 2
-    ):
-        return np.zeros(len(statistics), dtype=np.int8)
-    return find_common_direction(block, target.binary_targets)
 
 
 def compute_scores(

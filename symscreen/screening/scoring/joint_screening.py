@@ -22,7 +22,6 @@ from symscreen.screening.scoring.top_features import (
     select_best_classes,
 )
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets.registry import count_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import JointScores, JointScreener, Screener
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +221,7 @@ def run_joint_screener(
     """
     from threadpoolctl import threadpool_limits
 
-    shortlist = shortlist.take_first(screener.compute_max_features(target.n, count_labels(target)))
+    shortlist = shortlist.take_first(screener.compute_max_features(target.n, target.n_labels))
     values = shortlist.values.copy()
     values.flags.writeable = False
     # the summation order of BLAS, and with it the last bits of the scores, depends on its threads

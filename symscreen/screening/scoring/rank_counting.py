@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.screeners import Screener, Sign
     from symscreen.screening.scoring.top_features import FeatureTable
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
     Hashes = NDArray[np.uint64]
 

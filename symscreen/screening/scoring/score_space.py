@@ -38,14 +38,10 @@ from symscreen.screening.scoring.top_features import (
 from symscreen.screening.search.modes import EXACT_SEARCH, SearchConfig, audit_search, run_search
 from symscreen.screening.search.successive_halving import SearchGoal
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.statistics.ranks.t0 import compute_harrell_c
-from symscreen.targets.multioutput import MultiOutputTarget, select_output
-from symscreen.targets.ranking_notation import quote_label
 from symscreen.targets.registry import require_numeric_target
-from symscreen.targets.survival import HARRELL_C, SurvivalTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -58,68 +54,10 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
     from symscreen.screening.search.modes import SearchResult
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import TargetType
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target, TargetType
 
 
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
-
-
-def format_target_column(screener: str, target: str) -> str:
-    """Return the column name of a screener's scores by one output of a multi-output target.
-
-    Examples
-    --------
-    >>> format_target_column("t0", "yield"), format_target_column("t0", "a,b")
-    ('t0[yield]', 't0[`a,b`]')
-    """
-    return f"{screener}[{quote_label(target)}]"
-
-
-def compute_extra_columns(
-    features: FeatureTable,
-    blocks: Iterable[SortedBlock],
-    target: Target,
-    screeners: Sequence[Screener | JointScreener],
-) -> dict[str, Any]:
-    """Compute the columns of a ranking that only some target types have.
-
-    Parameters
-    ----------
-    features : FeatureTable, length k
-        The ranking. Its scores have a column for each screener.
-    blocks : iterable of SortedBlock
-        The features of the ranking, in its order.
-    target : Target
-        The target.
-    screeners : sequence of Screener or JointScreener
-        The requested screeners.
-
-    Returns
-    -------
-    dict of str to float64 array, each of shape (k,)
-        For a multi-output target, the score of every column screener by each output, in the form that
-        `make_multioutput_screener` combines: without a sign, and T0 in units of the output's Δ. For a
-        survival target, Harrell's C if T0 is among the screeners. Empty for other targets.
-    """
-    names = [screener.name for screener in screeners]
-    if isinstance(target, SurvivalTarget):
-        return {HARRELL_C: compute_harrell_c(features.scores[:, names.index("t0")])} if "t0" in names else {}
-    if not isinstance(target, MultiOutputTarget):
-        return {}
-    column_screeners = [screener for screener in screeners if isinstance(screener, Screener)]
-    columns: dict[str, list[NDArray[np.float64]]] = {
-        format_target_column(screener.name, name): []
-        for screener in column_screeners
-        for name in target.names
-    }
-    outputs = {name: select_output(target, index) for index, name in enumerate(target.names)}
-    for block in blocks:
-        for screener in column_screeners:
-            for name, output in outputs.items():
-                scores = screener.score(screener.statistic(block, output), output)
-                columns[format_target_column(screener.name, name)].append(scores)
-    return {name: np.concatenate([np.zeros(0), *parts]) for name, parts in columns.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,8 +260,13 @@ def score_space(space: Space, target: Target, scoring: ScoringConfig) -> Scoring
             target,
         )
         columns = error_control_columns | columns
-    columns |= compute_extra_columns(
-        features, _iterate_sorted_blocks(features, scored_space), target, scoring.screeners
+    columns |= target.compute_extra_columns(
+        {
+            screener.name: scores
+            for screener, scores in zip(scoring.screeners, features.scores.T, strict=True)
+        },
+        _iterate_sorted_blocks(features, scored_space),
+        [screener for screener in scoring.screeners if isinstance(screener, Screener)],
     )
     return ScoringResult(
         features,

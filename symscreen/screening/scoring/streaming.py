@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.backends import map_reduce
-from symscreen.expansion import CandidateStatus
+from symscreen.expansion import CandidateStatus, sort_features
 from symscreen.logs import log_event
 from symscreen.screeners import PEARSON, T0, XI, Screener, make_multioutput_screener
 from symscreen.screening.inference.error_control import (
@@ -614,7 +614,7 @@ def find_simplest_features(space: Space, limit: int) -> NDArray[np.int64]:
     for start in range(0, len(valid_numbers), _CHUNK_CANDIDATES):
         candidates = np.concatenate((simplest, valid_numbers[start : start + _CHUNK_CANDIDATES]))
         features = space.get_metadata(candidates)
-        order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
+        order = sort_features(features.keys, features.complexity)
         simplest = candidates[order[: _FORMULAS_PER_FEATURE * limit]]
     return _drop_affine_copies(space, simplest, limit)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen.expansion import find_numeric_duplicates
+from symscreen.expansion import find_numeric_duplicates, rank_features, sort_features
 from symscreen.statistics.ranks.sorted_block import compute_affine_signatures, compute_rank_signatures
 
 if TYPE_CHECKING:
@@ -85,9 +85,7 @@ class FeatureTable:
 
     def compute_member_order(self) -> NDArray[np.int64]:
         """Return the indices that sort the features by loss, then by the order within a class."""
-        return np.lexsort(
-            (self.keys[:, 1], self.keys[:, 0], -self.direction, self.complexity, -self.pearson, self.loss)
-        )
+        return sort_features(self.keys, self.loss, -self.pearson, self.complexity, -self.direction)
 
 
 def round_sort_keys(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -358,10 +356,7 @@ def find_representatives(features: FeatureTable, values: NDArray[np.float64]) ->
     int64 array, shape (k,)
         Index of the representative; a feature's own index if it represents itself.
     """
-    simplicity_rank = np.empty(len(features), dtype=np.int64)
-    order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
-    simplicity_rank[order] = np.arange(len(features))
-    return find_numeric_duplicates(values, simplicity_rank)
+    return find_numeric_duplicates(values, rank_features(features.keys, features.complexity))
 
 
 def merge_numeric_copies(features: FeatureTable, representatives: NDArray[np.int64]) -> FeatureTable:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Values
-    from symscreen.targets import NumericTarget
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,14 +168,14 @@ def _join_runs(run: Integers, rows: Integers, identities: NDArray[np.uint64]) ->
     return np.asarray(np.concatenate(([0], np.cumsum(is_last[:-1])))[run])
 
 
-def compute_t0_bounds(uncertainty: OrderUncertainty, target: NumericTarget) -> tuple[float, float]:
+def compute_t0_bounds(uncertainty: OrderUncertainty, target: SortedValues) -> tuple[float, float]:
     """Bound T0 of a feature over all possible orders of the uncertain rows.
 
     Parameters
     ----------
     uncertainty : OrderUncertainty
         The feature's uncertain rows, in the order of the target's rows.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -185,10 +185,10 @@ def compute_t0_bounds(uncertainty: OrderUncertainty, target: NumericTarget) -> t
 
     Examples
     --------
-    >>> from symscreen.targets import NumericTarget
+    >>> from symscreen.statistics.ranks.sorted_values import SortedValues
     >>> untied = np.zeros(3, dtype=bool)
     >>> uncertain = OrderUncertainty(np.array([0, 1, 1]), np.array([False, True, True]), untied)
-    >>> [round(bound, 12) for bound in compute_t0_bounds(uncertain, NumericTarget(np.array([1.0, 2.0, 4.0])))]
+    >>> [round(bound, 12) for bound in compute_t0_bounds(uncertain, SortedValues(np.array([1.0, 2.0, 4.0])))]
     [0.0, 1.333333333333]
     """
     n = target.n

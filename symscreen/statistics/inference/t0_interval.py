@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
-    from symscreen.targets import NumericTarget
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
     Rows = NDArray[np.int64]
 
@@ -149,7 +149,7 @@ class T0Intervals:
 
 def compute_t0_intervals(
     values: NDArray[np.float64],
-    target: NumericTarget,
+    target: SortedValues,
     level: float = 0.95,
     groups: NDArray[np.int64] | None = None,
 ) -> T0Intervals:
@@ -159,7 +159,7 @@ def compute_t0_intervals(
     ----------
     values : float64 array, shape (m, n)
         One feature per row, in the order of the target's rows; finite.
-    target : NumericTarget
+    target : SortedValues
         n ≥ 4 rows that are independent, or independent between groups.
     level : float
         The coverage probability, in (0, 1). It holds for a feature that was chosen in advance. For the best
@@ -179,8 +179,8 @@ def compute_t0_intervals(
 
     Examples
     --------
-    >>> from symscreen.targets import NumericTarget
-    >>> y = NumericTarget(np.arange(20.0))
+    >>> from symscreen.statistics.ranks.sorted_values import SortedValues
+    >>> y = SortedValues(np.arange(20.0))
     >>> intervals = compute_t0_intervals(np.array([np.roll(y.values, 1), y.values]), y)
     >>> low, high, gamma_low = intervals.low, intervals.high, intervals.gamma_low
     >>> bool(0 < low[0] < high[0]), low[1].tolist(), round(float(gamma_low[1]), 2)
@@ -192,7 +192,7 @@ def compute_t0_intervals(
         raise OptionError(f"the level of an interval must be between 0 and 1, such as 0.95: it is {level:g}")
     n = target.n
     if n < MIN_UNITS:
-        raise OptionError(f"an interval needs at least {MIN_UNITS} rows: the target {target.name!r} has {n}")
+        raise OptionError(f"an interval needs at least {MIN_UNITS} rows: the target has {n}")
     n_units = n if groups is None else int(groups.max()) + 1
     if n_units < MIN_UNITS:
         raise OptionError(f"an interval by groups needs at least {MIN_UNITS} groups: there are {n_units}")

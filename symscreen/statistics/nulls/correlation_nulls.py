@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.null_table import NullTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
 
 _MIN_P_VALUE = 1e-300
@@ -57,13 +57,13 @@ class KendallNull:
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target, with n rows.
     tail_probabilities : float64 array or None
         P(C − D ≥ n(n−1)/2 − 2k) for k = 0, 1, …, if it is known exactly.
     """
 
-    target: NumericTarget
+    target: SortedValues
     tail_probabilities: NDArray[np.float64] | None
 
     def __call__(
@@ -122,12 +122,12 @@ class PearsonNull:
         return np.asarray(np.where(statistics > 0, 0.5 * two_sided, 1.0 - 0.5 * two_sided))
 
 
-def build_spearman_null(target: NumericTarget, seed: int) -> SpearmanNull:
+def build_spearman_null(target: SortedValues, seed: int) -> SpearmanNull:
     """Build the null distribution of Spearman's ρ for a target.
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target.
     seed : int
         The seed of the random permutations, not negative.
@@ -139,12 +139,12 @@ def build_spearman_null(target: NumericTarget, seed: int) -> SpearmanNull:
     return SpearmanNull(build_linear_rank_table(target.doubled_ranks.astype(np.float64), seed))
 
 
-def build_kendall_null(target: NumericTarget, seed: int) -> KendallNull:
+def build_kendall_null(target: SortedValues, seed: int) -> KendallNull:
     """Build the null distribution of Kendall's τ-b for a target.
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target.
     seed : int
         Ignored; the distribution is not random.
@@ -158,12 +158,12 @@ def build_kendall_null(target: NumericTarget, seed: int) -> KendallNull:
     return KendallNull(target, _compute_inversion_cdf(target.n) if exact else None)
 
 
-def build_pearson_null(target: NumericTarget, seed: int) -> PearsonNull:
+def build_pearson_null(target: SortedValues, seed: int) -> PearsonNull:
     """Build the null distribution of Pearson's r for a target.
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target.
     seed : int
         Ignored; the distribution is not random.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.null_table import NullTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
     RngState = NDArray[np.uint64]
 
@@ -387,12 +387,12 @@ class T0Null:
         return self.table.compute_p_values(statistics / self.scale, ordered.tied, sign)
 
 
-def build_t0_null(target: NumericTarget, seed: int) -> T0Null:
+def build_t0_null(target: SortedValues, seed: int) -> T0Null:
     """Build the null distribution of T0 for a target.
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target.
     seed : int
         The seed of the random permutations, not negative.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
     RngState = NDArray[np.uint64]
 
@@ -365,12 +365,12 @@ class XiNull:
         return p_values
 
 
-def build_xi_null(target: NumericTarget, seed: int) -> XiNull:
+def build_xi_null(target: SortedValues, seed: int) -> XiNull:
     """Build the null distribution of ξ for a target.
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target.
     seed : int
         Not negative; without effect for n ≤ 9 and for targets with two values.
@@ -398,12 +398,12 @@ def build_xi_null(target: NumericTarget, seed: int) -> XiNull:
     return XiNull(table, 1.0 - scale * mean, scale * deviation)
 
 
-def is_dominated_by_one_value(target: NumericTarget) -> bool:
+def is_dominated_by_one_value(target: SortedValues) -> bool:
     """Check whether the null distribution is not known well enough, so that p-values are 1.
 
     Parameters
     ----------
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.statistics.ranks.binary_targets import BinaryTargets
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
-    from symscreen.targets.binary import BinaryTargets
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
 
-def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_kendall(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute τ-b between each feature of a block and the target.
 
     τ_b = (C − D) / √((n0 − n1)(n0 − n2)), where n0 is the number of pairs, n1 of those tied in θ, and n2 of
@@ -35,7 +35,7 @@ def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.f
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -105,14 +105,14 @@ _MAX_MODERATE_EXPONENT = 400  # up to this power of two, sums of squares neither
 _BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
 
-def compute_spearman(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_spearman(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute Spearman's ρ: Pearson's correlation of the mid-ranks.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -160,14 +160,14 @@ def _sum_rank_products(
         sums[f], squares[f] = total, square
 
 
-def compute_pearson(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_pearson(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute Pearson's correlation of each feature of a block with the target.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -263,7 +263,7 @@ def compute_binary_correlations(values: NDArray[np.float64], targets: BinaryTarg
 
     Examples
     --------
-    >>> from symscreen.targets.binary import build_binary_targets
+    >>> from symscreen.statistics.ranks.binary_targets import build_binary_targets
     >>> y = build_binary_targets(np.array([[-1, -1, 1, 1]], dtype=np.int8))
     >>> compute_binary_correlations(np.array([[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0]]), y).tolist()
     [1.0, 0.0]

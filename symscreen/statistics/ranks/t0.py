@@ -58,19 +58,16 @@ import numpy as np
 from symscreen._numba import compile_kernel
 from symscreen.statistics.column_arithmetic import N_LANES, compute_simd_dot
 from symscreen.statistics.ranks.fast_sort import write_doubled_ranks
-from symscreen.statistics.ranks.weighted_ranks import compute_weighted_gini_mean_difference
-from symscreen.targets import NumericTarget
-from symscreen.targets.multioutput import MultiOutputTarget
-from symscreen.targets.survival import SurvivalTarget
-from symscreen.targets.weighted import WeightedTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.statistics.ranks.binary_targets import BinaryTargets
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets.binary import BinaryTargets
-    from symscreen.targets.registry import Target
+    from symscreen.statistics.ranks.sorted_values import CensoredTimes, SortedValues
 
     Counts = NDArray[np.int32] | NDArray[np.int64]
     Signs = NDArray[np.int8]
@@ -321,14 +318,14 @@ def _sum_weighted(magnitudes: Integers, factors: Values) -> float:
     return result
 
 
-def compute_t0(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_t0(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute T0 of each feature of a block.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -341,7 +338,7 @@ def compute_t0(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float6
     return compute_gini_mean_difference(target) - compute_ranking_metric(ordered, target)
 
 
-def compute_ranking_metric(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_ranking_metric(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute Δ − T0(θ) = 4/(n(n−1)) · Σ_i y_i (R_i(θ) − (n+1)/2) of each feature of a block.
 
     Without ties and noise it is the ranking metric T(r_θ) of Luo and Li (2024, eq. 15).
@@ -350,7 +347,7 @@ def compute_ranking_metric(ordered: SortedBlock, target: NumericTarget) -> NDArr
     ----------
     ordered : SortedBlock
         m features over the target's n rows.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -362,34 +359,21 @@ def compute_ranking_metric(ordered: SortedBlock, target: NumericTarget) -> NDArr
 
 
 @lru_cache(maxsize=4)  # the same for every block of features
-def compute_gini_mean_difference(target: Target) -> float:
+def compute_gini_mean_difference(target: SortedValues) -> float:
     """Compute Δ, Gini's mean difference of y: the mean of |y_i − y_j| over pairs of distinct rows.
-
-    Parameters
-    ----------
-    target : Target
-        The target. For rankings, stages and classes the result is that of `compute_mean_gini_difference`. It
-        is 1 for survival targets (all pairs have equal weight) and for multi-output targets (each output is
-        normalised by its own Δ).
 
     Returns
     -------
     float
         Δ > 0, in the target's unit. T0 lies in [0, 2Δ] and has mean Δ under independence.
     """
-    if isinstance(target, SurvivalTarget | MultiOutputTarget):
-        return 1.0
-    if isinstance(target, WeightedTarget):
-        return compute_weighted_gini_mean_difference(target)
-    if not isinstance(target, NumericTarget):
-        return compute_mean_gini_difference(target.binary_targets)
     n = target.n
     rows = np.arange(n, dtype=np.int32)[None, :]
     return float(_compute_metric(rows, target.values[None, :], np.array([not target.is_untied]), target)[0])
 
 
 def _compute_metric(
-    order: NDArray[np.int32], values: NDArray[np.float64], tied: NDArray[np.bool_], target: NumericTarget
+    order: NDArray[np.int32], values: NDArray[np.float64], tied: NDArray[np.bool_], target: SortedValues
 ) -> NDArray[np.float64]:
     """Compute Δ − T0 of each feature, shape (m,), from its order."""
     n = target.n
@@ -446,26 +430,26 @@ def _compute_dot(a: Values, b: Values | Rows) -> float:
 
 
 def compute_multioutput_ranking_metrics(
-    ordered: SortedBlock, multioutput_target: MultiOutputTarget
+    ordered: SortedBlock, outputs: Sequence[SortedValues], sort_order: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     """Compute Δ_k − T0_k(θ) of each feature of a block for each output.
 
     Parameters
     ----------
     ordered : SortedBlock
-        m features over the target's n rows.
-    multioutput_target : MultiOutputTarget
-        A target with K outputs.
+        m features over n rows.
+    outputs : sequence of SortedValues, length K
+        The values of each output.
+    sort_order : int32 array, shape (K, n)
+        Row index of each sorted value of an output.
 
     Returns
     -------
     float64 array, shape (K, m)
         In [−Δ_k, Δ_k], in the output's unit; exactly the negative for mirrored ranks.
     """
-    n, metrics = multioutput_target.n, np.empty((len(multioutput_target.outputs), len(ordered.values)))
-    for target, rows, sums in zip(
-        multioutput_target.outputs, multioutput_target.sort_order, metrics, strict=True
-    ):
+    n, metrics = sort_order.shape[1], np.empty((len(outputs), len(ordered.values)))
+    for target, rows, sums in zip(outputs, sort_order, metrics, strict=True):
         centred, exponent = target.centered_values
         _fill_multioutput_sums(
             ordered.doubled_ranks, rows, target.tie_groups, target.is_untied, centred, sums
@@ -488,14 +472,14 @@ def _fill_multioutput_sums(
         out[f] = _sum_centered_ranks(doubled, group, untied, centred, weights)
 
 
-def compute_survival_ranking_metric(ordered: SortedBlock, target: SurvivalTarget) -> NDArray[np.float64]:
+def compute_survival_ranking_metric(ordered: SortedBlock, target: CensoredTimes) -> NDArray[np.float64]:
     """Compute 1 − T0(θ) = Σ s / N of each feature of a block.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows.
-    target : SurvivalTarget
+    target : CensoredTimes
         The target.
 
     Returns

@@ -28,20 +28,20 @@ from symscreen.statistics.column_arithmetic import compute_simd_dot
 if TYPE_CHECKING:
     from symscreen._typing import Flags, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets.weighted import WeightedTarget
+    from symscreen.statistics.ranks.sorted_values import WeightedValues
 
 
 _BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
 
-def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedTarget) -> Values:
+def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedValues) -> Values:
     """Compute Δ − T0(θ) of each feature of a block.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows.
-    target : WeightedTarget
+    target : WeightedValues
         The target.
 
     Returns
@@ -57,12 +57,12 @@ def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedTarget
     return np.asarray(np.ldexp(2.0 / target.pair_weight_sum * sums, exponent))
 
 
-def compute_weighted_gini_mean_difference(target: WeightedTarget) -> float:
+def compute_weighted_gini_mean_difference(target: WeightedValues) -> float:
     """Compute Δ, the mean of |y_i − y_j| over pairs of distinct rows with weights w_i w_j.
 
     Parameters
     ----------
-    target : WeightedTarget
+    target : WeightedValues
         The target.
 
     Returns
@@ -76,14 +76,14 @@ def compute_weighted_gini_mean_difference(target: WeightedTarget) -> float:
     return float(np.ldexp(2.0 / target.pair_weight_sum * sums[0], exponent))
 
 
-def compute_weighted_spearman(ordered: SortedBlock, target: WeightedTarget) -> Values:
+def compute_weighted_spearman(ordered: SortedBlock, target: WeightedValues) -> Values:
     """Compute Spearman's ρ: the weighted Pearson correlation of the weighted mid-ranks.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : WeightedTarget
+    target : WeightedValues
         The target.
 
     Returns
@@ -91,8 +91,8 @@ def compute_weighted_spearman(ordered: SortedBlock, target: WeightedTarget) -> V
     float64 array, shape (m,)
         In [−1, 1]; exactly the negative for mirrored ranks.
     """
-    target_ranks = np.empty(target.n)
     rows, values, tied = _build_target_block(target)
+    target_ranks = np.empty(values.size)
     _fill_weighted_ranks(rows[0], values[0], bool(tied[0]), target.weights, target_ranks)
     target_ranks /= target.weight_sum  # keeps squares far from overflow
     spread = float(np.sqrt((target.weights * target_ranks * target_ranks).sum()))
@@ -111,14 +111,14 @@ def compute_weighted_spearman(ordered: SortedBlock, target: WeightedTarget) -> V
     return out
 
 
-def compute_weighted_pearson(ordered: SortedBlock, target: WeightedTarget) -> Values:
+def compute_weighted_pearson(ordered: SortedBlock, target: WeightedValues) -> Values:
     """Compute Pearson's correlation with weighted means.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows; only their values are used.
-    target : WeightedTarget
+    target : WeightedValues
         The target.
 
     Returns
@@ -137,10 +137,11 @@ def compute_weighted_pearson(ordered: SortedBlock, target: WeightedTarget) -> Va
     return out
 
 
-def _build_target_block(target: WeightedTarget) -> tuple[Rows, Values, Flags]:
+def _build_target_block(target: WeightedValues) -> tuple[Rows, Values, Flags]:
     """Return order, values and ties of the target as a block of one feature."""
-    rows = np.arange(target.n, dtype=np.int32)[None, :]
-    return rows, target.values[None, :], np.array([not target.numeric_target.is_untied])
+    values = target.sorted_values
+    rows = np.arange(values.n, dtype=np.int32)[None, :]
+    return rows, values.values[None, :], np.array([not values.is_untied])
 
 
 @compile_kernel

@@ -30,18 +30,17 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Flags, Integers, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
-    from symscreen.targets.multiclass import MulticlassTarget
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
 
-def compute_xi(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_xi(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute ξ(θ → y) of each feature of a block.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -63,7 +62,7 @@ def compute_xi(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float6
 
 
 @lru_cache(maxsize=4)  # the same for every block of features
-def _compute_xi_scale(target: NumericTarget) -> float:
+def _compute_xi_scale(target: SortedValues) -> float:
     """Compute the denominator 2 Σ_i l_i (n − l_i)."""
     at_least = target.counts_at_least.astype(
         np.float64
@@ -153,27 +152,30 @@ def _compute_expected_step_between(r: Integers, start: int, middle: int, stop: i
     return pair_sum / (float(middle - start) * float(stop - middle))
 
 
-def compute_multiclass_xi(ordered: SortedBlock, target: MulticlassTarget) -> NDArray[np.float64]:
+def compute_multiclass_xi(
+    ordered: SortedBlock, codes: Integers, class_counts: Integers
+) -> NDArray[np.float64]:
     """Compute the mean of ξ_c over classes of each feature of a block.
 
     Parameters
     ----------
     ordered : SortedBlock
-        m features over the target's n rows.
-    target : MulticlassTarget
-        The target.
+        m features over n rows.
+    codes : int64 array, shape (n,)
+        The class of each row, from 0 to C − 1.
+    class_counts : int64 array, shape (C,)
+        Number of rows of each class, at least 1.
 
     Returns
     -------
     float64 array, shape (m,)
         At most 1; near 0 under independence. Equal for mirrored ranks.
     """
-    sizes = target.class_counts
-    order = np.argsort(sizes, kind="stable")  # classes of equal size are adjacent, for any class names
-    positions = np.argsort(order)
-    scale = 2.0 * sizes[order] * (target.n - sizes[order]) / target.n
+    order = np.argsort(class_counts, kind="stable")  # classes of equal size are adjacent, for any class names
+    positions, sizes = np.argsort(order), class_counts[order]
+    scale = 2.0 * sizes * (codes.size - sizes) / codes.size
     out = np.empty(len(ordered.order))
-    _fill_multiclass_xi(ordered.order, ordered.values, ordered.tied, positions[target.codes], scale, out)
+    _fill_multiclass_xi(ordered.order, ordered.values, ordered.tied, positions[codes], scale, out)
     return out
 
 

@@ -9,7 +9,8 @@ import pytest
 from symscreen import datasets, screen
 from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.feature_ranking import table3
-from symscreen.expressions.tree import compute_key, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import SCREENERS
 
 SYSTEMS = {system.name: system for system in table3._SYSTEMS}

@@ -7,12 +7,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.label_ranking.consensus.kemeny import solve_kemeny_by_subsets
 from symscreen.label_ranking.consensus.median import (
     find_median_ranking,
     rank_by_borda,
     rank_by_copeland,
     rank_by_pairwise_borda,
+    solve_kemeny_by_subsets,
 )
 from symscreen.label_ranking.consensus.pairwise_probabilities import (
     compute_distance_lower_bound,
@@ -114,8 +114,8 @@ def test_many_matrices_are_ranked_at_once():
 
 
 def test_borda_takes_over_where_an_exact_median_is_out_of_reach(monkeypatch):
-    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny._MAX_PROGRAM_LABELS", 2)
-    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny.MAX_SUBSET_LABELS", 2)
+    monkeypatch.setattr("symscreen.label_ranking.consensus.median._MAX_PROGRAM_LABELS", 2)
+    monkeypatch.setattr("symscreen.label_ranking.consensus.median.MAX_SUBSET_LABELS", 2)
     p = estimate_pairwise_probabilities(CYCLE)
     median = find_median_ranking(p)
     assert (median.method, median.certified, median.ranking.tolist()) == ("borda", False, [1, 2, 3])

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.label_ranking.consensus import kemeny
-from symscreen.label_ranking.consensus.kemeny import (
+from symscreen.label_ranking.consensus.median import (
+    MAX_SUBSET_LABELS,
     find_cycles,
     find_kemeny_median,
     solve_kemeny_by_subsets,
@@ -88,7 +88,7 @@ def test_long_cycles_are_solved_as_exactly(rng, spread):
     above = np.triu(np.clip(_circle(16) + rng.uniform(-spread, spread, (16, 16)), 0.0, 1.0), 1)
     p = above + np.tril(1.0 - above.T, -1) + np.eye(16) / 2
     exact = compute_expected_distance(p, solve_kemeny_by_subsets(p))
-    assert len(max(find_cycles(p), key=len)) > kemeny.MAX_SUBSET_LABELS
+    assert len(max(find_cycles(p), key=len)) > MAX_SUBSET_LABELS
     assert compute_expected_distance(p, find_kemeny_median(p)) == pytest.approx(exact, abs=1e-9)
 
 
@@ -119,6 +119,6 @@ def test_what_is_too_long_is_refused():
 
 
 def test_a_program_that_passes_its_bound_on_work_says_so(monkeypatch):
-    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny._MAX_ROUNDS", 1)
+    monkeypatch.setattr("symscreen.label_ranking.consensus.median._MAX_ROUNDS", 1)
     with pytest.raises(OptionError, match="no exact median of 15 labels"):
         solve_kemeny_program(_circle(15))

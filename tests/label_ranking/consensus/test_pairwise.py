@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.consensus.distances import kendall_distance
-from symscreen.label_ranking.consensus.kemeny import find_kemeny_median
-from symscreen.label_ranking.consensus.median import find_median_ranking
+from symscreen.label_ranking.consensus.median import find_kemeny_median, find_median_ranking
 from symscreen.label_ranking.consensus.pairwise_probabilities import (
     compute_distance_lower_bound,
     compute_excess_risk,

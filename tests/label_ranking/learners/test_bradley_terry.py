@@ -4,7 +4,7 @@ from scipy.optimize import check_grad
 from scipy.special import expit
 
 from symscreen.errors import DataError, OptionError
-from symscreen.label_ranking.learners.bradley_terry import (
+from symscreen.label_ranking.learners.pairwise import (
     BradleyTerryRanker,
     compute_expected_positions,
     fit_scores,

@@ -5,8 +5,12 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from symscreen.errors import DataError, OptionError
-from symscreen.label_ranking.learners.honest_forest import BreimanTree, HonestForest, LevelSplitsTree
-from symscreen.label_ranking.learners.labelwise import LabelwiseRegressor
+from symscreen.label_ranking.learners.labelwise import (
+    BreimanTree,
+    HonestForest,
+    LabelwiseRegressor,
+    LevelSplitsTree,
+)
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 

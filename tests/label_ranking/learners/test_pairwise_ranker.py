@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from symscreen.errors import DataError, OptionError
-from symscreen.label_ranking.learners.pairwise_ranker import PairwiseRanker
+from symscreen.label_ranking.learners.pairwise import PairwiseRanker
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 TREE = DecisionTreeClassifier(random_state=0)

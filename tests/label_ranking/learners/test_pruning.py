@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from helpers.ranking_settings import some_rankings
 
-from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingTree
-from symscreen.label_ranking.learners.tree_pruning import (
+from symscreen.label_ranking.learners.consensus_tree import (
+    ConsensusRankingTree,
     build_pruning_path,
     compute_penalties,
     find_optimal_leaves,

@@ -17,10 +17,13 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import (
     dispersion,
     estimate_pairwise_probabilities,
 )
-from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingTree
+from symscreen.label_ranking.learners.consensus_tree import (
+    ConsensusRankingTree,
+    build_pruning_path,
+    prune_tree,
+)
 from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
 from symscreen.label_ranking.learners.tree_plot import format_tree
-from symscreen.label_ranking.learners.tree_pruning import build_pruning_path, prune_tree
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings

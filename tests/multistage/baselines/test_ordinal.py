@@ -6,7 +6,7 @@ import pytest
 
 from symscreen.multistage import simulate_chains
 from symscreen.multistage.baselines import OrdinalStageSVM, make_linear_svm
-from symscreen.multistage.baselines.base import encode_one_hot
+from symscreen.multistage.baselines.stagewise_classifiers import encode_one_hot
 
 
 def test_it_is_the_optimum_of_the_problem_as_stated():

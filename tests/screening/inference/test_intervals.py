@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli.verbs import _run as run_command
+from symscreen.cli.command import run_command
 from symscreen.errors import OptionError
 from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.report.terminal.listings import print_table

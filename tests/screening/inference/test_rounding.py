@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.report.html_page import build_headings
+from symscreen.report.columns import build_headings
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
 from symscreen.report.terminal.reading_notes import explain_unsafe_marks

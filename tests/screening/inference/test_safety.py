@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import symscreen
 from symscreen.expansion.feature_values import compute_decimal_error, compute_exact_value_ids
-from symscreen.expressions.tree import Call, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 from symscreen.results.screen_result import is_flagged

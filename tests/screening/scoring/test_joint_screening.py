@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info
 
 from symscreen.backends import Threads
 from symscreen.data import read_dataset
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.screeners import PEARSON, SCREENERS, T0, XI, JointScores
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
 from symscreen.screening.scoring.joint_screening import (

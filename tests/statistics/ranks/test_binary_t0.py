@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import symscreen
+from symscreen.statistics.ranks.binary_targets import build_binary_targets
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.ranks.t0 import (
     compute_binary_ranking_metric,
-    compute_gini_mean_difference,
     compute_mean_gini_difference,
     find_common_direction,
 )
-from symscreen.targets.binary import build_binary_targets
 from symscreen.targets.ranking import RankingTarget
 from symscreen.targets.ranking_notation import Rankings
 from symscreen.targets.ranking_ranks import compute_pair_signs
@@ -66,7 +65,7 @@ def test_the_score_is_the_definition_pair_by_pair(rng, n, k, missing, tied):
     expected = [_by_definition(z, target.ranks) for z in values]
     assert _scores(values, target) == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
     assert compute_mean_gini_difference(target.binary_targets) == pytest.approx(expected[0][1], abs=1e-12)
-    assert compute_gini_mean_difference(target) == compute_mean_gini_difference(target.binary_targets)
+    assert target.gini_mean_difference == compute_mean_gini_difference(target.binary_targets)
 
 
 def test_a_feature_that_decides_every_pair_scores_exactly_nothing(rng):

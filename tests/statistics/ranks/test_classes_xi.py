@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.statistics.ranks.xi import compute_multiclass_xi, compute_xi
+from symscreen.statistics.ranks.xi import compute_xi
 from symscreen.targets import NumericTarget
 from symscreen.targets.multiclass import MulticlassTarget
 
@@ -28,12 +28,9 @@ def test_it_is_the_mean_of_xi_against_each_class(rng, classes, tied):
     for own in range(classes):
         order = np.argsort(codes == own, kind="stable")
         found += compute_xi(sort_block(values[:, order].copy()), NumericTarget(1.0 * (codes == own)[order]))
-    xi = compute_multiclass_xi(sort_block(values), MulticlassTarget(codes, NAMES[:classes]))
+    xi = MulticlassTarget(codes, NAMES[:classes]).compute_xi(sort_block(values))
     assert xi == pytest.approx(found / classes, abs=1e-13)
-    assert (
-        compute_multiclass_xi(sort_block(-values), MulticlassTarget(codes, NAMES[:classes])).tolist()
-        == xi.tolist()
-    )
+    assert MulticlassTarget(codes, NAMES[:classes]).compute_xi(sort_block(-values)).tolist() == xi.tolist()
 
 
 def test_ties_are_expected_over_all_their_orders():
@@ -45,14 +42,12 @@ def test_ties_are_expected_over_all_their_orders():
             edges = [((row[1:] == c) != (row[:-1] == c)).sum() for c in range(3)]
             sizes = np.bincount(codes)
             found.append(np.mean(1 - n * np.array(edges) / (2 * sizes * (n - sizes))))
-    xi = compute_multiclass_xi(sort_block(z[None]), MulticlassTarget(codes, NAMES[:3]))
+    xi = MulticlassTarget(codes, NAMES[:3]).compute_xi(sort_block(z[None]))
     assert xi[0] == pytest.approx(np.mean(found), abs=1e-14)
 
 
 def test_names_of_classes_do_not_matter(rng):
     codes, values = _codes(rng, 30, 3), rng.normal(size=(4, 30))
     renamed = np.array([2, 0, 1])[codes]
-    one, other = (
-        compute_multiclass_xi(sort_block(values), MulticlassTarget(c, NAMES[:3])) for c in (codes, renamed)
-    )
+    one, other = (MulticlassTarget(c, NAMES[:3]).compute_xi(sort_block(values)) for c in (codes, renamed))
     assert one.tolist() == other.tolist()

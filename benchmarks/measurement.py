@@ -1,0 +1,200 @@
+"""Measurements in processes of their own, and the results: JSON, and the table made from it.
+
+A side is a script that does its work, times the part that counts, and prints one line of JSON last:
+``seconds``, ``features`` (or what else it counts), ``peak_mb`` and further figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BENCHMARKS = Path(__file__).parent
+RESULTS = BENCHMARKS / "results"
+_OWN_SIDE = BENCHMARKS / "peers" / "sides" / "symscreen_screen.py"
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """Make the parser of a benchmark: its docstring, and the folder of the results."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the results")
+    return parser
+
+
+class ProcessError(Exception):
+    """A process ended without a result; the text is the last line of its messages."""
+
+
+def run_process(command: Sequence[str | Path], *, limit: float = 1800.0) -> dict[str, Any]:
+    """Run a side, and return the JSON of its last line.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+        The interpreter, the script and its arguments.
+    limit : float
+        The maximum time in seconds.
+
+    Returns
+    -------
+    dict
+        Its last line.
+
+    Raises
+    ------
+    ProcessError
+        If it ended with an error, or took longer.
+    """
+    # libraries may not start threads of their own below those of a side
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired as expired:
+        raise ProcessError(f"more than {limit:.0f} s") from expired
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise ProcessError(words[-1])
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def screen_in_process(
+    table: dict[str, Any] | str, *, limit: float = 1800.0, sort: int = 0, **options: Any
+) -> dict[str, Any]:
+    """Screen a table with symscreen in a process of its own.
+
+    Parameters
+    ----------
+    table : dict or str
+        What `tables.make` takes, or the path of a saved table.
+    limit : float
+        The maximum time in seconds.
+    sort : int
+        The number of columns for the bare sort in the same process; 0 for none.
+    **options
+        The options of `symscreen.screen`.
+
+    Returns
+    -------
+    dict
+        The figures of ``peers/sides/symscreen_screen.py``.
+    """
+    task = json.dumps({"table": table, "options": options, "sort": sort})
+    return run_process([sys.executable, _OWN_SIDE, task], limit=limit)
+
+
+def describe_machine() -> dict[str, Any]:
+    """Describe the machine and its software."""
+    processors = Path("/proc/cpuinfo")
+    models = [
+        line.partition(":")[2].strip()
+        for line in (processors.read_text().splitlines() if processors.exists() else [])
+        if line.startswith("model name")
+    ]
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+    return {
+        "cpu": models[0] if models else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(pages / 2**30),
+        "os": platform.platform(aliased=True, terse=True),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "date": datetime.now(UTC).date().isoformat(),
+        "load_at_start": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def compute_ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Divide pair by pair: two sides that were measured in turn had the same disturbances."""
+    return [one / other for one, other in zip(above, below, strict=True)]
+
+
+def format_spread(values: Sequence[float], digits: int = 3) -> str:
+    """Format the median and the range, ``12.1 (11.8 to 13)``."""
+    middle, low, high = (
+        format_number(value, digits) for value in (statistics.median(values), min(values), max(values))
+    )
+    return middle if len(values) == 1 else f"{middle} ({low} to {high})"
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Format a number with some significant digits, without an exponent."""
+    if value == 0:
+        return "0"
+    places = max(0, digits - 1 - int(f"{value:e}".partition("e")[2]))
+    return f"{value:,.{places}f}"
+
+
+def format_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Format a table as Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def save_results(
+    name: str, found: dict[str, Any], table: str, where: Path = RESULTS, *, quiet: bool = False
+) -> None:
+    """Print a table; write it as Markdown and the measurements as JSON, both with the machine.
+
+    Parameters
+    ----------
+    name : str
+        The name of the files.
+    found : dict
+        The measurements; ``machine`` is added.
+    table : str
+        The table in Markdown.
+    where : Path
+        The folder.
+    quiet : bool
+        Whether to print nothing.
+    """
+    found = {"machine": describe_machine()} | found
+    where.mkdir(parents=True, exist_ok=True)
+    (where / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    named = found["machine"]
+    head = (
+        f"{named['cpu']}, {named['cores']} cores, {named['memory_gib']} GiB, {named['os']}, Python "
+        f"{named['python']}, numpy {named['numpy']}, numba {named['numba']}, {named['date']}; load at the "
+        f"start {named['load_at_start']}."
+    )
+    (where / f"{name}.md").write_text(f"{head}\n\n{table}\n")
+    if not quiet:
+        print(f"{head}\n\n{table}")
+
+
+def save_rows(name: str, rows: Sequence[dict[str, Any]], where: Path = RESULTS, note: str = "") -> None:
+    """Save measurements whose table has one line for each row, and one column for each key."""
+    lines = [[_format_cell(row.get(key)) for key in rows[0]] for row in rows]
+    table = format_table(list(rows[0]), lines)
+    save_results(name, {"note": note, "rows": list(rows)}, f"{note}\n\n{table}" if note else table, where)
+
+
+def _format_cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.1e}" if 0 < abs(value) < 1e-4 else format_number(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else str(value).replace("|", "\\|")

@@ -1,0 +1,57 @@
+"""The verb `fit`: a sparse formula, with intervals and alternatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from symscreen.cli.options import GroupedCommand, add_options, force_option, reject_target_types
+from symscreen.cli.output import check_out, list_input_files, print_notices
+from symscreen.config.screen_options import FitOptions
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("data")
+@add_options("fit", FitOptions)
+@click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
+@force_option
+@reject_target_types
+def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
+    """Find a formula: a weighted sum of few features.
+
+    It prints the formula, its coefficients with intervals, and models that fit about as well.
+
+    \b
+    Examples:
+      symscreen fit data.csv
+      symscreen fit data.csv --layers bub --split 0.5 --out model.json
+      symscreen fit data.csv --target a,b --layers ub
+      symscreen fit data.csv --categorical site --layers ub
+      symscreen apply model.json new.csv
+    """
+    from symscreen.fitting.fit import fit as run_fit
+    from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.result_tables import (
+        format_equation,
+        format_equations,
+        show_fit,
+        show_shared_fit,
+    )
+    from symscreen.results.fit_result import SharedFitResult
+
+    check_out(out, list_input_files(data, options), force=force)
+    result = run_fit(data, **options)
+    print_notices(result.notices, quiet=quiet)
+    if out is not None:
+        result.save(out, force=force)
+        if out == "-":
+            return
+        print_notices((f"written: {out}",), quiet=quiet)
+    # equations are never folded: programs read them, too
+    if isinstance(result, SharedFitResult):
+        click.echo("\n".join(format_equations(result)))
+        print_table(show_shared_fit(result))
+        return
+    click.echo(format_equation(result))
+    print_table(show_fit(result))

@@ -1,0 +1,31 @@
+"""The verb `operators`: the operators, or what a grammar contains."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("grammar", metavar="[NAME|FILE]", required=False)
+def operators(grammar: str | None) -> None:
+    """List all operators, or check and show a grammar.
+
+    \b
+    Examples:
+      symscreen operators
+      symscreen operators physics
+      symscreen operators my-grammar.toml
+    """
+    from symscreen.grammar import OPERATORS, list_grammar_names, load_grammar
+    from symscreen.plugins import find_plugins
+    from symscreen.report.terminal.listings import print_table, show_grammar, show_operators
+
+    if grammar is not None:
+        print_table(show_grammar(load_grammar(grammar)))
+        return
+    print_table(show_operators(OPERATORS.values()))
+    click.echo(f"\ngrammars: {', '.join(list_grammar_names())} (symscreen operators NAME shows one)")
+    for further in find_plugins("grammar", list_grammar_names()):
+        click.echo(
+            f"grammar {further.name} of {further.origin}" if not further.conflict else further.conflict
+        )

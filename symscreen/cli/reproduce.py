@@ -1,0 +1,83 @@
+"""The verb `reproduce`: an experiment of a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from symscreen.cli.options import parse_ratios
+from symscreen.cli.output import open_progress_bar, print_notices
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--quick", is_flag=True, help="A small size, in seconds: shows that it runs.")
+@click.option(
+    "--seeds", "repeats", metavar="N", type=click.IntRange(min=1), help="How many tables are drawn."
+)
+@click.option(
+    "--noise-ratio",
+    "noise_ratios",
+    metavar="R,…",
+    callback=parse_ratios,
+    help="The noise's standard deviation over the response's root mean square.",
+)
+@click.option(
+    "--seed", metavar="S", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed."
+)
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Threads; the figures do not depend on it."
+)
+@click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="A folder with data that symscreen does not ship, for experiments that read some.",
+)
+@click.option("--out", metavar="DIR", help="Write tables as CSV and pictures as PNG into a folder.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
+    """Re-run an experiment of a paper.
+
+    Its figures are printed next to the published ones. Without a name, the experiments are listed.
+
+    \b
+    Examples:
+      symscreen reproduce
+      symscreen reproduce figure5 --quick
+      symscreen reproduce strogatz --noise-ratio 0,0.01 --seeds 3 --out results
+      symscreen reproduce lr-benchmarks --data label-ranking
+    """
+    from symscreen.experiments import ExperimentSettings, check_settings
+    from symscreen.experiments.registry import EXPERIMENTS
+    from symscreen.report.experiment_report import (
+        check_folder,
+        explain_missing_pictures,
+        show_experiments,
+        show_outcome,
+        write_outcome,
+    )
+    from symscreen.report.terminal.listings import print_table
+
+    if name is None:
+        print_table(show_experiments(EXPERIMENTS.values()))
+        return
+    if name not in EXPERIMENTS:
+        raise OptionError(f"there is no experiment {name!r}{suggest(name, EXPERIMENTS)}")
+    experiment = EXPERIMENTS[name]
+    check_settings(experiment, ExperimentSettings(**options))
+    if out is not None:
+        check_folder(Path(out), force=force)
+        if (reason := explain_missing_pictures()) is not None:
+            print_notices((reason,), quiet=quiet)
+    with open_progress_bar(quiet=quiet) as progress:
+        outcome = experiment.run(ExperimentSettings(progress=progress, **options))
+    if out is not None:
+        written = write_outcome(experiment, outcome, Path(out))
+        print_notices((f"written: {len(written)} files in {out}",), quiet=quiet)
+    print_table(show_outcome(experiment, outcome))

@@ -1,0 +1,102 @@
+"""The verb `screen`: a ranking, with its files, bundle and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from symscreen.cli.options import GroupedCommand, add_options, add_output_options
+from symscreen.cli.output import list_input_files, print_notices, show_progress, write_json_log, write_stdout
+from symscreen.errors import OptionError
+
+if TYPE_CHECKING:
+    from symscreen.results.screen_result import ScreenResult
+
+_MAX_ROWS_WITH_FILE = 20
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("data")
+@add_options("screen")
+@add_output_options()
+def screen(
+    data: str,
+    out: str | None,
+    bundle: str | None,
+    report: str | None,
+    log_json: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Expand, score, rank and print.
+
+    \b
+    Examples:
+      symscreen screen data.csv --layers ub
+      symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
+      symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ub --top 200 --report report.html
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200 --intervals
+      symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
+      symscreen screen data.csv --ranking preference --screener t0,crit
+      symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --units strict --target-units J
+      symscreen screen data.csv --target time --event died
+      cat data.csv | symscreen screen - --top 5
+    """
+    from symscreen._atomic_io import check_not_input, check_outputs_differ, check_writable
+    from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.ranking_table import show_result
+    from symscreen.results.ranking_files import (
+        check_output,
+        format_ranking_csv,
+        is_partial_write,
+        write_ranking,
+    )
+    from symscreen.screening.screen import screen as run_screen
+
+    outputs = {"out": out, "bundle": bundle, "report": report, "log_json": log_json}
+    check_not_input(outputs.values(), list_input_files(data, options))
+    check_outputs_differ(outputs | {"checkpoint": options["checkpoint"]})
+    if out is not None:
+        force = force or (options["checkpoint"] is not None and is_partial_write(out))
+        check_output(out, force=force)
+    for option in ("bundle", "report"):
+        if outputs[option] == "-":
+            raise OptionError(f"--{option} needs a file's name: standard output is the ranking's")
+    if bundle is not None:
+        check_writable(Path(bundle), force=force)
+    if report is not None:
+        from symscreen.report.html_page import check_report, write_report
+
+        check_report(report, force=force)
+    with write_json_log(log_json), show_progress(quiet=quiet) as on_progress:
+        result = run_screen(data, on_progress=on_progress, **options)
+    print_notices(result.notices, quiet=quiet)
+    if bundle is not None:
+        _save_bundle(result, bundle, force=force)
+        print_notices((f"written: {bundle}",), quiet=quiet)
+    if report is not None:
+        write_report(result, report, data=data, force=force)
+        print_notices((f"written: {report}",), quiet=quiet)
+    if out == "-":
+        write_stdout(format_ranking_csv(result))
+        return
+    if out is not None:
+        written = " and ".join(map(str, write_ranking(result, out, force=force)))
+        print_notices((f"written: {written}",), quiet=quiet)
+    print_table(show_result(result, max_rows=None if out is None else _MAX_ROWS_WITH_FILE))
+
+
+def _save_bundle(result: ScreenResult, path: str, *, force: bool) -> None:
+    """Save the features of a ranking, in the units of the user's table, with the record."""
+    from symscreen.export import build_operators_from_record, save_bundle
+    from symscreen.units import convert_to_original_units
+
+    operators = build_operators_from_record(result.record)
+    formulas = convert_to_original_units(result.expressions, result.record.get("units"))
+    save_bundle(formulas, path, operators=operators, record=result.record, force=force)
