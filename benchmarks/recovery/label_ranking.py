@@ -23,7 +23,7 @@ from measurement import describe_machine, format_table, make_parser, save_result
 from sklearn.model_selection import RepeatedKFold
 from threadpoolctl import threadpool_limits
 
-from symscreen.experiments.rankings.benchmarks import (
+from symscreen.experiments.ranking_benchmarks import (
     REAL_SETS,
     SEMI_SYNTHETIC_SETS,
     get_best_published,
@@ -34,7 +34,7 @@ from symscreen.label_ranking import RankingEnsemble, kendall_tau, order_list_tau
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symscreen.experiments.rankings.repeated_folds import RankedSet
+    from symscreen.experiments.ranking_benchmarks import RankedSet
 
 FOLDS, SEED = 10, 0
 LONG, FEW_FOLDS = ("cpu-small", "pendigits", "elevators", "calhousing", "fried", *REAL_SETS), 2

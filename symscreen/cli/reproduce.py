@@ -53,8 +53,7 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
       symscreen reproduce strogatz --noise-ratio 0,0.01 --seeds 3 --out results
       symscreen reproduce lr-benchmarks --data label-ranking
     """
-    from symscreen.experiments import ExperimentSettings, check_settings
-    from symscreen.experiments.registry import EXPERIMENTS
+    from symscreen.experiments import EXPERIMENTS, ExperimentSettings, check_settings
     from symscreen.report.experiment_report import (
         check_folder,
         explain_missing_pictures,

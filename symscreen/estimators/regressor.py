@@ -5,23 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import FitOptions
-from symscreen.estimators.input_tables import (
-    check_input_columns,
-    check_unique_columns,
-    find_used_columns,
-    get_category_levels,
-    get_input_names,
-    raise_estimator_errors,
-    reject_unknown_kwargs,
-    set_parameters,
-    to_name_list,
-    warn_unseen_levels,
-)
+from symscreen.estimators.base import SymbolicEstimator, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
 from symscreen.fitting.fit import fit
 
@@ -40,7 +29,7 @@ _PARAMETERS = list_options(FitOptions, verb="fit", estimator=True)
 
 
 @describe_options(_PARAMETERS, signature=False)
-class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A regressor whose model is a formula: a weighted sum of few symbolic features.
 
     Parameters
@@ -51,15 +40,15 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
     Attributes
     ----------
     result_ : FitResult or SharedFitResult
-        Everything that the fit found: coefficients with intervals, the front, the rivals.
+        The whole result: coefficients with intervals, the Pareto front, alternatives.
     formula_ : Formula or SharedFormula
-        The model: text, sympy, LaTeX. Of several targets one set of terms, with coefficients for each.
+        The model: text, sympy, LaTeX. Several targets share one set of terms and have coefficients each.
     levels_ : dict of str to tuple of str
         The levels of each column of `categorical`.
     n_features_in_ : int
-        How many columns were seen.
+        The number of columns seen in `fit`.
     feature_names_in_ : array of str
-        Their names, where they were all text.
+        Their names, if all are text.
 
     Examples
     --------
@@ -73,7 +62,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     @describe_options(_PARAMETERS)
     def __init__(self, **parameters: Unpack[RegressorParameters]) -> None:
-        set_parameters(self, _PARAMETERS, parameters)
+        self._set_parameters(_PARAMETERS, parameters)
 
     def fit(self, X: Any, y: Any, **unknown: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Find a formula.
@@ -81,12 +70,12 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            The inputs; finite, but for categories.
+            The inputs; finite, except categories.
         y : array of shape (n,), or array or data frame of shape (n, K)
-            The response, or K targets, which share their terms. A series or a frame names them; else they are
-            y, or y1 to yK.
+            The target, or K targets, which share their terms. A series or a frame names them; otherwise they
+            are y, or y1 to yK.
         **unknown
-            Anything else, such as ``sample_weight``, is refused, not left unheeded.
+            Any other argument, such as ``sample_weight``, is refused.
 
         Returns
         -------
@@ -96,19 +85,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         Raises
         ------
         InputError
-            If the data or an option cannot be used, or an argument would not be heeded.
+            If the data or an option cannot be used, or an argument is unknown.
         """
-        reject_unknown_kwargs(type(self).__name__, unknown)
-        check_unique_columns(X)
-        if y is None:
-            validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
-        categorical = to_name_list(self.categorical)
-        columns = check_input_columns(self, X, categorical, reset=True)
-        check_consistent_length(X, y)
+        self._reject_arguments(unknown)
+        columns = self._read_training_rows(X, y)
         targets = build_numeric_targets(y, columns)
         self._target_order = _find_target_order(y, list(targets))
         with raise_estimator_errors():
-            self.levels_ = get_category_levels(columns, categorical)
             self.result_: FitResult | SharedFitResult = fit(
                 columns, _to_fit_target(targets), inputs=list(columns), **self.get_params(deep=False)
             )
@@ -116,7 +99,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn's name
-        """Predict the response.
+        """Predict the target.
 
         Parameters
         ----------
@@ -126,32 +109,25 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         Returns
         -------
         float64 array, shape (m,), or (m, K) where `y` had columns
-            NaN in rows outside a term's domain, or without a category, with a warning that counts them.
+            NaN in rows outside the domain of a term, or without a category.
 
         Warns
         -----
         UserWarning
-            Of such rows; and if rows have levels of a category that `fit` did not see: what stands for each
-            level known, a gate or an indicator, is 0 there.
+            With the number of such rows; and if rows have levels of a category that `fit` did not see: their
+            gates and indicators are 0.
         """
         check_is_fitted(self)
-        columns = check_input_columns(self, X, to_name_list(self.categorical), reset=False)
-        used = find_used_columns(self.formula_.terms, get_input_names(self), self.levels_)
+        columns = self._read_new_rows(X, self.formula_.terms)
         with raise_estimator_errors():
-            warn_unseen_levels(columns, self.levels_, used)
-            found = self.result_.formula_in_original_units.predict(columns)
-        return found if self._target_order is None else found.reshape(len(found), -1)[:, self._target_order]
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several targets are taken, and words where they are categories."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.input_tags.categorical = tags.input_tags.string = bool(to_name_list(self.categorical))
-        return tags
+            predicted = self.result_.formula_in_original_units.predict(columns)
+        if self._target_order is None:
+            return predicted
+        return predicted.reshape(len(predicted), -1)[:, self._target_order]
 
 
 def _find_target_order(y: Any, names: Sequence[str]) -> list[int] | None:
-    """Say which of the predictions, which stand by name, each column of y is; None where y is a line."""
+    """Return the index of each column of y among the names in order; None if y has one dimension."""
     if np.asarray(y).ndim == 1:
         return None
     ordered = sorted(names)
@@ -159,7 +135,7 @@ def _find_target_order(y: Any, names: Sequence[str]) -> list[int] | None:
 
 
 def _to_fit_target(targets: Mapping[str, NDArray[np.float64]]) -> pd.Series[float] | pd.DataFrame:
-    """Return the targets as `fit` takes them."""
+    """Return the targets in the form that `fit` reads."""
     import pandas as pd
 
     if len(targets) == 1:

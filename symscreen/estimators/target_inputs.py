@@ -1,4 +1,4 @@
-"""The response that scikit-learn hands to an estimator, of any kind, as columns that options name."""
+"""The target of an estimator, of any type, as columns that the options of a screen name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from symscreen.config.parsing import parse_names
 from symscreen.errors import DataError, OptionError
-from symscreen.estimators.input_tables import check_unique_columns
+from symscreen.estimators.base import check_unique_columns, make_unique_name
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:
@@ -29,38 +29,39 @@ def build_target_columns(
     stages: Names | None = None,
     target_type: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Name the columns of a response, and say by which options a screen reads them.
+    """Name the columns of a target, and return the options by which a screen reads them.
 
     Parameters
     ----------
     y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
-        Numbers or classes; k targets; a structured array of a field of booleans (whether the event was met)
-        and one of numbers (when), as scikit-survival has it.
+        Numbers or classes; k targets; a structured array with a field of booleans (whether the event
+        happened) and one of numbers (when), as in scikit-survival.
     taken_names : collection of str
-        The names of inputs, which no column of the response gets.
+        The names of inputs, which no column of the target gets.
     event : str, optional
-        Which field or column of y tells whether the event was met; the other one holds the times.
+        The field or column of y that says whether the event happened; the other one holds the times.
     ranking : str or sequence of str, optional
-        y holds texts such as ``a>b=c`` and is called this; or ranks of two or more labels, with these names.
+        The name of a column of texts such as ``a>b=c``; or the names of two or more labels whose ranks are
+        the columns of y.
     stages : str or sequence of str, optional
-        y holds a chain of stages, with these names, the first stage first.
+        The names of the columns of a chain of stages, the first stage first.
     target_type : str, optional
-        What the user says that y is: ``"several"`` takes two columns for two targets whatever they hold.
+        The type that the user gave: with ``"several"`` two columns are always two targets.
 
     Returns
     -------
     columns : dict of str to array, each of shape (n,)
     options : dict of str to object
-        ``target``, ``event``, ``ranking`` or ``stages``, as of `symscreen.screen`.
+        ``target``, ``event``, ``ranking`` or ``stages`` of `symscreen.screen`.
 
     Raises
     ------
     ValueError
-        As of scikit-learn, if y is not finite or has more than two dimensions.
+        By scikit-learn, if y is not finite or has more than two dimensions.
     OptionError
-        If two kinds of response are asked for.
-    TableError
-        If y does not have the columns named, or one of its names is that of an input.
+        If two target types are given.
+    DataError
+        If y lacks a column that is named, or shares a name with an input.
 
     Examples
     --------
@@ -91,14 +92,14 @@ def build_target_columns(
 
 
 def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDArray[np.float64]]:
-    """Name the columns of a response of numbers, one or several.
+    """Name the columns of a numeric target, one or several.
 
     Parameters
     ----------
     y : array or data frame of shape (n,) or (n, K)
-        A series or a frame names them; else they are y, or y1 to yK.
+        A series or a frame names them; otherwise they are y, or y1 to yK.
     taken_names : collection of str
-        The names of inputs, which no column of the response gets.
+        The names of inputs, which no column of the target gets.
 
     Returns
     -------
@@ -108,9 +109,9 @@ def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDA
     Raises
     ------
     ValueError
-        As of scikit-learn, if y is not finite, no numbers, or has more than two dimensions.
-    TableError
-        If columns of y share a name, or one of several has that of an input.
+        By scikit-learn, if y is not finite, not numeric, or has more than two dimensions.
+    DataError
+        If columns of y share a name, or one of several has the name of an input.
 
     Examples
     --------
@@ -136,12 +137,12 @@ def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDA
 
 
 def _name_columns(values: NDArray[Any], taken_names: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Call the columns of an array y1, y2 and so on."""
+    """Name the columns of an array y1, y2 and so on."""
     return {make_unique_name(f"y{place}", taken_names): own for place, own in enumerate(values.T, start=1)}
 
 
 def _get_fields(y: Any) -> dict[str, Any] | None:
-    """Return the columns of a response that names them; None where it does not."""
+    """Return the columns of a target that has names; None if it has none."""
     names = getattr(getattr(y, "dtype", None), "names", None) or getattr(y, "columns", None)
     if names is None:
         return None
@@ -152,7 +153,7 @@ def _get_fields(y: Any) -> dict[str, Any] | None:
 def _select_columns(
     y: Any, fields: Mapping[str, Any] | None, names: Sequence[str], option: str
 ) -> dict[str, Any]:
-    """Return the columns that an option names: those of a frame by name, those of an array in their order."""
+    """Return the columns that an option names: of a frame by name, of an array by position."""
     if fields is not None:
         absent = [name for name in names if name not in fields]
         if absent:
@@ -171,7 +172,7 @@ def _select_columns(
 
 
 def _check_free_names(columns: dict[str, Any], taken_names: Collection[str]) -> dict[str, Any]:
-    """Refuse names that inputs have."""
+    """Reject names that inputs have."""
     for name in columns:
         if name in taken_names:
             raise DataError(f"{name!r} is the name of a column of y and of X: rename one or leave it out")
@@ -218,7 +219,7 @@ def _build_plain_columns(
 
 
 def _check_not_survival(fields: Mapping[str, Any] | None, advice: str) -> None:
-    """Refuse to take whether an event was met, and when, for two targets."""
+    """Reject a column of events and one of times as two targets."""
     if fields is None or len(fields) != 2:
         return
     event = next((name for name, own in fields.items() if own.dtype.kind == "b"), None)
@@ -231,22 +232,9 @@ def _check_not_survival(fields: Mapping[str, Any] | None, advice: str) -> None:
 
 
 def _check_no_missing(y: Any) -> None:
-    """Refuse what pandas has for a value that is missing, which cannot be compared."""
+    """Reject missing values of pandas, which cannot be compared."""
     if hasattr(y, "isna"):
         missing = np.asarray(y.isna())
         rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
         if rows:
             raise DataError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
-
-
-def make_unique_name(name: str, taken_names: Collection[str]) -> str:
-    """Put marks _ behind a name until no column has it.
-
-    Examples
-    --------
-    >>> make_unique_name("y", ["x", "y"])
-    'y_'
-    """
-    while name in taken_names:
-        name += "_"
-    return name

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion._kernels import CandidateStatus, filter_by_range
 from symscreen.expansion.nodes import COLUMN, CONSTANT
-from symscreen.expansion.pruning import CandidateStatus
-from symscreen.expansion.validity import filter_by_range, is_cancellation_noise
+from symscreen.expansion.validity import is_cancellation_noise
 from symscreen.expressions.traversal import fold_expression
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
@@ -239,9 +239,7 @@ def evaluate_candidates(
         In the order of the candidate numbers.
     """
     for operator_range in candidates.operator_ranges:
-        first, last = np.searchsorted(
-            numbers, (operator_range.start, operator_range.start + operator_range.count)
-        )
+        first, last = np.searchsorted(numbers, (operator_range.start, operator_range.stop))
         yield from _evaluate_blocks(operator_range, pool, numbers[first:last], None)
 
 

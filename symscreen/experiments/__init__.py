@@ -1,5 +1,35 @@
-"""Reproductions of tables and figures of the papers."""
+"""The papers' experiments, run again: all experiments by the names that users type."""
 
+from symscreen.experiments import (
+    additive_model,
+    figure4,
+    median_regression,
+    multistage_comparison,
+    ranking_benchmarks,
+    ranking_noise,
+    social_survey,
+    strogatz_benchmark,
+    table1,
+    table3,
+)
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, check_settings
 
-__all__ = ["Experiment", "ExperimentOutcome", "ExperimentSettings", "check_settings"]
+__all__ = ["EXPERIMENTS", "Experiment", "ExperimentOutcome", "ExperimentSettings", "check_settings"]
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        figure4.EXPERIMENT,
+        table1.EXPERIMENT,
+        additive_model.FIGURE5_EXPERIMENT,
+        additive_model.FIGURE6_EXPERIMENT,
+        table3.EXPERIMENT,
+        strogatz_benchmark.EXPERIMENT,
+        ranking_noise.EXPERIMENT,
+        ranking_benchmarks.EXPERIMENT,
+        median_regression.EXPERIMENT,
+        social_survey.EXPERIMENT,
+        multistage_comparison.SIMULATION_EXPERIMENT,
+        multistage_comparison.ARTICLES_EXPERIMENT,
+    )
+}

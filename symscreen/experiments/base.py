@@ -1,23 +1,32 @@
-"""Experiments: a name, a source, and a function from settings to an outcome."""
+"""Experiments: a name, a source, and a function from settings to an outcome; tasks and averages of draws."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from symscreen.backends import Threads, count_available_cores
 from symscreen.errors import OptionError
+from symscreen.evaluation import compute_mean_and_error
 from symscreen.messages import hint_option, name_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from symscreen._typing import ProgressCallback
 
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
 
@@ -57,6 +66,17 @@ class ExperimentSettings:
         """Call the progress callback, if there is one."""
         if self.progress is not None:
             self.progress(done, total)
+
+    def count_repeats(self, full: int, quick: int = 1) -> int:
+        """Return the number of repeats: that of the user, or that of the full or the quick size."""
+        return self.repeats or (quick if self.quick else full)
+
+    def track(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items, and report progress after each."""
+        all_items = list(items)
+        for done, item in enumerate(all_items, start=1):
+            yield item
+            self.report_progress(done, len(all_items))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +129,68 @@ class Experiment:
     extras: tuple[str, ...] = ()
     supported_settings: tuple[str, ...] = ()
     required_data: str = ""
+
+
+def run_tasks(
+    function: Callable[[Item], Result],
+    tasks: Iterable[Item],
+    jobs: int | None,
+    on_progress: ProgressCallback | None = None,
+) -> list[Result]:
+    """Run tasks on threads, with one thread for each; return the results in the order of the tasks."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    all_tasks, results = list(tasks), []
+    # limit threads here, not in the tasks: concurrent tasks would reset each other's limits
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        backend = Threads(jobs or count_available_cores())
+        for done, result in enumerate(backend.map(function, all_tasks), start=1):
+            results.append(result)
+            if on_progress is not None:
+                on_progress(done, len(all_tasks))
+    return results
+
+
+def average_draws(
+    draws: pd.DataFrame, keys: Sequence[str], measures: Sequence[str], count: str = "n"
+) -> pd.DataFrame:
+    """Average measures over the draws of each cell.
+
+    Parameters
+    ----------
+    draws : pandas.DataFrame
+        One row per cell and draw.
+    keys : sequence of str
+        Columns that identify a cell.
+    measures : sequence of str
+        Columns to average.
+    count : str
+        Name of the column of the number of draws.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cell in the order of the first draws: the keys, the number of draws, and the mean of each
+        measure with its standard error ``…_se``, which is NaN for a single draw.
+    """
+    import pandas as pd
+
+    rows = []
+    for key, cell in draws.groupby(list(keys), sort=False):
+        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | {count: len(cell)}
+        for name in measures:
+            row[name], row[f"{name}_se"] = compute_mean_and_error(cell[name].to_numpy(dtype=np.float64))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def compare_with_published(quantity: str, published: float, draws: ArrayLike) -> dict[str, Any]:
+    """Build the row of a quantity: the published value, our mean over n draws, and its standard error."""
+    values = np.asarray(draws, dtype=np.float64)
+    mean, error = compute_mean_and_error(values)
+    return {"quantity": quantity, "published": published, "ours": mean, "se": error, "n": values.size}
 
 
 def check_settings(experiment: Experiment, settings: ExperimentSettings) -> None:

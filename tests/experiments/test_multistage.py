@@ -5,12 +5,14 @@ import pandas as pd
 import pytest
 
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.multistage_methods import (
+from symscreen.experiments.multistage_comparison import ARTICLES_EXPERIMENT as ARTICLES
+from symscreen.experiments.multistage_comparison import (
     FEATURES_ONLY_READINGS,
     FEATURES_READING,
     READINGS,
     RECOMMENDER,
     RECOMMENDER_COMMON_LEVEL,
+    SIMULATION_EXPERIMENT,
     ComparisonPlan,
     average_runs,
     build_comparison_data,
@@ -21,8 +23,6 @@ from symscreen.experiments.multistage_methods import (
     simulate_reading,
     use_features_only,
 )
-from symscreen.experiments.multistage_studies import ARTICLES_EXPERIMENT as ARTICLES
-from symscreen.experiments.multistage_studies import SIMULATION_EXPERIMENT
 from symscreen.multistage.baselines import BASELINES
 
 
@@ -69,7 +69,7 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
         figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
         return dict.fromkeys(figures, 0.1) | {"alike": False, "chosen": ""}
 
-    module = "symscreen.experiments.multistage_studies"
+    module = "symscreen.experiments.multistage_comparison"
     monkeypatch.setattr(f"{module}.evaluate_method", noted)
     monkeypatch.setattr(f"{module}._compare_on_articles", lambda settings: (pd.DataFrame(), "none"))  # noqa: ARG005
     monkeypatch.setattr(f"{module}._STAGE_SHARE_SEEDS", 1)
@@ -168,4 +168,4 @@ def test_means_have_standard_errors():
     runs = pd.DataFrame([{"method": "m", "alike": False} | dict.fromkeys(figures, v) for v in (0.1, 0.3)])
     found = average_runs(runs).iloc[0]
     assert found["overall"] == pytest.approx(0.2)
-    assert found["se_b12"] == pytest.approx(np.std([0.1, 0.3], ddof=1) / np.sqrt(2))
+    assert found["b12_se"] == pytest.approx(np.std([0.1, 0.3], ddof=1) / np.sqrt(2))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from symscreen import datasets, screen
+from symscreen.experiments import table3
 from symscreen.experiments.base import ExperimentSettings
-from symscreen.experiments.feature_ranking import table3
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import SCREENERS

@@ -9,25 +9,27 @@ are those of table 4.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from symscreen.backends import Threads, count_available_cores
 from symscreen.errors import DataError
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
-from symscreen.experiments.rankings.repeated_folds import RankedSet, cross_validate
-from symscreen.label_ranking import LabelwiseRegressor, RankingEnsemble
+from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, run_tasks
+from symscreen.label_ranking import LabelwiseRegressor, RankingEnsemble, kendall_tau, order_list_tau
 from symscreen.label_ranking.generators import convert_classification
 from symscreen.targets.ranking_notation import parse_rankings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from symscreen.experiments.rankings.repeated_folds import FoldScores, LearnerFactory
+    from symscreen._typing import Values
+
+    LearnerFactory = Callable[[int], Any]
 
 
 _NA = math.nan  # not published
@@ -150,28 +152,19 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     DataError
         If the folder has none of the sets, or one cannot be read.
     """
-    from threadpoolctl import threadpool_limits
-
     names = _SKLEARN_SETS if settings.quick or settings.data is None else (*SEMI_SYNTHETIC_SETS, *REAL_SETS)
     sets = list(_load_sets(settings.data, names))
     folds, repeats = (2, 1) if settings.quick else (_N_FOLDS, settings.repeats or _REPEATS)
     scores: dict[str, dict[str, FoldScores]] = {}
     rows: list[dict[str, Any]] = []
-    with threadpool_limits(1):
-        backend = Threads(settings.jobs or count_available_cores())
-        for done, (name, data) in enumerate(sets):
-            scores[name] = cross_validate(
-                data,
-                _make_learners(quick=settings.quick),
-                folds=folds,
-                repeats=repeats,
-                seed=settings.seed,
-                backend=backend,
-            )
-            rows += [
-                _build_row(name, data, learner, fold_scores) for learner, fold_scores in scores[name].items()
-            ]
-            settings.report_progress(done + 1, len(sets))
+    learners = _make_learners(quick=settings.quick)
+    for name, data in settings.track(sets):
+        scores[name] = cross_validate(
+            data, learners, folds=folds, repeats=repeats, seed=settings.seed, jobs=settings.jobs
+        )
+        rows += [
+            _build_row(name, data, learner, fold_scores) for learner, fold_scores in scores[name].items()
+        ]
     tables = {
         "beside": _build_comparison_table(scores),
         "figures": pd.DataFrame(rows),
@@ -312,3 +305,90 @@ EXPERIMENT = Experiment(
     run=run,
     supported_settings=("repeats", "data"),
 )
+
+
+@dataclass(frozen=True, eq=False)
+class RankedSet:
+    """A label-ranking data set with n rows, d inputs and k labels.
+
+    Parameters
+    ----------
+    x : float64 array, shape (n, d)
+        Inputs.
+    observed : float64 array, shape (n, k)
+        Complete rankings (ranks of the labels) for training.
+    truth : float64 array, shape (n, k)
+        Complete rankings for evaluation: the observed ones, or those without noise.
+    """
+
+    x: Values
+    observed: Values
+    truth: Values
+
+
+@dataclass(frozen=True, slots=True)
+class FoldScores:
+    """Means and standard deviations over folds.
+
+    Parameters
+    ----------
+    tau, tau_sd : float
+        Kendall's coefficient of rank vectors.
+    order_list_tau, order_list_tau_sd : float
+        Kendall's coefficient of order lists, which the published tables report.
+    """
+
+    tau: float
+    tau_sd: float
+    order_list_tau: float
+    order_list_tau_sd: float
+
+
+def cross_validate(
+    data: RankedSet,
+    learners: Mapping[str, LearnerFactory],
+    *,
+    folds: int,
+    repeats: int,
+    seed: int,
+    jobs: int | None = None,
+) -> dict[str, FoldScores]:
+    """Evaluate learners on the same folds.
+
+    Parameters
+    ----------
+    data : RankedSet
+        The data.
+    learners : mapping of str to callable
+        Functions by name from a seed to an unfitted estimator.
+    folds, repeats : int
+        Number of folds, and number of divisions into folds.
+    seed : int
+        Seed of the divisions. The seed of a learner is this plus the index of the fold.
+    jobs : int, optional
+        Number of threads. Default: all cores.
+
+    Returns
+    -------
+    dict of str to FoldScores
+        Scores by learner.
+    """
+    from sklearn.model_selection import RepeatedKFold
+
+    splitter = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+    splits = list(splitter.split(data.x))
+    tasks = list(product(learners, range(len(splits))))
+
+    def evaluate_fold(task: tuple[str, int]) -> tuple[float, float]:
+        name, fold = task
+        train, test = splits[fold]
+        model = learners[name](seed + fold).fit(data.x[train], data.observed[train])
+        predicted, truth = model.predict(data.x[test]), data.truth[test]
+        return float(kendall_tau(predicted, truth).mean()), float(order_list_tau(predicted, truth).mean())
+
+    scores = np.array(run_tasks(evaluate_fold, tasks, jobs)).reshape(len(learners), len(splits), 2)
+    means, deviations = scores.mean(axis=1), scores.std(axis=1)
+    return {
+        name: FoldScores(float(mean[0]), float(deviation[0]), float(mean[1]), float(deviation[1]))
+        for name, mean, deviation in zip(learners, means, deviations, strict=True)
+    }

@@ -9,24 +9,25 @@ from symscreen import datasets, fit, screen
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate as evaluated
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.strogatz import benchmark
-from symscreen.experiments.strogatz.benchmark import format_remarks
-from symscreen.experiments.strogatz.fits import (
+from symscreen.experiments import strogatz_benchmark as benchmark
+from symscreen.experiments.strogatz_benchmark import (
+    build_recovery_table,
+    build_summary_table,
+    format_remarks,
+    list_misses,
+)
+from symscreen.experiments.strogatz_recovery import (
     Recovery,
     add_target_noise,
     compare_formula,
     compute_fresh_r2,
     compute_truth_criterion,
     diagnose_miss,
+    list_correct_features,
     measure_recovery,
     round_coefficients,
+    screen_space,
 )
-from symscreen.experiments.strogatz.result_tables import (
-    build_recovery_table,
-    build_summary_table,
-    list_misses,
-)
-from symscreen.experiments.strogatz.screenings import list_correct_features, screen_space
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.sympy_conversion import build_exact_form
 from symscreen.expressions.tree import parse_expression

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.rankings.median_regression import EXPERIMENT
+from symscreen.experiments.median_regression import EXPERIMENT
 
 
 @pytest.fixture(scope="module")

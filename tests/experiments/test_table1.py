@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from symscreen.experiments import table1
 from symscreen.experiments.base import ExperimentSettings
-from symscreen.experiments.feature_ranking import table1
-from symscreen.experiments.feature_ranking.table1 import (
+from symscreen.experiments.table1 import (
     COUNTING_RULES,
     EXPERIMENT,
     FORMULAS,

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from symscreen.backends import Threads, count_available_cores
-from symscreen.evaluation import compute_mean_and_error
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.base import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentSettings,
+    average_draws,
+    run_tasks,
+)
 from symscreen.label_ranking import ConsensusRankingTree, KemenyNeighbors, kendall_distance
 from symscreen.label_ranking.generators import (
     compute_mallows_mean_distance,
@@ -158,19 +162,13 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         medians, which no rule can improve. ``recovered``: fraction of test rows for which a method predicts
         the true median of their cell.
     """
-    from threadpoolctl import threadpool_limits
-
-    repeats = settings.repeats or (_QUICK_REPEATS if settings.quick else _REPEATS)
+    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
     labels = _QUICK_LABEL_COUNTS if settings.quick else _LABEL_COUNTS
     trials = [_Trial(*parameters) for parameters in product(CATEGORICAL_SETTINGS, labels, range(repeats))]
-    rows: list[dict[str, Any]] = []
-    with threadpool_limits(1):
-        backend = Threads(settings.jobs or count_available_cores())
-        for done, trial_rows in enumerate(
-            backend.map(lambda trial: _run_trial(trial, settings.seed), trials)
-        ):
-            rows += trial_rows
-            settings.report_progress(done + 1, len(trials))
+    results = run_tasks(
+        lambda trial: _run_trial(trial, settings.seed), trials, settings.jobs, settings.report_progress
+    )
+    rows = [row for trial_rows in results for row in trial_rows]
     frame = pd.DataFrame(rows)
     tables = {"risk": _build_risk_table(frame), "recovered": _build_recovery_table(frame)}
     return ExperimentOutcome(tables, remarks=_format_remarks(tables))
@@ -229,17 +227,15 @@ def _encode_categoricals(partition: PiecewisePartition, x: Values) -> Values:
 
 def _build_risk_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Average the risks over the trials of each cell."""
+    keys = ["set", "setting", "labels"]
+    means = average_draws(frame, [*keys, "method"], ["risk"])
     rows = []
-    for setting, labels, name in product(CATEGORICAL_SETTINGS, frame["labels"].unique(), _PHI):
-        cell_rows = frame[
-            (frame["setting"] == setting) & (frame["labels"] == labels) & (frame["set"] == name)
-        ]
-        row = {"set": name, "setting": setting, "labels": labels}
-        errors = {}
-        for method in _METHODS:
-            risks = cell_rows.loc[cell_rows["method"] == method, "risk"].to_numpy(dtype=np.float64)
-            row[method], errors[f"{method}_se"] = compute_mean_and_error(risks)
-        rows.append(row | {"true_medians": compute_mallows_mean_distance(_PHI[name], int(labels))} | errors)
+    for key, cell in means.groupby(keys, sort=False):
+        row: dict[str, Any] = dict(zip(keys, key, strict=True))
+        methods = cell.set_index("method")
+        least = compute_mallows_mean_distance(_PHI[row["set"]], int(row["labels"]))
+        errors = methods["risk_se"].add_suffix("_se").to_dict()
+        rows.append(row | methods["risk"].to_dict() | {"true_medians": least} | errors)
     return pd.DataFrame(rows)
 
 

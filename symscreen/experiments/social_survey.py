@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from symscreen.backends import Threads, count_available_cores
 from symscreen.errors import DataError
-from symscreen.evaluation import compute_mean_and_error
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.base import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentSettings,
+    compare_with_published,
+    run_tasks,
+)
 from symscreen.label_ranking import (
     ConsensusRankingTree,
     KemenyNeighbors,
@@ -72,24 +76,25 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     DataError
         If the file is missing or lacks columns.
     """
-    from threadpoolctl import threadpool_limits
-
     if settings.data is None:
         raise DataError(f"the survey is not shipped; give a folder with {SURVEY_FILE}")
     all_rows = _read_survey(settings.data / SURVEY_FILE, _QUICK_N_ROWS if settings.quick else None)
     frame = _drop_incomplete(all_rows)
     survey = _encode_survey(frame)
-    repeats = settings.repeats or (_QUICK_REPEATS if settings.quick else _REPEATS)
-    rows, importances = [], []
-    with threadpool_limits(1):
-        backend = Threads(settings.jobs or count_available_cores())
-        results = backend.map(lambda repeat: _evaluate_split(survey, [settings.seed, repeat]), range(repeats))
-        for repeat, (risks, importance) in enumerate(results):
-            rows.append(risks)
-            importances.append(importance)
-            settings.report_progress(repeat + 1, repeats)
+    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
+    results = run_tasks(
+        lambda repeat: _evaluate_split(survey, [settings.seed, repeat]),
+        range(repeats),
+        settings.jobs,
+        settings.report_progress,
+    )
+    risks, importances = zip(*results, strict=True)
+    rows = [
+        compare_with_published(name, PUBLISHED.get(name, np.nan), [split[name] for split in risks])
+        for name in _METHODS
+    ]
     tables = {
-        "risk": _build_risk_table(pd.DataFrame(rows)),
+        "risk": pd.DataFrame(rows),
         "importance": _build_importance_table(np.array(importances)),
         "consensus": _build_consensus_table(all_rows, frame),
     }
@@ -161,15 +166,6 @@ def _evaluate_split(survey: _Survey, seed: list[int]) -> tuple[dict[str, float],
     return risks, np.asarray(tree.feature_importances_, dtype=np.float64)
 
 
-def _build_risk_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average the risks over the splits."""
-    rows = []
-    for method in _METHODS:
-        mean, error = compute_mean_and_error(frame[method].to_numpy(dtype=np.float64))
-        rows.append({"method": method, "published": PUBLISHED.get(method, np.nan), "ours": mean, "se": error})
-    return pd.DataFrame(rows)
-
-
 def _build_importance_table(importances: Values) -> pd.DataFrame:
     """Average the importances (splits, 8), as fractions, over the splits."""
     shares = importances / np.maximum(importances.sum(axis=1, keepdims=True), np.finfo(float).tiny)
@@ -192,7 +188,7 @@ def _build_consensus_table(all_rows: pd.DataFrame, complete_rows: pd.DataFrame) 
 
 def _format_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
     """Format the remarks on the tables."""
-    ours = tables["risk"].set_index("method")["ours"]
+    ours = tables["risk"].set_index("quantity")["ours"]
     overall, complete = (tables["consensus"].iloc[row] for row in (0, 1))
     importance = tables["importance"].head(4)
     first = ", ".join(f"{name} {share:.2f}" for name, share in importance.itertuples(index=False))

@@ -13,7 +13,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,6 @@ from symscreen.evaluation import (
     PrecisionRecallCurve,
     aip,
     average_curves,
-    compute_mean_and_error,
     compute_metrics,
     compute_paper_auc,
     compute_precision_recall_curve,
@@ -32,7 +32,7 @@ from symscreen.evaluation import (
     select_top_features,
 )
 from symscreen.evaluation.truth import find_correct_features
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, average_draws
 from symscreen.report.figures.precision_recall_curves import draw_curves, use_default_style
 from symscreen.screeners import JointInput, JointScreener, parse_screeners
 from symscreen.screening.screen import screen
@@ -146,25 +146,22 @@ def run_figure5(settings: ExperimentSettings) -> ExperimentOutcome:
         the paper, which is that fraction on another scale. ``curves``: the mean precision at every recall.
         One picture per order and variance.
     """
-    repeats = settings.repeats or (_QUICK_FIGURE5_REPEATS if settings.quick else _FIGURE5_REPEATS)
+    repeats = settings.count_repeats(_FIGURE5_REPEATS, _QUICK_FIGURE5_REPEATS)
     names = tuple(name for name in SCREENER_SPECS if not (settings.quick and name in _SLOW_SCREENERS))
-    cells = [(order, variance) for order in LAYER_ORDERS for variance in NOISE_VARIANCES]
-    areas, curves = [], []
-    for i, (order, variance) in enumerate(cells):
-        screenings = []
-        for repeat in range(repeats):
-            seed = settings.seed + repeat
-            data = datasets.make_additive(n=_FIGURE5_N_ROWS, noise_variance=variance, seed=seed)
-            screenings.append(screen_additive_model(order, data, names, seed=seed, jobs=settings.jobs))
-            settings.report_progress(i * repeats + repeat + 1, len(cells) * repeats)
-        for name in names:
-            areas.append(
-                {"order": order, "noise_variance": variance, "screener": name}
-                | _average_areas(screenings, name)
-            )
-            curve = _average_curve(screenings, name)
-            curves.append(curve.assign(order=order, noise_variance=variance, screener=name))
-    frame = pd.DataFrame(areas)
+    cells = list(product(LAYER_ORDERS, NOISE_VARIANCES))
+    screenings: dict[tuple[str, float], list[AblationScreening]] = {cell: [] for cell in cells}
+    for (order, variance), repeat in settings.track(product(cells, range(repeats))):
+        seed = settings.seed + repeat
+        data = datasets.make_additive(n=_FIGURE5_N_ROWS, noise_variance=variance, seed=seed)
+        screening = screen_additive_model(order, data, names, seed=seed, jobs=settings.jobs)
+        screenings[order, variance].append(screening)
+    draws, curves = [], []
+    for (order, variance), name in product(cells, names):
+        cell: dict[str, Any] = {"order": order, "noise_variance": variance, "screener": name}
+        draws += [cell | _measure_screening(screening, name) for screening in screenings[order, variance]]
+        curves.append(_average_curve(screenings[order, variance], name).assign(**cell))
+    keys = ["order", "noise_variance", "screener", "features", "correct"]
+    frame = average_draws(pd.DataFrame(draws), keys, [*_MEASURES, "aip", "paper_auc"])
     tables = {
         "average-precision": _build_precision_table(frame),
         "areas": frame,
@@ -176,21 +173,18 @@ def run_figure5(settings: ExperimentSettings) -> ExperimentOutcome:
     return ExperimentOutcome(tables, pictures, _format_figure5_remarks(tables["areas"]))
 
 
-def _average_areas(screenings: Sequence[AblationScreening], screener: str) -> dict[str, float]:
-    """Average the measures of one screener over the tables."""
-    measures: dict[str, list[float]] = {name: [] for name in (*_MEASURES, "aip", "paper_auc")}
-    for screening in screenings:
-        loss, correct = screening.losses[screener], screening.correct
-        results = compute_metrics(loss, correct, recall=())
-        selected = select_top_features(loss)
-        results |= {"aip": aip(selected, correct), "paper_auc": compute_paper_auc(selected, correct)}
-        for name, values in measures.items():
-            values.append(results[name])
-    correct = screenings[0].correct
-    row: dict[str, float] = {"features": correct.size, "correct": int(correct.sum())}
-    for name, values in measures.items():
-        row[name], row[f"{name}_se"] = compute_mean_and_error(values)
-    return row
+def _measure_screening(screening: AblationScreening, screener: str) -> dict[str, float]:
+    """Compute the measures of one screener on one table."""
+    loss, correct = screening.losses[screener], screening.correct
+    results = compute_metrics(loss, correct, recall=())
+    selected = select_top_features(loss)
+    return {
+        "features": correct.size,
+        "correct": int(correct.sum()),
+        **{name: results[name] for name in _MEASURES},
+        "aip": aip(selected, correct),
+        "paper_auc": compute_paper_auc(selected, correct),
+    }
 
 
 def _build_precision_table(areas: pd.DataFrame) -> pd.DataFrame:
@@ -294,25 +288,18 @@ def run_figure6(settings: ExperimentSettings) -> ExperimentOutcome:
     """
     variances = _QUICK_NOISE_VARIANCES if settings.quick else _FIGURE6_NOISE_VARIANCES
     sizes = _QUICK_ROW_COUNTS if settings.quick else _FIGURE6_ROW_COUNTS
-    cells = [(order, n, variance) for order in LAYER_ORDERS for n in sizes for variance in variances]
-    repeats = settings.repeats or (_QUICK_FIGURE6_REPEATS if settings.quick else _FIGURE6_REPEATS)
-    rows = []
-    for i, (order, n, variance) in enumerate(cells):
-        shares_by_screener: dict[str, list[float]] = {name: [] for name in _FIGURE6_SCREENERS}
-        for repeat in range(repeats):
-            seed = settings.seed + repeat
-            data = datasets.make_additive(n=n, noise_variance=variance, seed=seed)
-            screening = screen_additive_model(order, data, _FIGURE6_SCREENERS, seed=seed, jobs=settings.jobs)
-            for name in _FIGURE6_SCREENERS:
-                shares_by_screener[name].append(
-                    aip(select_top_features(screening.losses[name]), screening.correct)
-                )
-            settings.report_progress(i * repeats + repeat + 1, len(cells) * repeats)
-        for name, shares in shares_by_screener.items():
-            mean, error = compute_mean_and_error(shares)
+    cells = list(product(LAYER_ORDERS, sizes, variances))
+    repeats = settings.count_repeats(_FIGURE6_REPEATS, _QUICK_FIGURE6_REPEATS)
+    draws = []
+    for (order, n, variance), repeat in settings.track(product(cells, range(repeats))):
+        seed = settings.seed + repeat
+        data = datasets.make_additive(n=n, noise_variance=variance, seed=seed)
+        screening = screen_additive_model(order, data, _FIGURE6_SCREENERS, seed=seed, jobs=settings.jobs)
+        for name in _FIGURE6_SCREENERS:
+            share = aip(select_top_features(screening.losses[name]), screening.correct)
             cell = {"order": order, "rows": n, "noise_variance": variance, "screener": name}
-            rows.append(cell | {"repeats": len(shares), "aip": mean, "aip_se": error})
-    frame = pd.DataFrame(rows)
+            draws.append(cell | {"aip": share})
+    frame = average_draws(pd.DataFrame(draws), ["order", "rows", "noise_variance", "screener"], ["aip"])
     tables = {"beside": _build_inclusion_table(frame), "aip": frame, "seconds": _time_screeners(settings)}
     pictures = {order: partial(_draw_figure6, tables["aip"], order) for order in LAYER_ORDERS}
     return ExperimentOutcome(tables, pictures, _format_figure6_remarks(tables))

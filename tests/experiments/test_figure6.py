@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.feature_ranking.additive_model import FIGURE6_EXPERIMENT
+from symscreen.experiments.additive_model import FIGURE6_EXPERIMENT
 
 pytest.importorskip("stochtree")
 

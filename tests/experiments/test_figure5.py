@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.feature_ranking.additive_model import FIGURE5_EXPERIMENT
+from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
 
 
 @pytest.fixture(scope="module")

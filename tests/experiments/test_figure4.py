@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from symscreen import xi
+from symscreen.experiments import figure4
 from symscreen.experiments.base import ExperimentSettings
-from symscreen.experiments.feature_ranking import figure4
-from symscreen.experiments.feature_ranking.figure4 import (
+from symscreen.experiments.figure4 import (
     EXPERIMENT,
     MAPS,
     compute_maps,

@@ -125,7 +125,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         as without noise. ``log_t0`` is the natural logarithm of the mean of T0, with its error by the delta
         method; both are missing if that mean is 0. One picture per reading.
     """
-    repeats = settings.repeats or (_QUICK_REPEATS if settings.quick else _REPEATS)
+    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
     variances = _QUICK_NOISE_VARIANCES if settings.quick else _NOISE_VARIANCES
     rows: list[dict[str, object]] = []
     for i, n in enumerate(_ROW_COUNTS):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from symscreen.errors import DataError
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.rankings.benchmarks import (
+from symscreen.experiments.ranking_benchmarks import (
     EXPERIMENT,
     PUBLISHED,
     REAL_SETS,
@@ -21,7 +21,7 @@ from symscreen.experiments.rankings.benchmarks import (
 from symscreen.label_ranking.generators import convert_classification
 from symscreen.targets.ranking_notation import format_ranking
 
-SETS = Path(__file__).resolve().parents[4] / "shared" / "data" / "label-ranking"
+SETS = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_a_damaged_file_is_named(tmp_path, content, words):
 
 
 def test_the_measured_table_counts_with_rounding_and_without():
-    results = Path(__file__).resolve().parents[3] / "benchmarks" / "results"
+    results = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
     sets = json.loads((results / "label_ranking.json").read_text())["sets"]
     semi = [one for one in sets if one["set"] in SEMI_SYNTHETIC_SETS]
     rounded = sum(float(f"{one['tau']:.2f}") >= one["best_published"] for one in semi)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from symscreen.experiments.rankings.median_regression import fit_cluster_modes, fit_plackett_luce_weights
+from symscreen.experiments.median_regression import fit_cluster_modes, fit_plackett_luce_weights
 from symscreen.label_ranking.generators import compute_plackett_luce_probability, draw_plackett_luce
 
 

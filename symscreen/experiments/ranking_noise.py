@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from symscreen.backends import Threads, count_available_cores
 from symscreen.errors import DataError
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
-from symscreen.experiments.rankings.repeated_folds import RankedSet, cross_validate
+from symscreen.experiments.ranking_benchmarks import RankedSet, cross_validate
 from symscreen.label_ranking import HonestForest, LabelwiseRegressor, kendall_distance, order_list_tau
 from symscreen.label_ranking.generators import (
     compute_mallows_mean_distance,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
-    from symscreen.experiments.rankings.repeated_folds import LearnerFactory
+    from symscreen.experiments.ranking_benchmarks import LearnerFactory
     from symscreen.label_ranking.generators import RankingOracle
 
 
@@ -388,28 +387,23 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         and order lists. ``published_sets``, if data are given: whether the published Mallows sets follow the
         model in the distance of rank vectors or of order lists. One picture per figure and family.
     """
-    from threadpoolctl import threadpool_limits
-
     plan = _QUICK_PLAN if settings.quick else _NoisePlan()
     repeats, learners = settings.repeats or plan.repeats, _make_learners(plan.n_trees)
     total = len(plan.families) * (len(plan.deviations) + 3 * len(plan.thetas))
     rows: list[dict[str, Any]] = []
-    with threadpool_limits(1):
-        backend = Threads(settings.jobs or count_available_cores())
-        for done, (family, x, truth, noisy) in enumerate(_draw_noisy_sets(plan, settings.seed)):
-            scores = cross_validate(
-                RankedSet(x, noisy.ranks, truth),
-                learners,
-                folds=plan.n_folds,
-                repeats=repeats,
-                seed=settings.seed,
-                backend=backend,
-            )
-            rows += [
-                _build_cell(family, noisy) | {"learner": name} | asdict(fold_scores)
-                for name, fold_scores in scores.items()
-            ]
-            settings.report_progress(done + 1, total)
+    for done, (family, x, truth, noisy) in enumerate(_draw_noisy_sets(plan, settings.seed), start=1):
+        data = RankedSet(x, noisy.ranks, truth)
+        scores = cross_validate(
+            data, learners, folds=plan.n_folds, repeats=repeats, seed=settings.seed, jobs=settings.jobs
+        )
+        rows += [
+            {"figure": noisy.figure, "family": family}
+            | {name: value for name, value in vars(noisy).items() if name not in {"figure", "ranks"}}
+            | {"learner": name}
+            | asdict(fold_scores)
+            for name, fold_scores in scores.items()
+        ]
+        settings.report_progress(done, total)
     sets = pd.DataFrame(rows)
     tables = {"beside": _build_comparison_table(sets), "summary": _build_summary_table(sets), "sets": sets}
     if settings.data is not None:
@@ -429,19 +423,6 @@ def _draw_noisy_sets(plan: _NoisePlan, seed: int) -> Iterator[tuple[str, Values,
         x = oracle.input_sampler(plan.n_rows, rng)
         for noisy in generate_noisy_sets(oracle, x, plan.deviations, plan.thetas, seed + 1000 * i):
             yield name, x, oracle.compute_true_ranks(x), noisy
-
-
-def _build_cell(family: str, noisy: NoisySet) -> dict[str, Any]:
-    """Describe a noisy set for a table."""
-    return {
-        "figure": noisy.figure,
-        "family": family,
-        "operator": noisy.operator,
-        "parameter": noisy.parameter,
-        "alpha": noisy.alpha,
-        "beta": noisy.beta,
-        "order_list_beta": noisy.order_list_beta,
-    }
 
 
 def _build_comparison_table(sets: pd.DataFrame) -> pd.DataFrame:

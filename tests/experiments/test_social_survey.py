@@ -8,10 +8,10 @@ import pytest
 
 from symscreen.errors import DataError
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.rankings.social_survey import EXPERIMENT, SURVEY_FILE
+from symscreen.experiments.social_survey import EXPERIMENT, SURVEY_FILE
 from symscreen.label_ranking.generators import draw_mallows
 
-SURVEY = Path(__file__).resolve().parents[4] / "shared" / "data" / "gss-jobs"
+SURVEY = Path(__file__).resolve().parents[3] / "shared" / "data" / "gss-jobs"
 DEGREES = ["Lt High School", "High School", "Junior College", "Bachelor", "Graduate"]
 
 
@@ -47,7 +47,7 @@ def folder(tmp_path, rng):
 
 def test_trees_find_the_attribute_that_matters(folder):
     outcome = EXPERIMENT.run(ExperimentSettings(quick=True, data=folder))
-    risk = outcome.tables["risk"].set_index("method")
+    risk = outcome.tables["risk"].set_index("quantity")
     assert risk["published"].dropna().to_dict() == {"crit": 2.763, "knn": 3.235}
     assert risk.loc["crit", "ours"] < risk.loc["knn", "ours"]
     assert risk.loc["crit", "ours"] < risk.loc["constant", "ours"]
@@ -90,7 +90,7 @@ def test_the_survey_has_the_known_constant_ranking():
     if not (SURVEY / SURVEY_FILE).is_file():
         pytest.skip("the survey's file is not beside the checkout (../shared/data/gss-jobs)")
     outcome = EXPERIMENT.run(ExperimentSettings(repeats=1, data=SURVEY))
-    risk = outcome.tables["risk"].set_index("method")["ours"]
+    risk = outcome.tables["risk"].set_index("quantity")["ours"]
     assert risk["crit"] < risk["constant"] < risk["knn"]
     everyone = outcome.tables["consensus"].loc[0]
     assert everyone["median"] == "jobmeans>jobpromo>jobinc>jobsec>jobhour"

@@ -8,7 +8,7 @@ import pytest
 
 from symscreen.errors import DataError
 from symscreen.experiments import ExperimentSettings
-from symscreen.experiments.rankings.noise import (
+from symscreen.experiments.ranking_noise import (
     EXPERIMENT,
     LEARNER_NAMES,
     MALLOWS_THETAS,
@@ -28,7 +28,7 @@ from symscreen.label_ranking.generators import (
 )
 from symscreen.targets.ranking_ranks import to_orders
 
-PUBLISHED = Path(__file__).resolve().parents[4] / "shared" / "data" / "label-ranking"
+PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
 
 
 @pytest.fixture(scope="module")

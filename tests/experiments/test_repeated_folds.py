@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import RepeatedKFold
 
-from symscreen.backends import Threads
-from symscreen.experiments.rankings.repeated_folds import RankedSet, cross_validate
+from symscreen.experiments.ranking_benchmarks import RankedSet, cross_validate
 from symscreen.label_ranking import kendall_tau, order_list_tau
 from symscreen.label_ranking.generators import draw_mallows, rank_by_score
 
@@ -36,9 +35,7 @@ def data(rng):
 
 
 def test_figures_are_those_of_the_folds_one_by_one(data):
-    found = cross_validate(data, {"constant": Constant}, folds=5, repeats=2, seed=7, backend=Threads(2))[
-        "constant"
-    ]
+    found = cross_validate(data, {"constant": Constant}, folds=5, repeats=2, seed=7, jobs=2)["constant"]
     taus, lists = [], []
     for train, test in RepeatedKFold(n_splits=5, n_repeats=2, random_state=7).split(data.x):
         predicted = Constant(0).fit(data.x[train], data.observed[train]).predict(data.x[test])
@@ -49,5 +46,5 @@ def test_figures_are_those_of_the_folds_one_by_one(data):
 
 
 def test_predictions_are_judged_on_the_truth_not_on_what_was_observed(data):
-    found = cross_validate(data, {"oracle": Oracle}, folds=3, repeats=1, seed=0, backend=Threads(1))["oracle"]
+    found = cross_validate(data, {"oracle": Oracle}, folds=3, repeats=1, seed=0, jobs=1)["oracle"]
     assert (found.tau, found.tau_sd, found.order_list_tau) == (1.0, 0.0, 1.0)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,14 +208,12 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     """
     import pandas as pd
 
-    repeats = settings.repeats or (_QUICK_REPEATS if settings.quick else _REPEATS)
+    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
     spaces = [(system, pool) for system in _SYSTEMS for pool in system.pools]
     cells: _ChoiceCells = {}
-    for i, (system, pool) in enumerate(spaces):
-        for repeat in range(repeats):
-            for choice in _find_first_choices(system, pool, repeat, settings):
-                cells.setdefault((system.name, pool, choice.screener, choice.sign), []).append(choice)
-            settings.report_progress(i * repeats + repeat + 1, len(spaces) * repeats)
+    for (system, pool), repeat in settings.track(product(spaces, range(repeats))):
+        for choice in _find_first_choices(system, pool, repeat, settings):
+            cells.setdefault((system.name, pool, choice.screener, choice.sign), []).append(choice)
     reach = [row for system in _SYSTEMS for row in _find_readings(system, cells, repeats, settings.seed)]
     choices = [_compare_with_published(cell, reach) for cell in cells.values()]
     frame = pd.DataFrame(choices)
@@ -250,13 +249,9 @@ def _find_first_choices(
             continue
         signs: tuple[Sign, ...] = ("positive", "free") if name in _SIGNED_SCREENERS else ("free",)
         for sign in signs:
-            space: _Row = {
-                "layers": system.layers,
-                "unary": system.unary,
-                "binary": system.binary,
-                "pool": pool,
-            }
-            result = screen(frame, **space, screener=spec, sign=sign, top=1, seed=seed, jobs=settings.jobs)
+            space: _Row = {"layers": system.layers, "unary": system.unary, "binary": system.binary}
+            options: _Row = {"screener": spec, "sign": sign, "top": 1, "seed": seed, "jobs": settings.jobs}
+            result = screen(frame, pool=pool, **space, **options)
             joint_result, first = result.joint_results.get(name), result.table.iloc[0]
             yield _FirstChoice(
                 system,
@@ -403,11 +398,7 @@ def _format_agreement(choices: Sequence[_Row], reach: Sequence[_Row]) -> str:
     statements = [f"as published: {', '.join(row['screener'] for row in choices if row['agrees']) or 'none'}"]
     for row in (row for row in choices if row["agrees"] is False):
         key = (system, row["screener"], True)
-        readings = [
-            reading
-            for reading in reach
-            if (reading["system"], reading["screener"], reading["cumulative"]) == key
-        ]
+        readings = [r for r in reach if (r["system"], r["screener"], r["cumulative"]) == key]
         reason = "which is not in the space"
         if readings and row["screener"] == "t0":
             least = min(reading["t0"] for reading in readings)

@@ -5,7 +5,7 @@ import pytest
 
 from symscreen import datasets
 from symscreen.evaluation import aip, average_precision, select_top_features
-from symscreen.experiments.feature_ranking.additive_model import NOISE_VARIANCES, screen_additive_model
+from symscreen.experiments.additive_model import NOISE_VARIANCES, screen_additive_model
 
 # mean average precision over 50 tables, computed independently of this project
 KNOWN = {"bu": (0.914, 0.913, 0.911), "ub": (0.894, 0.894, 0.893)}

@@ -1,1 +1,0 @@
-"""Reproductions of Luo and Li (2024): feature ranking by T0."""

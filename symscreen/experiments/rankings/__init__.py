@@ -1,1 +1,0 @@
-"""Reproductions of label-ranking experiments."""

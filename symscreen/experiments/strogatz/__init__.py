@@ -1,1 +1,0 @@
-"""Recovery of the ODE-Strogatz equations."""
