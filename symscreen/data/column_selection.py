@@ -113,7 +113,7 @@ def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> 
     Examples
     --------
     >>> from symscreen.data.files import read_frame
-    >>> require_columns(read_frame({"height": [1.0]}), ["hight"], "target")
+    >>> require_columns(read_frame({"height": [1.0]}), ["hight"], name_option("target"))
     Traceback (most recent call last):
     ...
     symscreen.errors.DataError: the dict has no column 'hight' for target=; did you mean 'height'?
