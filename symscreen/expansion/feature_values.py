@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.expressions.tree import Constant, Expression
     from symscreen.grammar import Operator
-    from symscreen.statistics.ranks.monotone_order import MonotoneParents
+    from symscreen.statistics.ranks.sorted_block import MonotoneParents
 
     Inputs = Mapping[str, Values]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.pool import Pool
     from symscreen.expressions.tree import Expression
-    from symscreen.statistics.ranks.monotone_order import MonotoneParents
+    from symscreen.statistics.ranks.sorted_block import MonotoneParents
     from symscreen.statistics.workspace import Workspace
 
 
