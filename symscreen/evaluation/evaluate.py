@@ -33,9 +33,9 @@ from symscreen.evaluation.truncated_rankings import (
 from symscreen.evaluation.truth import CRITERIA, Truth, find_correct_features, parse_truth
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
-from symscreen.messages import suggest
+from symscreen.messages import hint_option, name_option, suggest
 from symscreen.screeners import Screener, get_screener
-from symscreen.targets.registry import TARGET_TYPES
+from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -398,12 +398,12 @@ def _find_correct_rows(
 
 def _check_target(record: Mapping[str, Any]) -> None:
     """Raise `OptionError` unless the target is numeric."""
-    for name, target_type in TARGET_TYPES.items():
-        if name in record["data"]:
-            raise OptionError(
-                f"the features were screened against {target_type.description}: only a screen of a numeric "
-                "target can be evaluated against a truth"
-            )
+    target_type = find_recorded_type(record["data"])
+    if not target_type.supports_inference:
+        raise OptionError(
+            f"the features were screened against {target_type.description}: only a screen of a numeric "
+            "target can be evaluated against a truth"
+        )
 
 
 def _check_rounds(record: Mapping[str, Any]) -> None:
@@ -424,7 +424,8 @@ def _check_complete(record: Mapping[str, Any]) -> None:
     _check_rounds(record)
     if record["options"]["top"] != "all" or record["shown"] != record["scored"]:
         raise OptionError(
-            f"the ranking contains {record['shown']:,} of {_get_space_size(record):,} features screened, but "
-            "precision and recall need all of them: screen with --search exact --top all, or give the number "
-            "of correct features that are not shown (--outside N) for bounds"
+            f"the ranking contains {record['shown']:,} of {_get_space_size(record):,} features screened, "
+            f"but precision and recall need all of them: screen with {name_option('search', 'exact')} "
+            f"{name_option('top', 'all')}, or give the number of correct features that are not "
+            f"shown{hint_option('outside')} for bounds"
         )

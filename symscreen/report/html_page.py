@@ -20,7 +20,7 @@ from symscreen._atomic_io import check_writable, write_atomically
 from symscreen.config.command_line import format_command
 from symscreen.errors import OptionError, OutputError
 from symscreen.expressions.printing import to_mathml
-from symscreen.messages import escape_control_chars
+from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, render_message
 from symscreen.report.columns import ColumnHeading, TableCell, build_cells, build_headings
 from symscreen.report.figures.diagnostics import (
     MAX_REDUNDANCY_FEATURES,
@@ -39,7 +39,7 @@ from symscreen.report.figures.diagnostics import (
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, has_scatters
 from symscreen.report.figures.precision_recall_curves import use_default_style
 from symscreen.report.figures.style import draw_inline_svg
-from symscreen.report.terminal.reading_notes import format_target_prefix
+from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,8 +107,8 @@ def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, An
     reasons = list_reasons(record)
     return {
         "target": escape_control_chars(record["data"]["target"]),
-        "summary": _build_summary(result),
-        "notices": list(map(escape_control_chars, result.notices)),
+        "summary": [render_message(line, COMMAND_LINE) for line in _build_summary(result)],
+        "notices": [escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.notices],
         "reasons": reasons,
         "layers": [_build_layer(layer, reasons) for layer in record["layers"]],
         "funnel_markup": draw_inline_svg(
@@ -141,14 +141,14 @@ def _build_summary(result: ScreenResult) -> list[str]:
         scored += f" of {search['features']:,} ({search['mode']})"
     names = ", ".join(record["options"]["screener"])
     rows, inputs = f"{data['rows']:,} rows", f"{len(data['inputs']):,} inputs"
-    target = f"{format_target_prefix(data)}{escape_control_chars(data['target'])} in {rows}"
+    target = f"{find_recorded_type(data).prefix}{escape_control_chars(data['target'])} in {rows}"
     lines = [f"{scored} features of {inputs} scored against {target} by {names}; {len(result):,} are kept."]
     if len(result) > MAX_FEATURES:
         lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")
     if result.data is None:
         lines.append(
             "The data were not available: scatter plots and the redundancy map are left out. "
-            "symscreen report RESULT --data DATA draws them."
+            f"symscreen report RESULT {name_option('data')} DATA draws them."
         )
     elif not has_scatters(result):
         lines.append("The target is not one column of numbers: there are no scatter plots against it.")

@@ -13,12 +13,18 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.messages import (
+    escape_control_chars,
+    format_count,
+    hint_option,
+    name_option_column,
+    quote,
+)
 from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binary_targets
 from symscreen.targets.base import BinaryDecomposedTarget, TargetColumns, sort_canonically
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _MAX_CLASSES = 100  # each scored against every feature
+_MAX_LISTED = 6  # classes that a summary names
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
     classes: tuple[str, ...]
     name: str = "y"
     target_type: ClassVar[str] = "classes"
+    prefix: ClassVar[str] = "the classes of "
     description: ClassVar[str] = "a class"
     refusal: ClassVar[str] = "does not support classes targets"
     column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi")
@@ -78,7 +86,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
             class_name = f" ({escape_control_chars(repr(self.classes[0]))})" if self.classes else ""
             raise DataError(
                 f"all {self.n} rows are of one class of {escape_control_chars(repr(self.name))}"
-                f"{class_name}: nothing can be ranked against it; choose another with --target"
+                f"{class_name}: nothing can be ranked against it; choose another{hint_option('target')}"
             )
 
     @classmethod
@@ -97,7 +105,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
             rows = format_count(int((~np.isnan(data.codes)).sum()), "row")
             raise DataError(
                 f"{source.origin}: the target {quote(name)} holds {len(data.classes):,} classes in {rows}, "
-                f"more than {_MAX_CLASSES}: choose another with --target, or merge classes"
+                f"more than {_MAX_CLASSES}: choose another{hint_option('target')}, or merge classes"
             )
         return TargetColumns(
             {name: data.codes}, lambda inputs, rows: cls.build(inputs, data.codes[rows], data.classes, name)
@@ -142,6 +150,26 @@ class MulticlassTarget(BinaryDecomposedTarget):
         """The classes and their numbers of rows."""
         return {"classes": {"names": list(self.classes), "rows": self.class_counts.tolist()}}
 
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions, which only two classes have."""
+        names = data["classes"]["names"]
+        return f"dir.: + is higher in {escape_control_chars(names[1])}, - lower." if len(names) == 2 else None
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        names, rows = data["classes"]["names"], data["classes"]["rows"]
+        pairs = list(zip(names, rows, strict=True))[:_MAX_LISTED]
+        shown = ", ".join(f"{escape_control_chars(name)} {count:,}" for name, count in pairs)
+        more = f" and {len(rows) - _MAX_LISTED} more" if len(rows) > _MAX_LISTED else ""
+        mean = "" if len(rows) == 2 else "the mean over classes, each against the rest; "
+        scale = f"t0: {mean}0 separates the classes, {delta:.5g} does not."
+        return [
+            f"{len(rows)} classes with their numbers of rows: {shown}{more}.",
+            *([scale] if "t0" in options["screener"] else []),
+        ]
+
     @lockfree_cached_property
     def class_counts(self) -> Integers:
         """Number of rows of each class; shape (C,)."""
@@ -175,7 +203,7 @@ class ClassData(NamedTuple):
     codes: Values  # (n,): index of the class, NaN where missing
 
 
-def read_classes(origin: str, name: str, column: SourceColumn, option: str = "--target") -> ClassData:
+def read_classes(origin: str, name: str, column: SourceColumn, option: str = "target") -> ClassData:
     """Read a column of classes.
 
     Parameters
@@ -187,7 +215,7 @@ def read_classes(origin: str, name: str, column: SourceColumn, option: str = "--
     column : SourceColumn
         A column of text or numbers. Blank texts count as missing.
     option : str
-        The option that names the column, for messages.
+        The name of the option that names the column, for messages.
 
     Returns
     -------
@@ -214,7 +242,7 @@ def read_classes(origin: str, name: str, column: SourceColumn, option: str = "--
         known_codes = np.array([code_of_class[text] for text in known_texts], dtype=np.int64)
     else:
         raise DataError(
-            f"{origin}: the column {quote(name)} of {option} holds {column.description}: words or "
+            f"{origin}: {name_option_column(option, name)} holds {column.description}: words or "
             "numbers are needed; correct it, or choose another"
         )
     codes = np.full(is_present.size, np.nan)

@@ -16,14 +16,23 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, format_count, format_names, format_rows, quote
+from symscreen.messages import (
+    escape_control_chars,
+    format_count,
+    format_names,
+    format_rows,
+    hint_option,
+    name_option,
+    name_option_column,
+    quote,
+)
 from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binary_targets
 from symscreen.targets.base import BinaryDecomposedTarget, TargetColumns, sort_canonically
 from symscreen.targets.ranking_notation import Rankings, find_duplicate, parse_rankings, quote_label
 from symscreen.targets.ranking_ranks import compute_pair_signs, sort_rows_by_content, to_float_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
 
 
 _MAX_TYPO_ROWS = 3  # a label in at most 3 rows, or 1 % of the rows of a similar label, may be a typo
+_MAX_LISTED = 8  # labels that a summary names
 _MAX_LABELS = 100  # 4950 pairs of labels, each scored against every feature
 
 
@@ -66,10 +76,11 @@ class RankingTarget(BinaryDecomposedTarget):
     rankings: Rankings
     name: str = "y"
     target_type: ClassVar[str] = "ranking"
-    option: ClassVar[str] = "--ranking"
+    prefix: ClassVar[str] = "the rankings "
+    option: ClassVar[str] = "ranking"
     description: ClassVar[str] = "a ranking"
     refusal: ClassVar[str] = "does not support ranking targets"
-    sign_conflict: ClassVar[tuple[str, str]] = ("--ranking", "with an order")
+    sign_conflict: ClassVar[tuple[str, str]] = (name_option("ranking"), "with an order")
 
     def __post_init__(self) -> None:
         quoted_name, k = escape_control_chars(repr(self.name)), len(self.rankings.labels)
@@ -81,7 +92,7 @@ class RankingTarget(BinaryDecomposedTarget):
         if not len(self.binary_targets.n_observed):
             raise DataError(
                 f"the ranking {quoted_name} orders no pair of labels both ways: "
-                "nothing can be ranked against it; choose another with --ranking"
+                f"nothing can be ranked against it; choose another{hint_option('ranking')}"
             )
 
     @classmethod
@@ -102,16 +113,20 @@ class RankingTarget(BinaryDecomposedTarget):
         )
         duplicate = find_duplicate(names)
         if duplicate is not None:
-            raise OptionError(f"--ranking names {quote(duplicate)} twice: name every column once")
+            raise OptionError(
+                f"{name_option('ranking')} names {quote(duplicate)} twice: name every column once"
+            )
         if not names:
             raise OptionError(
-                "--ranking names no column: name one column of texts such as a>b>c, or several of ranks"
+                f"{name_option('ranking')} names no column: name one column of texts such as a>b>c, or "
+                "several of ranks"
             )
-        source.require_columns(names, "--ranking")
+        source.require_columns(names, name_option("ranking"))
         for name in names:
             if name in source.exclude:
                 raise DataError(
-                    f"{source.origin}: {quote(name)} is in both --ranking and --exclude: keep one"
+                    f"{source.origin}: {quote(name)} is in both {name_option('ranking')} and "
+                    f"{name_option('exclude')}: keep one"
                 )
         return names, []
 
@@ -187,6 +202,30 @@ class RankingTarget(BinaryDecomposedTarget):
     def n_labels(self) -> int:
         """Number of labels."""
         return len(self.labels)
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Return None: rankings have no directions."""
+        del data
+        return None
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        record = data["ranking"]
+        labels = [escape_control_chars(quote_label(label)) for label in record["labels"]]
+        more = f" and {len(labels) - _MAX_LISTED} more" if len(labels) > _MAX_LISTED else ""
+        rows = ", ".join(f"{record[kind]:,} {kind}" for kind in ("complete", "incomplete", "tied"))
+        low, high = record["rows_a_pair"]
+        row_range = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+        pairs = f"{record['pairs']:,} pair{'' if record['pairs'] == 1 else 's'}"
+        rankings = (
+            f"rankings of {format_count(len(labels), 'label')} ({', '.join(labels[:_MAX_LISTED])}{more}); "
+            f"{pairs} compared, each in {row_range} rows; rows: {rows}."
+        )
+        scale = f"0 orders the rows as every pair of labels does, {delta:.5g} is no relation"
+        t0 = f"t0: the mean over pairs of labels, in the better direction of each; {scale}."
+        return [rankings, t0] if "t0" in options["screener"] else [rankings]
 
     def find_directions(self, ordered: SortedBlock, directions: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return 0: an order of several labels neither rises nor falls."""
@@ -304,14 +343,14 @@ def _read_ranking_texts(source: TargetSource, name: str) -> RankingData:
     column = source.get_column(name)
     if column.texts is None:
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --ranking holds {column.description}: name a "
+            f"{source.origin}: {name_option_column('ranking', name)} holds {column.description}: name a "
             "column of texts such as a>b>c, or two or more columns of ranks"
         )
     texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     if not any(">" in text for text in distinct):
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --ranking holds no '>': write the preferred label "
+            f"{source.origin}: {name_option_column('ranking', name)} holds no '>': write the preferred label "
             "first, a>b=c>d"
         )
     labels: set[str] = set()
@@ -336,7 +375,7 @@ def _read_rank_columns(source: TargetSource, names: list[str]) -> RankingData:
         column = source.get_column(name)
         if column.numbers is None:
             raise DataError(
-                f"{source.origin}: the column {quote(name)} of --ranking holds {column.description}: several "
+                f"{source.origin}: {name_option_column('ranking', name)} holds {column.description}: several "
                 "columns hold ranks or scores, one for each label; name a column of texts such as a>b>c alone"
             )
         columns.append(column.numbers)

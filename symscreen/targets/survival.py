@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, quote
+from symscreen.messages import escape_control_chars, hint_option, name_option, name_option_column, quote
 from symscreen.statistics.ranks.sorted_values import CensoredTimes
 from symscreen.targets.base import Target, TargetColumns, sort_canonically
 
@@ -56,6 +56,7 @@ class SurvivalTarget(CensoredTimes, Target):
     name: str = "time"
     event: str = "event"
     target_type: ClassVar[str] = "survival"
+    prefix: ClassVar[str] = "the time until the event, "
     description: ClassVar[str] = "a time until an event"
     refusal: ClassVar[str] = "does not support survival targets"
     gini_mean_difference: ClassVar[float] = 1.0  # all comparable pairs have equal weight
@@ -78,11 +79,13 @@ class SurvivalTarget(CensoredTimes, Target):
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
         """List the columns of times and events."""
         if source.y is not None and source.is_multicolumn:
-            raise OptionError("y has several columns, and --event goes with one column of times")
+            raise OptionError(
+                f"y has several columns, and {name_option('event')} goes with one column of times"
+            )
         if len(source.names) > 1:
             raise OptionError(
-                f"--target names {len(source.names)} columns, and --event {source.event} requires one column "
-                "of times"
+                f"there are {len(source.names)} targets{hint_option('target', source.names)}, and "
+                f"{name_option('event', source.event)} requires one column of times"
             )
         columns, notices = super().list_columns(source)
         return [*columns, str(source.event)], notices
@@ -96,8 +99,9 @@ class SurvivalTarget(CensoredTimes, Target):
         if (times < 0).any():
             row = int(np.flatnonzero(times < 0)[0])
             raise DataError(
-                f"{source.origin}: row {row + 1} of {quote(name)} holds {times[row]:g}, but a time until an "
-                "event cannot be negative: correct it, or name the column of times with --target"
+                f"{source.origin}: row {row + 1} of {quote(name)} holds {times[row]:g}, but a time until "
+                "an event cannot be negative: correct it, or name another column of "
+                f"times{hint_option('target')}"
             )
         return TargetColumns(
             {name: times, event: events},
@@ -137,6 +141,25 @@ class SurvivalTarget(CensoredTimes, Target):
         n_events = int(self.events.sum())
         return {"survival": {"event": self.event, "met": n_events, "comparable": self.n_comparable_pairs}}
 
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions."""
+        del data
+        return "dir.: + longer times where it is higher, - shorter times."
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        del options, delta
+        survival = data["survival"]
+        events = f"{escape_control_chars(survival['event'])}: {survival['met']:,} events"
+        comparable = f"{survival['comparable']:,} pairs of rows are comparable"
+        share = "twice the share of comparable pairs in which the higher value has the shorter time"
+        return [
+            f"{events} in {data['rows']:,} rows; {comparable}.",
+            f"t0: {share}; 1 is no relation. harrell_c: 1 - t0/2.",
+        ]
+
     def compute_ranking_metric(self, ordered: SortedBlock) -> Values:
         """Compute 1 − T0 of m features."""
         from symscreen.statistics.ranks.t0 import compute_survival_ranking_metric
@@ -164,15 +187,18 @@ class SurvivalTarget(CensoredTimes, Target):
 
 def _read_events(source: TargetSource, name: str) -> Values:
     """Read a column of 1 (event), 0 (censored) or NaN (missing); shape (n,)."""
-    source.require_columns([name], "--event")
-    for used_columns, option in ((source.exclude, "--exclude"), (source.columns[:-1], "--target")):
+    source.require_columns([name], name_option("event"))
+    for used_columns, option in ((source.exclude, "exclude"), (source.columns[:-1], "target")):
         if name in used_columns:
-            raise DataError(f"{source.origin}: {quote(name)} is in both --event and {option}: keep one")
+            raise DataError(
+                f"{source.origin}: {quote(name)} is in both {name_option('event')} and "
+                f"{name_option(option)}: keep one"
+            )
     hint = "give 1 where the event was observed, 0 where the row is censored"
     column = source.get_column(name)
     if column.numbers is None or not column.is_numeric:
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --event holds {column.description}: {hint}"
+            f"{source.origin}: {name_option_column('event', name)} holds {column.description}: {hint}"
         )
     is_invalid = ~(np.isnan(column.numbers) | np.isin(column.numbers, (0.0, 1.0)))
     if is_invalid.any():
