@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symscreen.data import LevelIndicator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from symscreen.expressions.tree import Call, Constant
     from symscreen.grammar import Operator
+    from symscreen.grammar.operator import Notation
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
@@ -161,6 +163,8 @@ class Language:
         Whether NaN (or its substitute) stays undefined in comparisons, so that only infinities need a guard.
     max_characters : int
         Maximum length of a formula.
+    notations : mapping of str to Notation
+        Notations of operators that differ from those of the dialects.
     """
 
     title: str
@@ -170,6 +174,7 @@ class Language:
     has_finite_inputs: bool
     propagates_nan: bool = True
     max_characters: int = _MAX_CHARACTERS
+    notations: Mapping[str, Notation] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +348,7 @@ class _SourcePrinter(Printer[_SourceText]):
 
     def write_call(self, call: Call, arguments: Sequence[_SourceText]) -> _SourceText:
         name, language = call.operator.name, self.language
-        notation = find_notation(name, *language.dialects, "")
+        notation = language.notations.get(name) or find_notation(name, *language.dialects, "")
         if notation is None:
             raise OutputError(
                 f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "
