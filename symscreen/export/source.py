@@ -9,8 +9,7 @@ categorical columns (`LevelIndicator`) are computed in the target language from 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symscreen.data import LevelIndicator
@@ -142,7 +141,7 @@ _MAX_CHARACTERS = 1_000_000  # length of one formula
 _SMALL_NUMBER_BOUND = 1e300  # a sum of 1e8 numbers below this magnitude is finite
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Language:
     """How formulas are written in one language.
 
@@ -174,7 +173,7 @@ class Language:
     has_finite_inputs: bool
     propagates_nan: bool = True
     max_characters: int = _MAX_CHARACTERS
-    notations: Mapping[str, Notation] = MappingProxyType({})
+    notations: Mapping[str, Notation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
