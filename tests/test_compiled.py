@@ -8,7 +8,7 @@ import pytest
 from numba.core import event
 
 from symscreen._numba import COMPILE_NOTICE, CompileNotice, compile_kernel
-from symscreen.statistics.ranks.sorted_block import _pack_long_keys
+from symscreen.statistics.ranks._kernels import pack_long_keys
 
 
 def test_kernels_work_where_nothing_can_be_cached(monkeypatch):
@@ -39,9 +39,9 @@ def _announced(dispatcher, *, terminal, silent=False):
 
 
 def test_who_sits_at_a_terminal_is_told_once_that_kernels_are_compiled():
-    assert _announced(_pack_long_keys, terminal=True).count("compiling for this machine") == 1
-    assert _announced(_pack_long_keys, terminal=False) == ""
-    assert _announced(_pack_long_keys, terminal=True, silent=True) == ""
+    assert _announced(pack_long_keys, terminal=True).count("compiling for this machine") == 1
+    assert _announced(pack_long_keys, terminal=False) == ""
+    assert _announced(pack_long_keys, terminal=True, silent=True) == ""
 
 
 def test_the_kernels_of_others_are_not_announced():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
+    from symscreen.targets.registry import TargetKind
 
 __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
 
@@ -24,7 +25,7 @@ __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerPara
 class ScreenerParameters(TypedDict, total=False):
     """The parameters of `SymbolicScreener`."""
 
-    target_kind: Literal["numeric", "classes", "several"] | None
+    target_kind: TargetKind | None
     event: str | None
     across: TargetAggregation
     ranking: Names | None

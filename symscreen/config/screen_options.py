@@ -9,7 +9,7 @@ for type checkers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from symscreen.config.fields import list_options, make_options, option
 from symscreen.config.parsing import (
@@ -21,6 +21,7 @@ from symscreen.config.parsing import (
     write_units,
 )
 from symscreen.data.column_selection import parse_name_list
+from symscreen.targets.registry import TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,9 +71,9 @@ class DataOptions:
         estimator=False,
         write=write_names,
     )
-    target_kind: Literal["numeric", "classes", "several"] | None = option(
+    target_kind: TargetKind | None = option(
         None,
-        choices=("numeric", "classes", "several"),
+        choices=get_args(TargetKind),
         help="The type of --target; by default numeric, classes for words, several for A,B.",
         doc='The type of the target, where it cannot be inferred: ``"classes"`` for classes that are '
         "written as numbers. By default words are classes, and several columns are several targets.",

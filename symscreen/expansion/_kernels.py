@@ -10,6 +10,7 @@ the cache. `pick_representatives` then compares both words of the few candidates
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from symscreen.grammar.fingerprint import multiply_residues, reduce_once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen._typing import Integers
+    from symscreen._typing import Flags, Integers, Values
 
     Bytes = NDArray[np.uint8]
     Costs = NDArray[np.int32]
@@ -30,9 +31,30 @@ if TYPE_CHECKING:
 
 ONE, UNORDERED, ORDERED = 0, 1, 2  # argument pairings, see `OperatorRange.pairing`
 PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # how keys are computed
-KEPT, FORBIDDEN, TOO_COMPLEX, CONSTANT, UNDEFINED = 0, 1, 2, 3, 4  # values of `CandidateStatus`
+# relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
+CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
 FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG = 1, 2  # argument flags: forbidden by a rule, outside the domain
 _MAX_RUN_LENGTH = 1024  # candidates processed together
+
+
+class CandidateStatus(IntEnum):
+    """Whether a candidate is kept, or why it is excluded."""
+
+    KEPT = 0
+    FORBIDDEN = 1
+    TOO_COMPLEX = 2
+    CONSTANT = 3
+    UNDEFINED = 4
+    DUPLICATE = 5
+    NUMERIC_DUPLICATE = 6
+    PRUNED = 7
+    NO_UNIT = 8
+    OTHER_UNITS = 9
+
+
+# kernels use plain integers
+KEPT, FORBIDDEN, TOO_COMPLEX, CONSTANT, UNDEFINED = (int(status) for status in list(CandidateStatus)[:5])
+NO_UNIT, OTHER_UNITS = int(CandidateStatus.NO_UNIT), int(CandidateStatus.OTHER_UNITS)
 
 
 @compile_kernel
@@ -50,6 +72,14 @@ def locate_run(pairing: int, pair_number: int) -> tuple[int, int, int, int]:
         return 0, offset, later, later + 1 - offset
     offset -= later + 1
     return 1, offset, later, later - offset
+
+
+@compile_kernel
+def decode_pairs(pair_numbers: Integers, pairing: int, left: Integers, right: Integers) -> None:
+    """Fill `left` and `right`, shape (m,), with the argument indices of pair numbers."""
+    for k in range(pair_numbers.size):
+        side, moving, staying, _ = locate_run(pairing, pair_numbers[k])
+        left[k], right[k] = (staying, moving) if side else (moving, staying)
 
 
 @compile_kernel
@@ -350,3 +380,98 @@ def pick_representatives(
         representatives[k] = first_equal
     for k in range(m):
         representatives[k] = best_of_first[representatives[k]]
+
+
+@compile_kernel
+def compare_units(
+    first: int,
+    stop: int,
+    pairing: int,
+    unit_ids: Counts,
+    unequal_status: int,
+    equal_statuses: Bytes,
+    statuses: Bytes,
+) -> None:
+    """Update the statuses of a range of pairs by comparing the ids of the arguments."""
+    t = first
+    while t < stop:
+        side, moving, staying, n = locate_run(pairing, t)
+        n, offset = min(n, stop - t), t - first
+        staying_id = unit_ids[1 - side, staying]
+        moving_ids, moving_statuses = unit_ids[side, moving:], equal_statuses[moving:]
+        run_statuses = statuses[offset : offset + n]
+        for k in range(n):
+            status = moving_statuses[k] if moving_ids[k] == staying_id else np.uint8(unequal_status)
+            run_statuses[k] = status if run_statuses[k] == KEPT else run_statuses[k]
+        t += n
+
+
+@compile_kernel
+def look_up_statuses(
+    first: int, stop: int, pairing: int, unit_ids: Counts, status_table: Bytes, statuses: Bytes
+) -> None:
+    """Update the statuses of a range of pairs from a table of unit pairs."""
+    t = first
+    while t < stop:
+        side, moving, staying, n = locate_run(pairing, t)
+        n, offset = min(n, stop - t), t - first
+        table_row, moving_ids = status_table[side, unit_ids[1 - side, staying]], unit_ids[side, moving:]
+        run_statuses = statuses[offset : offset + n]
+        for k in range(n):
+            run_statuses[k] = table_row[moving_ids[k]] if run_statuses[k] == KEPT else run_statuses[k]
+        t += n
+
+
+@compile_kernel
+def filter_by_range(
+    low: Values, high: Values, magnitude: Values, cancels: bool, valid: Flags, suspect: Flags
+) -> tuple[int, int, int]:
+    """Find by their ranges which new features are finite and not constant.
+
+    Parameters
+    ----------
+    low, high : float64 arrays, shape (m,)
+        Minimum and maximum of each feature. One of them is not finite if the feature is undefined.
+    magnitude : float64 array, shape (m,)
+        Maximum magnitude of the arguments of each feature. Used only if terms may cancel.
+    cancels : bool
+        Whether the operator's terms may cancel, so that the result may be rounding noise.
+    valid, suspect : bool arrays, shape (m,)
+        Filled in place: which features are finite and vary by more than their own rounding error, and which
+        of these vary by no more than the rounding error of their terms.
+
+    Returns
+    -------
+    n_undefined, n_constant, n_suspects : int
+        Number of undefined, constant and suspect features.
+    """
+    n_undefined = n_constant = n_suspects = 0
+    for f in range(low.size):
+        valid[f] = suspect[f] = False
+        lowest, highest = low[f], high[f]
+        if not (np.isfinite(lowest) and np.isfinite(highest)):
+            n_undefined += 1
+        elif highest - lowest <= CONSTANT_TOLERANCE * max(abs(lowest), abs(highest)):
+            n_constant += 1
+        else:
+            valid[f] = True
+            if cancels and highest - lowest <= CONSTANT_TOLERANCE * magnitude[f]:
+                suspect[f] = True
+                n_suspects += 1
+    return n_undefined, n_constant, n_suspects
+
+
+@compile_kernel
+def mark_wide_spread(values: Values, tolerance: Values, exceeds: Flags) -> None:
+    """Mark the rows, shape (m, k), that spread by more than a tolerance.
+
+    A row with a value that is not finite has a tolerance that is not finite, and is never marked.
+    """
+    for f in range(values.shape[0]):
+        low = high = values[f, 0]
+        exceeds[f] = False
+        for i in range(1, values.shape[1]):
+            low, high = min(low, values[f, i]), max(high, values[f, i])
+            if high - low > tolerance[f]:
+                exceeds[f] = True
+                break

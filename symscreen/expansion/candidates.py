@@ -7,25 +7,24 @@ same operator has tried therefore have the lowest numbers, and are skipped by an
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
+from symscreen.expansion._kernels import ONE, ORDERED, UNORDERED, decode_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Numbers
     from symscreen.expansion.nodes import SymbolTable
     from symscreen.grammar import Layer, Operator
 
 
 ArgumentPairing = Literal["one", "unordered", "ordered"]
+_PAIRING_CODES = {"one": ONE, "unordered": UNORDERED, "ordered": ORDERED}
 
 
 def _count_pairs(pairing: ArgumentPairing, size: int) -> int:
@@ -59,30 +58,29 @@ class OperatorRange:
     count: int
     n_applied: int
 
+    @property
+    def stop(self) -> int:
+        """Number of the last candidate plus 1."""
+        return self.start + self.count
+
+    @property
+    def first_pair_number(self) -> int:
+        """Candidate number at which the pair numbers of the operator are 0."""
+        return self.start - self.n_applied
+
+    @property
+    def pairing_code(self) -> int:
+        """The pairing as a number for kernels."""
+        return _PAIRING_CODES[self.pairing]
+
     def decode(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the left and right argument indices in the pool, shape (m,), of candidate numbers."""
-        pair_numbers = numbers - self.start + self.n_applied
+        pair_numbers = numbers - self.first_pair_number
         if self.pairing == "one":
             return pair_numbers, pair_numbers
         left, right = np.empty_like(pair_numbers), np.empty_like(pair_numbers)
-        _decode_pairs(pair_numbers, self.pairing == "unordered", left, right)
+        decode_pairs(pair_numbers, self.pairing_code, left, right)
         return left, right
-
-
-@compile_kernel
-def _decode_pairs(pair_numbers: Numbers, unordered: bool, left: Numbers, right: Numbers) -> None:
-    """Fill `left` and `right`, shape (m,), with the argument indices of pair numbers."""
-    for k in range(pair_numbers.size):
-        number = pair_numbers[k]
-        later = np.int64(math.sqrt(float(2 * number if unordered else number)))
-        # rounding makes the root at most one too large, never too small
-        if (later * (later + 1) // 2 if unordered else later * later) > number:
-            later -= 1
-        offset = number - (later * (later + 1) // 2 if unordered else later * later)
-        if unordered or offset <= later:
-            left[k], right[k] = offset, later
-        else:
-            left[k], right[k] = later, offset - later - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +102,7 @@ class Candidates:
         """Split a range of candidate numbers by operator."""
         parts = []
         for operator_range in self.operator_ranges:
-            first, last = (
-                max(start, operator_range.start),
-                min(stop, operator_range.start + operator_range.count),
-            )
+            first, last = max(start, operator_range.start), min(stop, operator_range.stop)
             if first < last:
                 parts.append((operator_range, first, last))
         return parts
@@ -126,9 +121,7 @@ class Candidates:
         """Return the operator codes and the left and right argument indices of candidates."""
         codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
         for operator_range in self.operator_ranges:
-            in_range = (numbers >= operator_range.start) & (
-                numbers < operator_range.start + operator_range.count
-            )
+            in_range = (numbers >= operator_range.start) & (numbers < operator_range.stop)
             codes[in_range] = operator_range.code
             left[in_range], right[in_range] = operator_range.decode(numbers[in_range])
         return codes, left, right

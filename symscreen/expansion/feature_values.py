@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion._kernels import CandidateStatus, filter_by_range
 from symscreen.expansion.nodes import COLUMN, CONSTANT
-from symscreen.expansion.pruning import CandidateStatus
-from symscreen.expansion.validity import filter_by_range, is_cancellation_noise
+from symscreen.expansion.validity import is_cancellation_noise
 from symscreen.expressions.traversal import fold_expression
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.expressions.tree import Constant, Expression
     from symscreen.grammar import Operator
-    from symscreen.statistics.ranks.monotone_order import MonotoneParents
+    from symscreen.statistics.ranks.sorted_block import MonotoneParents
 
     Inputs = Mapping[str, Values]
 
@@ -239,9 +239,7 @@ def evaluate_candidates(
         In the order of the candidate numbers.
     """
     for operator_range in candidates.operator_ranges:
-        first, last = np.searchsorted(
-            numbers, (operator_range.start, operator_range.start + operator_range.count)
-        )
+        first, last = np.searchsorted(numbers, (operator_range.start, operator_range.stop))
         yield from _evaluate_blocks(operator_range, pool, numbers[first:last], None)
 
 

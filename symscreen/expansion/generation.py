@@ -16,12 +16,13 @@ import numpy as np
 
 from symscreen._limits import REDUCTION_HINTS, DeadlineExceeded, check_memory, has_memory_for, ignore_deadline
 from symscreen.errors import DataError, OptionError
+from symscreen.expansion._kernels import CandidateStatus
 from symscreen.expansion.candidates import Candidates, enumerate_candidates
 from symscreen.expansion.feature_values import compute_block_size, estimate_block_bytes, evaluate_candidates
 from symscreen.expansion.nodes import build_symbol_table
 from symscreen.expansion.operator_tasks import compile_rules, compute_tie_break_rank
 from symscreen.expansion.pool import build_first_pool
-from symscreen.expansion.pruning import CandidateStatus, estimate_filter_bytes, filter_candidates
+from symscreen.expansion.pruning import estimate_filter_bytes, filter_candidates
 from symscreen.expansion.space import LayerCount, Space, evaluate_user_formulas
 from symscreen.expansion.validity import (
     compute_feature_stats,
@@ -51,6 +52,22 @@ _LONG_LAYER_CANDIDATES = 1 << 20  # candidates; shorter layers take less than a 
 _LONG_LAYER_VALUES = 1 << 25  # computed values; the same limit for evaluation
 
 
+@dataclass(frozen=True, eq=False)
+class LayerConfig:
+    """How layers are grown. The fields are arguments of `expand`."""
+
+    grammar: Grammar
+    pool_kind: PoolKind
+    max_bytes: int | None
+    reserved_bytes: int = 0
+    map_function: MapFunction = map
+    check_deadline: DeadlineCheck = ignore_deadline
+
+    def ignore_deadline_unless(self, *, is_long: bool) -> LayerConfig:
+        """Return the configuration of a layer, which ignores the deadline if it is short."""
+        return self if is_long else replace(self, check_deadline=ignore_deadline)
+
+
 def find_carried_over(pool: Pool, pool_kind: PoolKind) -> NDArray[np.int64]:
     """Return the indices of the members that the next pool keeps: all, or only the constants."""
     return np.arange(len(pool)) if pool_kind == "cumulative" else pool.constant_indices
@@ -59,34 +76,24 @@ def find_carried_over(pool: Pool, pool_kind: PoolKind) -> NDArray[np.int64]:
 def filter_layer(
     pool: Pool,
     layer: Layer,
-    grammar: Grammar,
+    config: LayerConfig,
     carried_over: NDArray[np.int64],
     *,
     has_next_layer: bool,
     user_formulas: UserFormulas | None = None,
-    max_bytes: int | None,
-    reserved_bytes: int = 0,
-    map_function: MapFunction = map,
-    check_deadline: DeadlineCheck = ignore_deadline,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
     """Enumerate the candidates of a layer and decide which of them to compute.
 
     Parameters
     ----------
-    pool : Pool
-        The pool that the layer is applied to.
-    layer : Layer
-        The layer.
-    grammar : Grammar
-        The rules.
+    pool, layer, config
+        The pool, the layer that is applied to it, and how layers are grown.
     carried_over : int64 array, shape (s,)
         Indices of the members that the next pool keeps.
     has_next_layer : bool
         Whether another layer follows.
     user_formulas : UserFormulas, optional
         Formulas given by the user. Candidates equal to one of them are duplicates.
-    max_bytes, reserved_bytes, map_function, check_deadline
-        See `expand`.
 
     Returns
     -------
@@ -96,37 +103,21 @@ def filter_layer(
         Status of each candidate.
     int64 array
         The entries of `carried_over` that no simpler candidate replaces.
-
-    Raises
-    ------
-    DeadlineExceeded
-        If `check_deadline` raises it during a long layer.
     """
     candidates = enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts)
-    check_deadline = check_deadline if candidates.total > _LONG_LAYER_CANDIDATES else ignore_deadline
-    filter_bytes = (
-        estimate_filter_bytes(candidates.total) - candidates.total + estimate_block_bytes(pool.n_rows)
-    )
-    needed = pool.estimate_bytes(0) + candidates.total + max(filter_bytes, reserved_bytes)
+    config = config.ignore_deadline_unless(is_long=candidates.total > _LONG_LAYER_CANDIDATES)
+    filter_bytes = estimate_filter_bytes(candidates.total) + estimate_block_bytes(pool.n_rows)
+    needed = pool.estimate_bytes(0) + max(filter_bytes, candidates.total + config.reserved_bytes)
     # before the first layer, there is no pool to prune
-    hints = (
-        REDUCTION_HINTS
-        if pool.nodes.layer.any()
-        else ("use fewer operators", "leave out inputs with --exclude")
-    )
-    check_memory(needed, max_bytes, f"a layer of {candidates.total:,} candidates", hints)
+    has_pool = pool.nodes.layer.any()
+    hints = REDUCTION_HINTS if has_pool else ("use fewer operators", "leave out inputs with --exclude")
+    check_memory(needed, config.max_bytes, f"a layer of {candidates.total:,} candidates", hints)
     user_keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
-    existing_keys = np.concatenate((pool.nodes.keys[carried_over], user_keys))
-    nodes = pool.nodes.take(carried_over)
-    rules = compile_rules(grammar, pool.symbols)
-    member_ranks = compute_tie_break_rank(
-        nodes.complexity,
-        rules.count_forbidden(nodes.operator_mask, nodes.allowed_mask, nodes.operator)
-        if has_next_layer
-        else None,
-    )
-    # user formulas are never replaced
-    tie_break_ranks = np.concatenate((member_ranks, np.full(len(user_keys), -1, dtype=np.int32)))
+    nodes, n_forbidden = pool.nodes.take(carried_over), None
+    if has_next_layer:
+        rules = compile_rules(config.grammar, pool.symbols)
+        n_forbidden = rules.count_forbidden(nodes.operator_mask, nodes.allowed_mask, nodes.operator)
+    member_ranks = compute_tie_break_rank(nodes.complexity, n_forbidden)
     excluded: dict[int, CandidateStatus] = {}
     checked = np.zeros(-(-candidates.total // 8), dtype=np.uint8)
     while True:
@@ -134,26 +125,21 @@ def filter_layer(
             candidates,
             pool.symbols,
             pool.nodes,
-            grammar,
+            config.grammar,
             domain_masks=pool.compute_domain_masks(layer.operators),
-            existing_keys=existing_keys,
-            tie_break_ranks=tie_break_ranks,
+            existing_keys=np.concatenate((nodes.keys, user_keys)),
+            # user formulas are never replaced
+            tie_break_ranks=np.concatenate((member_ranks, np.full(len(user_keys), -1, dtype=np.int32))),
             has_next_layer=has_next_layer,
             excluded=excluded,
             units=_select_relevant_units(pool, has_next_layer=has_next_layer),
-            map_function=map_function,
-            check_deadline=check_deadline,
+            map_function=config.map_function,
+            check_deadline=config.check_deadline,
         )
         # a duplicate may only be dropped if the values of its representative are valid
-        invalid = _find_invalid(
-            pool, candidates, result.representatives & ~checked, map_function, check_deadline
-        )
+        invalid = _find_invalid(pool, candidates, result.representatives & ~checked, config)
         if not invalid:
-            return (
-                candidates,
-                result.statuses,
-                carried_over[result.replaced_by[: len(carried_over)] < 0],
-            )
+            return candidates, result.statuses, carried_over[result.replaced_by[: len(carried_over)] < 0]
         checked |= result.representatives  # those that are invalid are excluded in the next pass
         excluded |= invalid
 
@@ -166,22 +152,18 @@ def _select_relevant_units(pool: Pool, *, has_next_layer: bool) -> PoolUnits | N
 
 
 def _find_invalid(
-    pool: Pool,
-    candidates: Candidates,
-    chosen_bits: NDArray[np.uint8],
-    map_function: MapFunction,
-    check_deadline: DeadlineCheck,
+    pool: Pool, candidates: Candidates, chosen_bits: NDArray[np.uint8], config: LayerConfig
 ) -> dict[int, CandidateStatus]:
     """Find the undefined and constant ones among candidates packed as bits, shape (ceil(total / 8),)."""
     if pool.feature_stats is None:
         return {}
-    batch_starts = range(0, candidates.total, _BATCH_CANDIDATES)
     tasks = [
         (first, batch_bits)
-        for first in batch_starts
+        for first in range(0, candidates.total, _BATCH_CANDIDATES)
         if (batch_bits := chosen_bits[first // 8 : (first + _BATCH_CANDIDATES) // 8]).any()
     ]
-    results = map_function(partial(_find_invalid_in_task, pool, candidates, check_deadline), tasks)
+    find_in_task = partial(_find_invalid_in_task, pool, candidates, config.check_deadline)
+    results = config.map_function(find_in_task, tasks)
     return {number: status for result in results for number, status in result.items()}
 
 
@@ -219,20 +201,19 @@ def count_applied(
 def append_layer(
     pool: Pool,
     layer: Layer,
-    pool_kind: PoolKind,
+    config: LayerConfig,
     *,
     carried_over: NDArray[np.int64],
     candidates: Candidates,
     numbers: NDArray[np.int64],
     layer_number: int,
-    check_deadline: DeadlineCheck = ignore_deadline,
 ) -> tuple[Pool, Counter[CandidateStatus]]:
     """Make the next pool: the members that are kept, followed by the features of a layer.
 
     Parameters
     ----------
-    pool, layer, pool_kind
-        The pool, the layer that is applied to it, and the kind of pool, see `expand`.
+    pool, layer, config
+        The pool, the layer that is applied to it, and how layers are grown.
     carried_over : int64 array, shape (s,)
         Indices of the members to keep.
     candidates : Candidates
@@ -241,8 +222,6 @@ def append_layer(
         Candidate numbers to append.
     layer_number : int
         Number of the layer.
-    check_deadline : callable, optional
-        Called for each block of a long layer. An exception that it raises ends the evaluation.
 
     Returns
     -------
@@ -253,22 +232,17 @@ def append_layer(
     """
     if pool.feature_stats is None:
         new_nodes = pool.apply_operators(*candidates.locate(numbers), layer_number)
-        return pool.extend(
-            carried_over, new_nodes, None, count_applied(pool, layer, carried_over, pool_kind)
-        ), Counter()
-    values = None
+        applied_counts = count_applied(pool, layer, carried_over, config.pool_kind)
+        return pool.extend(carried_over, new_nodes, None, applied_counts), Counter()
+    values, n_old = None, len(carried_over)
     if not pool.recomputes_values:
-        values = np.empty((len(carried_over) + len(numbers), pool.n_rows))
-        values[: len(carried_over)] = pool.compute_values(carried_over)
-    block_numbers, block_stats, end, n_invalid = (
-        [numbers[:0]],
-        [pool.feature_stats.take(carried_over)],
-        len(carried_over),
-        Counter[CandidateStatus](),
-    )
-    check_deadline = check_deadline if len(numbers) * pool.n_rows > _LONG_LAYER_VALUES else ignore_deadline
+        values = np.empty((n_old + len(numbers), pool.n_rows))
+        values[:n_old] = pool.compute_values(carried_over)
+    block_numbers, block_stats = [numbers[:0]], [pool.feature_stats.take(carried_over)]
+    end, n_invalid = n_old, Counter[CandidateStatus]()
+    config = config.ignore_deadline_unless(is_long=len(numbers) * pool.n_rows > _LONG_LAYER_VALUES)
     for block in evaluate_candidates(candidates, pool, numbers):
-        check_deadline()
+        config.check_deadline()
         block_numbers.append(block.numbers)
         block_stats.append(compute_feature_stats(block.values))
         start, end = end, end + len(block.numbers)
@@ -278,17 +252,15 @@ def append_layer(
     new_nodes = pool.apply_operators(*candidates.locate(np.concatenate(block_numbers)), layer_number)
     feature_stats = block_stats[0].concatenate(*block_stats[1:])
     used_values = None if values is None else values[:end]
-    distinct = find_distinct_features(
-        pool.extend(carried_over, new_nodes, used_values, {}, feature_stats), len(carried_over)
-    )
-    n_invalid[CandidateStatus.NUMERIC_DUPLICATE] = len(distinct) - int(np.count_nonzero(distinct))
-    old, kept = carried_over[distinct[: len(carried_over)]], np.flatnonzero(distinct)
+    all_features = pool.extend(carried_over, new_nodes, used_values, {}, feature_stats)
+    kept = np.flatnonzero(find_distinct_features(all_features, n_old))
+    n_invalid[CandidateStatus.NUMERIC_DUPLICATE] = len(all_features) - len(kept)
+    old = carried_over[kept[kept < n_old]]
     if values is not None:
         used_values = _compact_rows(values, kept)
-    new_nodes = new_nodes.take(kept[len(old) :] - len(carried_over))
-    return pool.extend(
-        old, new_nodes, used_values, count_applied(pool, layer, old, pool_kind), feature_stats.take(kept)
-    ), n_invalid
+    new_nodes = new_nodes.take(kept[len(old) :] - n_old)
+    applied_counts = count_applied(pool, layer, old, config.pool_kind)
+    return pool.extend(old, new_nodes, used_values, applied_counts, feature_stats.take(kept)), n_invalid
 
 
 def _compact_rows(values: NDArray[np.float64], kept: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -321,13 +293,10 @@ def find_distinct_features(pool: Pool, n_old: int) -> NDArray[np.bool_]:
     for group in _group_comparable(pool):
         preference = np.empty(len(group), dtype=np.int64)
         preference[np.argsort(pool.nodes.complexity[group], kind="stable")] = np.arange(len(group))
-        projections, compute_values_at = (
-            pool.feature_stats.projection[group],
-            partial(_compute_values_at, pool, group),
-        )
-        representatives = group[
-            find_projected_duplicates(projections, compute_values_at, pool.n_rows, preference)
-        ]
+        compute_values_at = partial(_compute_values_at, pool, group)
+        projections = pool.feature_stats.projection[group]
+        duplicates = find_projected_duplicates(projections, compute_values_at, pool.n_rows, preference)
+        representatives = group[duplicates]
         distinct[group] = (representatives == group) | ((group < n_old) & (representatives < n_old))
     return distinct
 
@@ -355,13 +324,11 @@ def count_excluded(
 ) -> dict[CandidateStatus, int]:
     """Count the excluded candidates by reason."""
     counts = np.zeros(len(CandidateStatus), dtype=np.int64)
-    for first in range(
-        0, len(statuses), _BATCH_CANDIDATES
-    ):  # in batches, because bincount converts bytes to int64
+    # in batches, because bincount converts bytes to int64
+    for first in range(0, len(statuses), _BATCH_CANDIDATES):
         counts += np.bincount(statuses[first : first + _BATCH_CANDIDATES], minlength=len(CandidateStatus))
-    n_excluded = Counter(
-        {status: int(counts[status]) for status in CandidateStatus if status is not CandidateStatus.KEPT}
-    )
+    counts[CandidateStatus.KEPT] = 0
+    n_excluded = Counter(dict(zip(CandidateStatus, counts.tolist(), strict=True)))
     return dict(n_excluded + (n_invalid or Counter()))
 
 
@@ -382,7 +349,7 @@ class PoolPruning:
 
 
 def prune_pool(
-    space: Space, layer: Layer, pruning: PoolPruning, pool_kind: PoolKind
+    space: Space, layer: Layer, pruning: PoolPruning, config: LayerConfig
 ) -> tuple[Pool, LayerCount]:
     """Make the pool that the next layer is applied to from selected features of a space.
 
@@ -394,8 +361,8 @@ def prune_pool(
         The layer.
     pruning : PoolPruning
         The features to keep. Inputs and constants are always kept.
-    pool_kind : {"cumulative", "strict"}
-        See `expand`. Features that a strict pool has replaced cannot be kept.
+    config : LayerConfig
+        How layers are grown. Features that a strict pool has replaced cannot be kept.
 
     Returns
     -------
@@ -409,26 +376,22 @@ def prune_pool(
     older = space.pool_indices[numbers[numbers < len(space.pool_indices)]]
     inputs = space.pool_indices[pool.nodes.layer[space.pool_indices] == 0]
     carried_over = np.unique(np.concatenate((pool.constant_indices, inputs, older)))
-    new_numbers = numbers[numbers >= space.n_materialized] - space.n_materialized
     next_pool, n_lost = append_layer(
         pool,
         layer,
-        pool_kind,
+        replace(config, check_deadline=ignore_deadline),
         carried_over=carried_over,
         candidates=space.candidates,
-        numbers=new_numbers,
+        numbers=numbers[numbers >= space.n_materialized] - space.n_materialized,
         layer_number=layer_number,
     )
-    n_lost = Counter(
-        {CandidateStatus.NUMERIC_DUPLICATE: n_lost[CandidateStatus.NUMERIC_DUPLICATE]}
-    ) + Counter(pruning.n_invalid)
+    n_features, n_duplicates = len(next_pool.feature_indices), n_lost[CandidateStatus.NUMERIC_DUPLICATE]
+    n_excluded = Counter({CandidateStatus.NUMERIC_DUPLICATE: n_duplicates}) + Counter(pruning.n_invalid)
     n_valid = space.size - sum(pruning.n_invalid.values())
-    n_lost[CandidateStatus.PRUNED] = (
-        n_valid - n_lost[CandidateStatus.NUMERIC_DUPLICATE] - len(next_pool.feature_indices)
-    )
-    n_excluded = Counter(space.layer_counts[-1].n_excluded) + n_lost
+    n_excluded[CandidateStatus.PRUNED] = n_valid - n_excluded[CandidateStatus.NUMERIC_DUPLICATE] - n_features
+    n_excluded = Counter(space.layer_counts[-1].n_excluded) + n_excluded
     return next_pool, LayerCount(
-        layer_number, layer.kind, space.candidates.total, dict(n_excluded), len(next_pool.feature_indices)
+        layer_number, layer.kind, space.candidates.total, dict(n_excluded), n_features
     )
 
 
@@ -515,14 +478,9 @@ def expand(
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
     config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline)
+    symbols = build_symbol_table(names, grammar, layers)
     pool, count = clean_inputs(
-        build_first_pool(
-            build_symbol_table(names, grammar, layers),
-            grammar,
-            columns,
-            recompute_pool=recompute_pool,
-            units=units,
-        )
+        build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
     )
     layer_counts, layer_number = [count], 1
     columns_by_name = None if columns is None else dict(zip(names, columns, strict=True))
@@ -535,7 +493,7 @@ def expand(
                 space = build_streamed_space(
                     pool, layer, config, columns_by_name, has_next_layer=True, layer_counts=layer_counts
                 )
-                pool, count = prune_pool(space, layer, prune(space), pool_kind)
+                pool, count = prune_pool(space, layer, prune(space), config)
             layer_counts.append(count)
         layer_number = len(layers)
         return build_streamed_space(
@@ -543,18 +501,6 @@ def expand(
         )
     except DeadlineExceeded:
         return _build_incomplete_space(pool, columns_by_name, also, layer_counts, layer_number)
-
-
-@dataclass(frozen=True, eq=False)
-class LayerConfig:
-    """How layers are grown. The fields are arguments of `expand`."""
-
-    grammar: Grammar
-    pool_kind: PoolKind
-    max_bytes: int | None
-    reserved_bytes: int = 0
-    map_function: MapFunction = map
-    check_deadline: DeadlineCheck = ignore_deadline
 
 
 def add_layer(
@@ -585,59 +531,30 @@ def add_layer(
         Counts of the layer.
     """
     carried_over = find_carried_over(pool, config.pool_kind)
-    candidates, statuses, not_replaced = filter_layer(
-        pool,
-        layer,
-        config.grammar,
-        carried_over,
-        has_next_layer=True,
-        max_bytes=config.max_bytes,
-        reserved_bytes=config.reserved_bytes,
-        map_function=config.map_function,
-        check_deadline=config.check_deadline,
-    )
-    n_replaced, size = (
-        len(carried_over) - len(not_replaced),
-        len(not_replaced) + int((statuses == CandidateStatus.KEPT).sum()),
-    )
-    pool_bytes = pool.estimate_bytes(size) + max(config.reserved_bytes, estimate_block_bytes(pool.n_rows))
-    recompute_bytes = (
-        pool_bytes - pool.estimate_bytes(size) + _SEARCH_RESERVED_BYTES + (len(pool) + size) * _MEMBER_BYTES
-    )
+    candidates, statuses, not_replaced = filter_layer(pool, layer, config, carried_over, has_next_layer=True)
+    size = len(not_replaced) + int(np.count_nonzero(statuses == CandidateStatus.KEPT))
+    work_bytes = max(config.reserved_bytes, estimate_block_bytes(pool.n_rows))
+    recompute_bytes = work_bytes + _SEARCH_RESERVED_BYTES + (len(pool) + size) * _MEMBER_BYTES
     recompute_fits = not pool.recomputes_values and has_memory_for(recompute_bytes, config.max_bytes)
-    hints = (
-        (*REDUCTION_HINTS, "use --search sieve, which holds no pool") if recompute_fits else REDUCTION_HINTS
-    )
-    check_memory(
-        pool_bytes, config.max_bytes, f"a pool of {size:,} features after layer {layer_number}", hints
-    )
+    hints = (*REDUCTION_HINTS, *(["use --search sieve, which holds no pool"] if recompute_fits else []))
+    what = f"a pool of {size:,} features after layer {layer_number}"
+    check_memory(pool.estimate_bytes(size) + work_bytes, config.max_bytes, what, hints)
     if next_layer is not None:
         applied = count_applied(pool, layer, not_replaced, config.pool_kind)
-        next_candidates = enumerate_candidates(next_layer, pool.symbols, size, applied)
-        check_memory(
-            estimate_filter_bytes(next_candidates.total),
-            config.max_bytes,
-            f"a layer of {next_candidates.total:,} candidates",
-        )
-    kept = np.flatnonzero(statuses == CandidateStatus.KEPT)
+        n_next = enumerate_candidates(next_layer, pool.symbols, size, applied).total
+        check_memory(estimate_filter_bytes(n_next), config.max_bytes, f"a layer of {n_next:,} candidates")
     pool, n_invalid = append_layer(
         pool,
         layer,
-        config.pool_kind,
+        config,
         carried_over=not_replaced,
         candidates=candidates,
-        numbers=kept,
+        numbers=np.flatnonzero(statuses == CandidateStatus.KEPT),
         layer_number=layer_number,
-        check_deadline=config.check_deadline,
     )
-    n_invalid[CandidateStatus.DUPLICATE] += n_replaced
-    return pool, LayerCount(
-        layer_number,
-        layer.kind,
-        candidates.total,
-        count_excluded(statuses, n_invalid),
-        len(pool.feature_indices),
-    )
+    n_invalid[CandidateStatus.DUPLICATE] += len(carried_over) - len(not_replaced)
+    n_excluded = count_excluded(statuses, n_invalid)
+    return pool, LayerCount(layer_number, layer.kind, candidates.total, n_excluded, len(pool.feature_indices))
 
 
 def build_streamed_space(
@@ -656,16 +573,7 @@ def build_streamed_space(
         also, columns, pool.nodes.keys[np.intersect1d(carried_over, pool.feature_indices)]
     )
     candidates, statuses, not_replaced = filter_layer(
-        pool,
-        layer,
-        config.grammar,
-        carried_over,
-        has_next_layer=has_next_layer,
-        user_formulas=user_formulas,
-        max_bytes=config.max_bytes,
-        reserved_bytes=config.reserved_bytes,
-        map_function=config.map_function,
-        check_deadline=config.check_deadline,
+        pool, layer, config, carried_over, has_next_layer=has_next_layer, user_formulas=user_formulas
     )
     base = np.intersect1d(not_replaced, pool.feature_indices)
     in_space = base if has_next_layer else _select_target_units(pool, base)
@@ -689,23 +597,12 @@ def _build_incomplete_space(
     """Return the space of the completed layers, as if no more layers were requested."""
     in_space = _select_target_units(pool, pool.feature_indices)
     user_formulas = evaluate_user_formulas(also, columns, pool.nodes.keys[pool.feature_indices])
-    no_candidates = Candidates((), 0)
-    n_dropped = {CandidateStatus.OTHER_UNITS: len(pool.feature_indices) - len(in_space)}
-    n_excluded = Counter(layer_counts[-1].n_excluded) + Counter(n_dropped)
-    last_count = replace(
-        layer_counts[-1],
-        n_excluded=dict(n_excluded),
-        n_features=len(in_space) + len(user_formulas.expressions),
-    )
-    return Space(
-        pool,
-        in_space,
-        user_formulas,
-        no_candidates,
-        np.zeros(0, np.uint8),
-        (*layer_counts[:-1], last_count),
-        stopped_at_layer=stopped_at_layer,
-    )
+    no_candidates, no_statuses = Candidates((), 0), np.zeros(0, np.uint8)
+    space = Space(pool, in_space, user_formulas, no_candidates, no_statuses, (), stopped_at_layer)
+    n_dropped = Counter({CandidateStatus.OTHER_UNITS: len(pool.feature_indices) - len(in_space)})
+    n_excluded = dict(Counter(layer_counts[-1].n_excluded) + n_dropped)
+    last_count = replace(layer_counts[-1], n_excluded=n_excluded, n_features=space.size)
+    return replace(space, layer_counts=(*layer_counts[:-1], last_count))
 
 
 def _select_target_units(pool: Pool, indices: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -729,11 +626,7 @@ def clean_inputs(pool: Pool) -> tuple[Pool, LayerCount]:
     n_constants = len(pool.constant_indices)
     pool = pool.select(np.flatnonzero(~constant))
     distinct = find_distinct_features(pool, n_constants)
-    n_excluded = Counter(
-        {
-            CandidateStatus.CONSTANT: int(constant.sum()),
-            CandidateStatus.NUMERIC_DUPLICATE: int((~distinct).sum()),
-        }
-    )
+    n_duplicates = int(np.count_nonzero(~distinct))
+    counts = {CandidateStatus.CONSTANT: int(constant.sum()), CandidateStatus.NUMERIC_DUPLICATE: n_duplicates}
     pool = pool.select(np.flatnonzero(distinct))
-    return pool, LayerCount(0, "inputs", n_generated, dict(+n_excluded), len(pool.feature_indices))
+    return pool, LayerCount(0, "inputs", n_generated, dict(+Counter(counts)), len(pool.feature_indices))

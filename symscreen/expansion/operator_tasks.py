@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
 from symscreen.expansion import _kernels as walk
-from symscreen.expansion._kernels import KEPT, locate_run
 from symscreen.expansion.nodes import COLUMN, CONSTANT, build_operator_mask
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.dimensions import Dimensions, propagate_dimensions
@@ -106,7 +104,6 @@ def compile_rules(grammar: Grammar, symbols: SymbolTable) -> NestingRules:
     return NestingRules(build_masks(dict(grammar.forbid_within)), build_masks(dict(grammar.forbid)))
 
 
-NO_UNIT, OTHER_UNITS = 8, 9  # values of `CandidateStatus`
 _BATCH_PAIRS = 1 << 20  # pairs of unit ids whose units are computed together
 
 
@@ -147,16 +144,16 @@ class PoolUnits:
                 propagate_dimensions(operator, self._get_dimensions(np.arange(n_ids)))
             )
             return (
-                UnitCheck(_make_equal_ids(self.unit_ids), NO_UNIT, id_statuses[self.unit_ids])
+                UnitCheck(_make_equal_ids(self.unit_ids), walk.NO_UNIT, id_statuses[self.unit_ids])
                 if id_statuses.any()
                 else None
             )
         if unit_rule == "like":
             target_statuses = np.zeros(n_ids, dtype=np.uint8)
             if target is not None:
-                target_statuses[(self.exponents != target).any(axis=1)] = OTHER_UNITS
+                target_statuses[(self.exponents != target).any(axis=1)] = walk.OTHER_UNITS
             units = _number_rows(self.exponents)[0][self.unit_ids]
-            return UnitCheck(np.stack([units, units]), NO_UNIT, target_statuses[self.unit_ids])
+            return UnitCheck(np.stack([units, units]), walk.NO_UNIT, target_statuses[self.unit_ids])
         if unit_rule in {"product", "quotient"}:
             if target is None:
                 return None
@@ -164,8 +161,10 @@ class PoolUnits:
             needed = target - self.exponents if unit_rule == "product" else target + self.exponents
             units = _number_rows(np.concatenate((self.exponents, needed)))[0]
             sides = np.stack([units[:n_ids][self.unit_ids], units[n_ids:][self.unit_ids]])
-            return UnitCheck(sides, OTHER_UNITS, np.zeros(len(self.unit_ids), dtype=np.uint8))
-        return UnitCheck(np.stack([self.unit_ids] * 2), NO_UNIT, None, self._build_status_table(operator))
+            return UnitCheck(sides, walk.OTHER_UNITS, np.zeros(len(self.unit_ids), dtype=np.uint8))
+        return UnitCheck(
+            np.stack([self.unit_ids] * 2), walk.NO_UNIT, None, self._build_status_table(operator)
+        )
 
     def _get_dimensions(self, unit_ids: NDArray[np.integer]) -> Dimensions:
         """Return the dimensions of unit ids, shape (m,)."""
@@ -180,7 +179,11 @@ class PoolUnits:
             if self.target_exponents is None
             else (dimensions.exponents == self.target_exponents).all(axis=-1)
         )
-        return np.where(dimensions.valid, np.where(matches, KEPT, OTHER_UNITS), NO_UNIT).astype(np.uint8)
+        return np.where(
+            dimensions.valid,
+            np.where(matches, walk.KEPT, walk.OTHER_UNITS),
+            walk.NO_UNIT,
+        ).astype(np.uint8)
 
     def _build_status_table(self, operator: Operator) -> Bytes:
         """Compute the statuses of all pairs of unit ids, shape (2, k, k), in both argument orders."""
@@ -221,9 +224,9 @@ class UnitCheck:
     def apply(self, first: int, stop: int, pairing: int, statuses: Bytes) -> None:
         """Update the statuses of a range of the operator's pair numbers."""
         if self.status_table is not None:
-            _look_up_statuses(first, stop, pairing, self.unit_ids, self.status_table, statuses)
+            walk.look_up_statuses(first, stop, pairing, self.unit_ids, self.status_table, statuses)
         elif self.equal_statuses is not None:
-            _compare_units(
+            walk.compare_units(
                 first, stop, pairing, self.unit_ids, self.unequal_status, self.equal_statuses, statuses
             )
 
@@ -293,54 +296,7 @@ def _make_equal_ids(unit_ids: UnitIds) -> UnitIds:
     return np.zeros((2, len(unit_ids)), dtype=np.int32)
 
 
-@compile_kernel
-def _compare_units(
-    first: int,
-    stop: int,
-    pairing: int,
-    unit_ids: UnitIds,
-    unequal_status: int,
-    equal_statuses: Bytes,
-    statuses: Bytes,
-) -> None:
-    """Update the statuses of a range of pairs by comparing the ids of the arguments."""
-    t = first
-    while t < stop:
-        side, moving, staying, n = locate_run(pairing, t)
-        n, offset = min(n, stop - t), t - first
-        staying_id = unit_ids[1 - side, staying]
-        moving_ids, moving_statuses, run_statuses = (
-            unit_ids[side, moving:],
-            equal_statuses[moving:],
-            statuses[offset : offset + n],
-        )
-        for k in range(n):
-            status = moving_statuses[k] if moving_ids[k] == staying_id else np.uint8(unequal_status)
-            run_statuses[k] = status if run_statuses[k] == KEPT else run_statuses[k]
-        t += n
-
-
-@compile_kernel
-def _look_up_statuses(
-    first: int, stop: int, pairing: int, unit_ids: UnitIds, status_table: Bytes, statuses: Bytes
-) -> None:
-    """Update the statuses of a range of pairs from a table of unit pairs."""
-    t = first
-    while t < stop:
-        side, moving, staying, n = locate_run(pairing, t)
-        n, offset = min(n, stop - t), t - first
-        table_row, moving_ids, run_statuses = (
-            status_table[side, unit_ids[1 - side, staying]],
-            unit_ids[side, moving:],
-            statuses[offset : offset + n],
-        )
-        for k in range(n):
-            run_statuses[k] = table_row[moving_ids[k]] if run_statuses[k] == KEPT else run_statuses[k]
-        t += n
-
-
 _KEY_BLOCK_SIZE = 1 << 14  # candidates whose keys are computed together, so that they fit the cache
-_PAIRING_CODES = {"one": walk.ONE, "unordered": walk.UNORDERED, "ordered": walk.ORDERED}
 _NO_WORDS = np.empty((2, 2, 0), dtype=np.uint64)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint64)
 
@@ -412,8 +368,10 @@ class OperatorTask:
     ) -> None:
         """Apply the rules to a range of candidates and count kept keys by leading bits."""
         if self.unit_check is not None:
-            ends = first - self._first_pair_number, stop - self._first_pair_number
-            self.unit_check.apply(*ends, _PAIRING_CODES[self.operator_range.pairing], statuses[first:stop])
+            first_pair = self.operator_range.first_pair_number
+            self.unit_check.apply(
+                first - first_pair, stop - first_pair, self.operator_range.pairing_code, statuses[first:stop]
+            )
         for start, end, *keys in self._split_range(first, stop):
             walk.apply_rules(
                 *keys,
@@ -452,7 +410,7 @@ class OperatorTask:
         left, right = np.empty((2, len(indices)), dtype=np.int64)
         complexity = np.empty(len(indices), dtype=np.int32)
         walk.recompute_keys(
-            indices, numbers, self._first_pair_number, _PAIRING_CODES[self.operator_range.pairing],
+            indices, numbers, self.operator_range.first_pair_number, self.operator_range.pairing_code,
             self.key_source, self.key_words, self.argument_costs,
             keys, complexity, left, right,
         )  # fmt: skip
@@ -468,14 +426,9 @@ class OperatorTask:
             complexity + np.int32(self.operator.cost), n_forbidden
         )
 
-    @property
-    def _first_pair_number(self) -> int:
-        """Candidate number at which the pair numbers of the operator are 0."""
-        return self.operator_range.start - self.operator_range.n_applied
-
     def _split_range(self, first: int, stop: int) -> Iterator[tuple[Any, ...]]:
         """Yield blocks (start, end, kernel arguments); blocks are small if their keys must be precomputed."""
-        precomputed, step = _NO_KEYS, stop - first
+        precomputed, step, first_pair = _NO_KEYS, stop - first, self.operator_range.first_pair_number
         if self.key_source == walk.PRECOMPUTED:
             step = _KEY_BLOCK_SIZE
         for start in range(first, stop, step):
@@ -483,16 +436,8 @@ class OperatorTask:
             if self.key_source == walk.PRECOMPUTED:
                 keys = self._compute_keys(*self.operator_range.decode(np.arange(start, end)))
                 precomputed = np.require(keys, requirements=["C", "W"])
-            pair_range = start - self._first_pair_number, end - self._first_pair_number
-            yield (
-                start,
-                end,
-                *pair_range,
-                _PAIRING_CODES[self.operator_range.pairing],
-                self.key_source,
-                self.key_words,
-                precomputed,
-            )
+            pairs = start - first_pair, end - first_pair, self.operator_range.pairing_code
+            yield start, end, *pairs, self.key_source, self.key_words, precomputed
 
     def _compute_keys(self, left: Numbers, right: Numbers) -> Residues:
         """Compute the keys, shape (m, 2), of the operator applied to members."""

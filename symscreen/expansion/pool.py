@@ -18,7 +18,7 @@ from symscreen.expansion.operator_tasks import compute_pool_units
 from symscreen.expansion.sort_orders import SortOrders, is_monotone
 from symscreen.expansion.validity import FeatureStats, compute_feature_stats
 from symscreen.grammar import Domain, Operator
-from symscreen.statistics.ranks.monotone_order import MonotoneParents
+from symscreen.statistics.ranks.sorted_block import MonotoneParents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,14 +12,13 @@ with the same bits in one bucket collide. Only for collisions are both words rec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen._limits import ignore_deadline
 from symscreen.expansion import _kernels as walk
-from symscreen.expansion._kernels import find_collisions, pick_representatives
+from symscreen.expansion._kernels import CandidateStatus, find_collisions, pick_representatives
 from symscreen.expansion.operator_tasks import build_operator_tasks
 
 if TYPE_CHECKING:
@@ -254,21 +253,6 @@ def _group_buckets(bounds: Numbers, max_entries: int) -> Iterator[tuple[int, int
 
 _REPRESENTATIVE = 255  # temporary status of a kept candidate that has duplicates
 _SCAN_SIZE = 1 << 20  # statuses processed together; a multiple of 8
-
-
-class CandidateStatus(IntEnum):
-    """Whether a candidate is kept, or why it is excluded."""
-
-    KEPT = 0
-    FORBIDDEN = 1
-    TOO_COMPLEX = 2
-    CONSTANT = 3
-    UNDEFINED = 4
-    DUPLICATE = 5
-    NUMERIC_DUPLICATE = 6
-    PRUNED = 7
-    NO_UNIT = 8
-    OTHER_UNITS = 9
 
 
 EXCLUSION_REASONS: dict[CandidateStatus, str] = {

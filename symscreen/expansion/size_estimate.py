@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion._kernels import CandidateStatus
 from symscreen.expansion.candidates import enumerate_candidates
 from symscreen.expansion.generation import LayerConfig, add_layer, build_streamed_space, clean_inputs
 from symscreen.expansion.nodes import build_symbol_table
 from symscreen.expansion.pool import NODE_BYTES, build_first_pool
-from symscreen.expansion.pruning import CandidateStatus
 from symscreen.expansion.sort_orders import count_monotone_children
 from symscreen.expansion.space import LayerCount
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion._kernels import CandidateStatus
 from symscreen.expansion.feature_values import compute_block_size
-from symscreen.expansion.pruning import CandidateStatus
 from symscreen.grammar import Monotonicity
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -105,7 +105,7 @@ def count_monotone_children(space: Space) -> int:
     for operator_range in space.candidates.operator_ranges:
         operator = operators[operator_range.code]
         if operator.arity == 1 and operator.monotone != Monotonicity.NONE:
-            statuses = space.statuses[operator_range.start : operator_range.start + operator_range.count]
+            statuses = space.statuses[operator_range.start : operator_range.stop]
             count += int(np.count_nonzero(statuses == CandidateStatus.KEPT))
     return count
 

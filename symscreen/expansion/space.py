@@ -13,6 +13,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import FormulaError
+from symscreen.expansion._kernels import CandidateStatus
 from symscreen.expansion.feature_values import (
     FeatureBlock,
     compute_block_size,
@@ -20,7 +21,6 @@ from symscreen.expansion.feature_values import (
     evaluate_range,
 )
 from symscreen.expansion.nodes import FeatureMetadata, build_expression
-from symscreen.expansion.pruning import CandidateStatus
 from symscreen.expansion.validity import is_constant
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.pool import Pool
     from symscreen.expressions.tree import Expression
-    from symscreen.statistics.ranks.monotone_order import MonotoneParents
+    from symscreen.statistics.ranks.sorted_block import MonotoneParents
     from symscreen.statistics.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen._numba import compile_kernel
+from symscreen.expansion._kernels import CONSTANT_TOLERANCE, mark_wide_spread
 from symscreen.grammar import is_in_domain
 
 if TYPE_CHECKING:
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Flags, Values
+    from symscreen._typing import Values
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Domain
 
 
-# relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
-CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
 _LARGEST_VALUE_TOLERANCE = 1e-13  # relative to the maximum of both features
 _PAIR_TOLERANCE = 1e-9  # relative to the larger value in each row
 _BATCH_VALUES = 1 << 17  # values of features, or of pairs of features, processed together
@@ -54,45 +52,6 @@ def is_constant(
     bool array, shape (m,)
     """
     return np.asarray(high - low <= CONSTANT_TOLERANCE * scale)
-
-
-@compile_kernel
-def filter_by_range(
-    low: Values, high: Values, magnitude: Values, cancels: bool, valid: Flags, suspect: Flags
-) -> tuple[int, int, int]:
-    """Find by their ranges which new features are finite and not constant.
-
-    Parameters
-    ----------
-    low, high : float64 arrays, shape (m,)
-        Minimum and maximum of each feature. One of them is not finite if the feature is undefined.
-    magnitude : float64 array, shape (m,)
-        Maximum magnitude of the arguments of each feature. Used only if terms may cancel.
-    cancels : bool
-        Whether the operator's terms may cancel, so that the result may be rounding noise.
-    valid, suspect : bool arrays, shape (m,)
-        Filled in place: which features are finite and vary by more than their own rounding error, and which
-        of these vary by no more than the rounding error of their terms.
-
-    Returns
-    -------
-    n_undefined, n_constant, n_suspects : int
-        Number of undefined, constant and suspect features.
-    """
-    n_undefined = n_constant = n_suspects = 0
-    for f in range(low.size):
-        valid[f] = suspect[f] = False
-        lowest, highest = low[f], high[f]
-        if not (np.isfinite(lowest) and np.isfinite(highest)):
-            n_undefined += 1
-        elif highest - lowest <= CONSTANT_TOLERANCE * max(abs(lowest), abs(highest)):
-            n_constant += 1
-        else:
-            valid[f] = True
-            if cancels and highest - lowest <= CONSTANT_TOLERANCE * magnitude[f]:
-                suspect[f] = True
-                n_suspects += 1
-    return n_undefined, n_constant, n_suspects
 
 
 def is_cancellation_noise(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -385,9 +344,7 @@ def is_provably_valid(pool: Pool, candidates: Candidates, numbers: NDArray[np.in
     for operator_range in candidates.operator_ranges:
         operator = pool.symbols.operators[operator_range.code]
         magnitude_bound = _MAGNITUDE_BOUNDS.get(operator.numeric)
-        start, stop = np.searchsorted(
-            numbers, (operator_range.start, operator_range.start + operator_range.count)
-        )
+        start, stop = np.searchsorted(numbers, (operator_range.start, operator_range.stop))
         if magnitude_bound is None or start == stop:
             continue
         if sample is None:
@@ -423,21 +380,5 @@ def _is_provably_varying(
     # an infinite bound proves nothing; the bound of a sum or difference is at least the magnitude of its
     # arguments, so it also covers cancellation
     proved = np.empty(len(values), dtype=np.bool_)
-    _mark_wide_spread(values, CONSTANT_TOLERANCE * bound, proved)
+    mark_wide_spread(values, CONSTANT_TOLERANCE * bound, proved)
     return proved
-
-
-@compile_kernel
-def _mark_wide_spread(values: Values, tolerance: Values, exceeds: Flags) -> None:
-    """Mark the rows, shape (m, k), that spread by more than a tolerance.
-
-    A row with a value that is not finite has a tolerance that is not finite, and is never marked.
-    """
-    for f in range(values.shape[0]):
-        low = high = values[f, 0]
-        exceeds[f] = False
-        for i in range(1, values.shape[1]):
-            low, high = min(low, values[f, i]), max(high, values[f, i])
-            if high - low > tolerance[f]:
-                exceeds[f] = True
-                break

@@ -312,11 +312,9 @@ def find_by_key(space: Space, canonical_key: tuple[int, int], backend: Backend) 
     materialized = np.arange(space.n_materialized)
     matches = [materialized[(space.get_metadata(materialized).keys == key).all(axis=1)]]
     tasks = [
-        (operator_range, first, min(first + _BATCH_CANDIDATES, operator_range.start + operator_range.count))
+        (operator_range, first, min(first + _BATCH_CANDIDATES, operator_range.stop))
         for operator_range in space.candidates.operator_ranges
-        for first in range(
-            operator_range.start, operator_range.start + operator_range.count, _BATCH_CANDIDATES
-        )
+        for first in range(operator_range.start, operator_range.stop, _BATCH_CANDIDATES)
     ]
     matches += backend.map(_KeyMatcher(space, key), tasks)
     numbers = np.concatenate(matches)

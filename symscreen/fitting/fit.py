@@ -26,6 +26,7 @@ from symscreen.screening.run_control import build_run_control
 from symscreen.screening.scoring.score_space import ScoringConfig
 from symscreen.screening.scoring.streaming import compute_chunk_size
 from symscreen.screening.scoring_options import parse_pool_screeners
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.units import convert_targets_to_base_units, read_units
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _make_pruning_config(
 ) -> ScoringConfig:
     """Build the configuration of the screeners that prune the pool between layers."""
     target_type = dataset.target.target_type
-    if target_type == "several":
+    if TARGET_TYPES[target_type].combines_outputs:
         # joint ones have been refused; the mean over targets is what the fit goes by, too
         screeners = tuple(
             make_multioutput_screener(one, "mean") for one in screeners if isinstance(one, Screener)

@@ -19,7 +19,7 @@ from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.consensus.distances import mean_kendall_tau
 from symscreen.label_ranking.consensus.pairwise_probabilities import check_weights
 from symscreen.messages import suggest
-from symscreen.statistics.crit_splits import RankingSample
+from symscreen.statistics.crit_tree import RankingSample
 from symscreen.targets.ranking_notation import find_duplicate
 from symscreen.targets.ranking_ranks import compute_pair_signs, mask_ranked_pairs, to_mid_ranks
 

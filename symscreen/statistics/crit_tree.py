@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
-from symscreen.statistics.crit_splits import (
-    RELATIVE_GAIN_TOLERANCE,
-    RankingSample,
-    SplitWorkspace,
-    compute_agreement,
-    find_first_best,
-    scan_categories,
-    scan_thresholds,
-)
+from symscreen.statistics._kernels import descend_tree, grow_nodes
 
 if TYPE_CHECKING:
-    from symscreen._typing import Flags, Integers, Rows, Values
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Flags, Integers, Values
+
+
+class RankingSample(NamedTuple):
+    """The data that a tree is grown on: n rows, d features and P = k(k − 1)/2 pairs of labels."""
+
+    columns: Values  # (d, n): numeric values, or codes of categories
+    categories: Integers  # (d,): number of categories; 0 if the feature is numeric
+    signs: NDArray[np.int8]  # (n, P): the sign of rank_i − rank_j
+    observed: Flags  # (n, P): whether the row ranks both labels; (0, P) if all rows rank all labels
+    weights: Values  # (n,): positive
 
 
 class TreeLimits(NamedTuple):
@@ -55,230 +58,6 @@ class TreeNodes(NamedTuple):
     pair_weights: Values  # (N, P): Σ w over the rows that observe the pair
     dispersion: Values  # (N,): Σ_{i<j} S·p(1 − p)
     decrease: Values  # (N,): of the dispersion by the split; 0 at a leaf
-
-
-class _FeatureSplits(NamedTuple):
-    """The best split of one node on each feature."""
-
-    feature_order: Integers  # (d,): features in the order in which they are tried
-    gains: Values  # (d,): −inf without a split
-    thresholds: Values  # (d,)
-    goes_left: Flags  # (d, codes + 1)
-
-
-@compile_kernel
-def grow_nodes(sample: RankingSample, limits: TreeLimits, order: Rows, out: TreeNodes) -> int:
-    """Grow a tree into preallocated arrays.
-
-    Parameters
-    ----------
-    sample : RankingSample
-        The data.
-    limits : TreeLimits
-        The stopping rules.
-    order : int32 array, shape (d, n)
-        The rows sorted by each feature; partitioned in place.
-    out : TreeNodes
-        Overwritten; large enough for the largest tree within the limits.
-
-    Returns
-    -------
-    int
-        The number of nodes.
-    """
-    (d, n), pairs = order.shape, sample.signs.shape[1]
-    workspace = SplitWorkspace(
-        np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(n)
-    )
-    codes = out.goes_left.shape[1]
-    splits = _FeatureSplits(np.arange(d), np.empty(d), np.empty(d), np.zeros((d, codes), dtype=np.bool_))
-    on_left, buffer = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
-    stack = np.empty((n + 1, 3), dtype=np.int64)
-    stack[0] = (0, 0, n)
-    n_waiting, n_nodes = 1, 1
-    out.depth[0] = 0
-    while n_waiting:
-        n_waiting -= 1
-        node, start, stop = stack[n_waiting]
-        _initialize_node(sample, order[0, start:stop], node, out)
-        feature = -1
-        if out.depth[node] < limits.max_depth and stop - start >= max(2 * limits.min_leaf, 2):
-            feature = _find_split_feature(sample, limits, order, start, stop, node, out, splits, workspace)
-        if feature < 0:
-            continue
-        _split_node(feature, node, n_nodes, out, splits, sample.categories[feature] > 0)
-        middle = start + _partition_rows(sample, order, start, stop, node, out, on_left, buffer)
-        _assign_unseen_categories(sample, order[feature, start:stop], node, out, on_left)
-        stack[n_waiting] = (n_nodes + 1, middle, stop)
-        stack[n_waiting + 1] = (n_nodes, start, middle)
-        n_waiting, n_nodes = n_waiting + 2, n_nodes + 2
-    return n_nodes
-
-
-@compile_kernel
-def _initialize_node(sample: RankingSample, rows: Rows, node: int, out: TreeNodes) -> None:
-    """Sum up the rows of a node and make it a leaf."""
-    sign_sums, pair_weights = out.sign_sums[node], out.pair_weights[node]
-    sign_sums[:], pair_weights[:] = 0.0, 0.0
-    complete = len(sample.observed) == 0
-    total = 0.0
-    for row in rows:
-        weight = sample.weights[row]
-        total += weight
-        for pair in range(sign_sums.size):
-            sign_sums[pair] += weight * sample.signs[row, pair]
-        if not complete:
-            for pair in range(pair_weights.size):
-                pair_weights[pair] += weight if sample.observed[row, pair] else 0.0
-    if complete:
-        pair_weights[:] = total
-    out.feature[node], out.left[node], out.right[node] = -1, -1, -1
-    out.threshold[node], out.decrease[node] = np.nan, 0.0
-    out.n_rows[node], out.weight[node] = rows.size, total
-    # S·p(1 − p) with p = (1 − D/S)/2 (eq. 35).
-    out.dispersion[node] = (pair_weights.sum() - compute_agreement(sign_sums, pair_weights)) / 4.0
-    out.goes_left[node] = False
-
-
-@compile_kernel
-def _find_split_feature(
-    sample: RankingSample,
-    limits: TreeLimits,
-    order: Rows,
-    start: int,
-    stop: int,
-    node: int,
-    out: TreeNodes,
-    splits: _FeatureSplits,
-    workspace: SplitWorkspace,
-) -> int:
-    """Find the feature with the best split of a node, or −1 if no split is good enough."""
-    d = len(order)
-    sign_sums, pair_weights = out.sign_sums[node], out.pair_weights[node]
-    tolerance, agreement = (
-        RELATIVE_GAIN_TOLERANCE * pair_weights.sum(),
-        compute_agreement(sign_sums, pair_weights),
-    )
-    if 4.0 * out.dispersion[node] <= tolerance:
-        return -1
-    splits.gains[:] = -np.inf
-    splits.feature_order[:] = np.arange(d)
-    state = np.uint64(limits.seed) + np.uint64(node) * np.uint64(0xD1342543DE82EF95)
-    n_tried, best = 0, -np.inf
-    for position in range(d):
-        if limits.max_features < d:
-            state += np.uint64(0x9E3779B97F4A7C15)
-            drawn = position + int(_mix_bits(state) % np.uint64(d - position))
-            splits.feature_order[position], splits.feature_order[drawn] = (
-                splits.feature_order[drawn],
-                splits.feature_order[position],
-            )
-        feature = splits.feature_order[position]
-        rows, column = order[feature, start:stop], sample.columns[feature]
-        if column[rows[0]] == column[rows[-1]]:
-            continue
-        n_tried += 1
-        if sample.categories[feature] > 0:
-            goes_left = splits.goes_left[feature]
-            gain = scan_categories(
-                sample,
-                rows,
-                feature,
-                sign_sums,
-                pair_weights,
-                limits.min_leaf,
-                tolerance,
-                workspace,
-                goes_left,
-            )
-        else:
-            weight = out.weight[node]
-            gain, last_left = scan_thresholds(
-                sample, rows, column, sign_sums, pair_weights, weight, limits.min_leaf, tolerance, workspace
-            )
-            splits.thresholds[feature] = column[rows[last_left]]
-        splits.gains[feature] = gain - agreement
-        best = max(best, gain - agreement)
-        if n_tried >= limits.max_features and best > tolerance:
-            break
-    # Minimise Λ(C) (eq. 36–37): Λ decreases by a quarter of the increase of the agreement.
-    if best <= tolerance or best / 4.0 < limits.min_decrease * out.weight[0]:
-        return -1
-    return int(find_first_best(splits.gains, d, tolerance))
-
-
-@compile_kernel
-def _mix_bits(state: np.uint64) -> np.uint64:
-    """Mix the bits of a counter (splitmix64, Steele, Lea and Flood 2014)."""
-    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-@compile_kernel
-def _split_node(
-    feature: int, node: int, child: int, out: TreeNodes, splits: _FeatureSplits, by_category: bool
-) -> None:
-    """Make a leaf the parent of two new nodes."""
-    out.feature[node], out.left[node], out.right[node] = feature, child, child + 1
-    out.depth[child], out.depth[child + 1] = out.depth[node] + 1, out.depth[node] + 1
-    out.decrease[node] = splits.gains[feature] / 4.0
-    if by_category:
-        out.goes_left[node] = splits.goes_left[feature]
-    else:
-        out.threshold[node] = splits.thresholds[feature]
-
-
-@compile_kernel
-def _partition_rows(
-    sample: RankingSample,
-    order: Rows,
-    start: int,
-    stop: int,
-    node: int,
-    out: TreeNodes,
-    on_left: Flags,
-    buffer: Rows,
-) -> int:
-    """Partition the rows of a node under every feature; return the number of rows on the left."""
-    feature = out.feature[node]
-    column, by_category = sample.columns[feature], sample.categories[feature] > 0
-    for row in order[feature, start:stop]:
-        if by_category:
-            on_left[row] = out.goes_left[node, int(column[row])]
-        else:
-            on_left[row] = column[row] <= out.threshold[node]
-    left = 0
-    for other in range(len(order)):
-        rows = order[other, start:stop]
-        left, right = 0, 0
-        for row in rows:
-            if on_left[row]:
-                rows[left] = row
-                left += 1
-            else:
-                buffer[right] = row
-                right += 1
-        rows[left:] = buffer[:right]
-    return left
-
-
-@compile_kernel
-def _assign_unseen_categories(
-    sample: RankingSample, rows: Rows, node: int, out: TreeNodes, on_left: Flags
-) -> None:
-    """Send categories that the node does not contain to its heavier child, or left if both weigh the same."""
-    column = sample.columns[out.feature[node]]
-    if sample.categories[out.feature[node]] == 0:
-        return
-    weights = np.zeros(2)
-    present = np.zeros(out.goes_left.shape[1], dtype=np.bool_)
-    for row in rows:
-        weights[int(on_left[row])] += sample.weights[row]
-        present[int(column[row])] = True
-    for code in range(present.size):
-        if not present[code]:
-            out.goes_left[node, code] = weights[1] >= weights[0]
 
 
 def grow_tree(
@@ -319,7 +98,7 @@ def grow_tree(
     -----
     Clémençon, Korba and Sibony (2018), eq. (36) and (37), exactly: all thresholds (except those with a child
     of less than 1e-9 of its parent's weight) and all subsets of up to ten categories (more:
-    `symscreen.statistics.crit_splits`) are tried. After sorting each feature once, the cost of a node is
+    `symscreen.statistics.crit_tree`) are tried. After sorting each feature once, the cost of a node is
     linear in its rows: O(n·d·k²) per level.
 
     Examples
@@ -368,7 +147,7 @@ def find_leaves(nodes: TreeNodes, columns: Values) -> Integers:
     [1, 2]
     """
     out = np.empty(columns.shape[1], dtype=np.int64)
-    _descend_tree(nodes, np.ascontiguousarray(columns), out)
+    descend_tree(nodes, np.ascontiguousarray(columns), out)
     return out
 
 
@@ -423,18 +202,3 @@ def _allocate_nodes(max_nodes: int, n_pairs: int, n_codes: int) -> TreeNodes:
         dispersion=allocate_floats(),
         decrease=allocate_floats(),
     )
-
-
-@compile_kernel
-def _descend_tree(nodes: TreeNodes, columns: Values, out: Integers) -> None:
-    """Write the leaf of each row, shape (m,)."""
-    for row in range(out.size):
-        node = 0
-        while nodes.feature[node] >= 0:
-            value = columns[nodes.feature[node], row]
-            if np.isnan(nodes.threshold[node]):
-                goes_left = nodes.goes_left[node, int(value)]
-            else:
-                goes_left = value <= nodes.threshold[node]
-            node = nodes.left[node] if goes_left else nodes.right[node]
-        out[row] = node

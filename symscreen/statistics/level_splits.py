@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
+from symscreen.statistics._kernels import find_best_split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +110,7 @@ def grow_level_tree(
             or not nodes.can_split()
         ):
             break
-        feature, threshold = _find_best_split(columns, order, cells, centred, _TIE_TOLERANCE * squares)
+        feature, threshold = find_best_split(columns, order, cells, centred, _TIE_TOLERANCE * squares)
         if feature < 0:
             break
         nodes.split_cells(len(features), feature, threshold)
@@ -192,58 +192,6 @@ def _compute_explained(cells: Indices, centred: Values) -> float:
     """Compute n V_n(S), the sum over cells of (Σ y)²/N (eq. 9), for a centred target of shape (n,)."""
     sums = np.bincount(cells, weights=centred)
     return float((sums * sums / np.bincount(cells)).sum())
-
-
-@compile_kernel
-def _find_best_split(
-    columns: Values, order: Indices, cells: Indices, y: Values, tie_tolerance: float
-) -> tuple[int, float]:
-    """Find the direction (i, c) that maximises V_n(S ∪ {i}); the feature is −1 if no direction splits a cell.
-
-    Rows move from the right to the left part of their cell in ascending order of the feature. Each move
-    changes only the two terms of that cell, so a feature costs O(n) for any number of cells.
-    """
-    d, n = columns.shape
-    groups = cells.max() + 1
-    n_rows, sums = np.zeros(groups), np.zeros(groups)
-    for row in range(n):
-        n_rows[cells[row]] += 1.0
-        sums[cells[row]] += y[row]
-    explained_before = 0.0
-    for cell in range(groups):
-        explained_before += sums[cell] * sums[cell] / n_rows[cell]
-    best, feature, threshold = -np.inf, -1, 0.0
-    n_left, left_sums = np.empty(groups), np.empty(groups)
-    for i in range(d):
-        n_left[:] = 0.0
-        left_sums[:] = 0.0
-        explained, n_divided = explained_before, 0
-        for position in range(n - 1):
-            row = order[i, position]
-            cell = cells[row]
-            explained -= _compute_explained_part(left_sums[cell], n_left[cell])
-            explained -= _compute_explained_part(sums[cell] - left_sums[cell], n_rows[cell] - n_left[cell])
-            if n_left[cell] == 0.0:
-                n_divided += 1
-            n_left[cell] += 1.0
-            left_sums[cell] += y[row]
-            if n_left[cell] == n_rows[cell]:
-                n_divided -= 1
-            explained += _compute_explained_part(left_sums[cell], n_left[cell])
-            explained += _compute_explained_part(sums[cell] - left_sums[cell], n_rows[cell] - n_left[cell])
-            value, next_value = columns[i, row], columns[i, order[i, position + 1]]
-            if next_value > value and n_divided > 0 and explained > best + tie_tolerance:
-                best, feature = explained, i
-                threshold = value + (next_value - value) / 2.0
-                if not value <= threshold < next_value:  # adjacent floats, or the difference overflows
-                    threshold = value
-    return feature, threshold
-
-
-@compile_kernel
-def _compute_explained_part(total: float, n_rows: float) -> float:
-    """Compute one cell's term of n V_n(S); 0 for an empty cell."""
-    return total * total / n_rows if n_rows > 0.0 else 0.0
 
 
 def split_rows_in_half(n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -142,6 +142,11 @@ class Target(ABC):
     def take_rows(self, inputs: Sequence[Values], rows: RowIndices) -> tuple[RowIndices, Target]:
         """Build the target of some of the rows, as `TargetColumns.build` does from rows of the source."""
 
+    @classmethod
+    @abstractmethod
+    def build_example(cls, z: Values) -> Target:
+        """Build a target that an ascending feature determines, shape (n,) with n ≥ 20, to check screeners."""
+
     @property
     def notices(self) -> list[str]:
         """Lines for `Dataset.notices` that depend on the used rows."""
@@ -176,7 +181,7 @@ class Target(ABC):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The part of a run's record that only this type has."""
+        """The part of a run's record that only this type has; its key is the type."""
         return {}
 
     # ---- what screens need

@@ -117,6 +117,11 @@ class MulticlassTarget(BinaryDecomposedTarget):
         """Build the target of some of the rows."""
         return self.build(inputs, self.codes[rows], self.classes, self.name)
 
+    @classmethod
+    def build_example(cls, z: Values) -> MulticlassTarget:
+        """Build a target that a feature determines."""
+        return cls((z >= np.median(z)).astype(np.int64), ("a", "b"))
+
     @property
     def n(self) -> int:
         """Number of rows."""

@@ -99,6 +99,11 @@ class MultiOutputTarget(Target):
         """Build the target of some of the rows."""
         return self.build(inputs, self.values[:, rows], self.names)
 
+    @classmethod
+    def build_example(cls, z: Values) -> MultiOutputTarget:
+        """Build a target that a feature determines."""
+        return build_multi_output_target({"a": z, "b": -(z**3)})
+
     def replace_values(self, values: Sequence[Values]) -> MultiOutputTarget:
         """Return the target with other values in the same order; K arrays of shape (n,)."""
         return build_multi_output_target(dict(zip(self.names, values, strict=True)))

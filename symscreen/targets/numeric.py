@@ -108,6 +108,11 @@ class NumericTarget(SortedValues, Target):
         """Build the target of some of the rows."""
         return self.build(inputs, self.values[rows], self.name)
 
+    @classmethod
+    def build_example(cls, z: Values) -> NumericTarget:
+        """Build a target that a feature determines."""
+        return cls(np.asarray(z))
+
     def replace_values(self, values: Sequence[Values]) -> NumericTarget:
         """Return the target with other values in the same order; one array of shape (n,)."""
         return NumericTarget(values[0], self.name)

@@ -154,6 +154,13 @@ class RankingTarget(BinaryDecomposedTarget):
         """Build the target of some of the rows."""
         return self.build(inputs, self.ranks[rows], self.labels, self.name)
 
+    @classmethod
+    def build_example(cls, z: Values) -> RankingTarget:
+        """Build a target that a feature determines."""
+        # The order of any two labels changes once, away from the ends.
+        slopes, at = np.array([0.0, 1.0, 2.0, 4.0]), np.quantile(z, [0.5, 0.4, 0.5, 0.6])
+        return cls(Rankings(slopes * (z[:, None] - at), ("a", "b", "c", "d")))
+
     @property
     def data(self) -> Values:
         """The ranks; shape (n, k)."""

@@ -334,6 +334,12 @@ class StagesTarget(BinaryDecomposedTarget):
         """Build the target of some of the rows."""
         return self.build(inputs, self.outcomes[rows], self.stages, self.weights)
 
+    @classmethod
+    def build_example(cls, z: Values) -> StagesTarget:
+        """Build a target that a feature determines."""
+        at = np.quantile(z, [0.0, 0.3, 0.6])  # 70 % reach the second of three stages, 40 % the third
+        return cls(np.where(z[:, None] >= at, 1, -1).astype(np.int8), ("a", "b", "c"), np.ones(3))
+
     @property
     def notices(self) -> list[str]:
         """Name the pairs of stages with positive weight in which all rows, or none, advance."""

@@ -99,6 +99,11 @@ class WeightedTarget(WeightedValues, Target):
         """Build the target of some of the rows."""
         return self.build(inputs, self.values[rows], self.weights[rows], self.name)
 
+    @classmethod
+    def build_example(cls, z: Values) -> WeightedTarget:
+        """Build a target that a feature determines."""
+        return cls(NumericTarget(z), np.arange(z.size) % 8 + np.ones(z.size))
+
     @property
     def name(self) -> str:
         """Name of the target, for messages and results."""

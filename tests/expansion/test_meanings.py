@@ -208,10 +208,6 @@ def test_portions_and_threads_change_nothing(problem, at_once, bucket, jobs):
     assert found.layer_counts == whole.layer_counts
 
 
-def test_fates_have_one_number_each():
-    assert (meanings.NO_UNIT, meanings.OTHER_UNITS) == (CandidateStatus.NO_UNIT, CandidateStatus.OTHER_UNITS)
-
-
 def test_equal_columns_of_different_units_stay_two_inputs(rng):
     values = rng.uniform(1, 2, 9)
     grammar = load_grammar("ablation").override(unary=["square"], binary=["add"])

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
+    from symscreen.targets.registry import TargetKind
 
 __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
 '''

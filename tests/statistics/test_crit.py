@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.statistics.crit_splits import RankingSample
-from symscreen.statistics.crit_tree import compute_importances, find_leaves, grow_tree
+from symscreen.statistics.crit_tree import RankingSample, compute_importances, find_leaves, grow_tree
 
 
 def sample_of(columns, ranks, weights=None, categories=None):

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from symscreen._parameters import Constraints
     from symscreen._typing import Flags, Integers, Values
     from symscreen.label_ranking.base import EncodedTrainingData
-    from symscreen.statistics.crit_splits import RankingSample
-    from symscreen.statistics.crit_tree import TreeNodes
+    from symscreen.statistics.crit_tree import RankingSample, TreeNodes
 
 
 # penalised dispersions that differ by less than this share of the root's dispersion are equal
@@ -435,7 +434,7 @@ class ConsensusRankingTree(_ConsensusRanker):
     Notes
     -----
     The split search is exact: all thresholds of all features, and all subsets of up to ten categories. More
-    categories are split along their principal axis (`symscreen.statistics.crit_splits`). Thresholds are
+    categories are split along their principal axis (`symscreen.statistics.crit_tree`). Thresholds are
     values of the training rows, and x ≤ threshold goes left, so predictions are invariant under increasing
     functions of an input. Among equally good splits the first feature and its smallest threshold are
     selected. A node is a leaf if no split decreases the dispersion (Remark 19). A category that does not

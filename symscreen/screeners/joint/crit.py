@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from symscreen.screeners.base import JointScores, JointScreener, ScreenerOption, transform_to_ranks
-from symscreen.statistics.crit_splits import RankingSample
-from symscreen.statistics.crit_tree import compute_importances, grow_tree
+from symscreen.statistics.crit_tree import RankingSample, compute_importances, grow_tree
 from symscreen.targets.ranking_ranks import compute_pair_signs, mask_ranked_pairs
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ import numpy as np
 
 from symscreen.screeners.base import JointScores, JointScreener, ScreenerOption, transform_to_ranks
 from symscreen.screeners.joint.crit import build_ranking_sample, compute_dispersion
-from symscreen.statistics.crit_splits import RankingSample
-from symscreen.statistics.crit_tree import compute_importances, find_leaves, grow_tree
+from symscreen.statistics.crit_tree import RankingSample, compute_importances, find_leaves, grow_tree
 from symscreen.targets.ranking import RankingTarget
 
 if TYPE_CHECKING:

@@ -48,7 +48,6 @@ from symscreen.screening.scoring.top_features import (
 )
 from symscreen.statistics.inference.p_value_counts import MAX_KEYS
 from symscreen.statistics.ranks.sorted_block import compute_affine_signatures, sort_block
-from symscreen.targets.multioutput import MultiOutputTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -582,7 +581,7 @@ def find_top_features(
         Numbers of the features, best first, without affine copies.
     """
     screeners: tuple[Screener, ...] = (PEARSON, T0, XI)
-    if isinstance(target, MultiOutputTarget):
+    if target.combines_outputs:
         screeners = tuple(make_multioutput_screener(screener, "mean") for screener in screeners)
     specs = tuple(
         TopKSpec(index, "affine", mirrored=True, limit=add_margin(limit)) for index in range(len(screeners))

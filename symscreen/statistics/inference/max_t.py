@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
-from symscreen.statistics.ranks.fast_sort import write_doubled_ranks
+from symscreen.statistics.inference._kernels import fill_centered_ranks, fill_max
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen._typing import Flags, Rows, Values
+    from symscreen._typing import Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
     GroupRows = NDArray[np.int64]
@@ -129,7 +128,7 @@ class PermutedTarget:
             Scratch arrays for the ranks and the sums.
         """
         sums, scale = _compute_rank_sums(ordered, self.permuted_weights, workspace)
-        _fill_max(sums, scale, self.sign_free, max_statistics)
+        fill_max(sums, scale, self.sign_free, max_statistics)
 
 
 def permute_target(
@@ -237,45 +236,10 @@ def _compute_rank_sums(ordered: SortedBlock, columns: Values, workspace: Workspa
     m, n = ordered.values.shape
     ranks = workspace.get_array("centred ranks", (m, n), np.float64)
     scale = workspace.get_array("scale", (m,), np.float64)
-    _fill_centered_ranks(ordered.order, ordered.values, ordered.tied, ranks, scale)
+    fill_centered_ranks(ordered.order, ordered.values, ordered.tied, ranks, scale)
     sums = workspace.get_array("sums", (m, columns.shape[1]), np.float64)
     np.matmul(ranks[:, :_MATMUL_ROWS], columns[:_MATMUL_ROWS], out=sums)
     for start in range(_MATMUL_ROWS, n, _MATMUL_ROWS):
         stop = start + _MATMUL_ROWS
         sums += ranks[:, start:stop] @ columns[start:stop]
     return sums, scale
-
-
-@compile_kernel
-def _fill_centered_ranks(order: Rows, values: Values, tied: Flags, ranks: Values, scale: Values) -> None:
-    """Write 2 R − (n + 1) of each feature, shape (m, n), and 1/√V, shape (m,)."""
-    m, n = order.shape
-    doubled = np.empty(n, dtype=np.int32)
-    untied = 1.0 / np.sqrt(float(n) * (float(n) * n - 1.0) / 3.0)
-    for f in range(m):
-        rows, centred = order[f], ranks[f]
-        if tied[f]:
-            write_doubled_ranks(rows, values[f], doubled)
-            square = 0.0
-            for i in range(n):
-                centred[i] = doubled[i] - (n + 1)
-                square += centred[i] * centred[i]
-            scale[f] = 1.0 / np.sqrt(square)
-        else:
-            for k in range(n):
-                centred[np.uint32(rows[k])] = 2 * k + 1 - n
-            scale[f] = untied
-
-
-@compile_kernel
-def _fill_max(sums: Values, scale: Values, sign_free: bool, max_statistics: Values) -> None:
-    """Update the maximum Z, shape (B,), with the sums S, shape (m, B), scaled by 1/√V, shape (m,)."""
-    m, permutations = sums.shape
-    for f in range(m):
-        feature_sums, factor = sums[f], scale[f]
-        if sign_free:
-            for b in range(permutations):
-                max_statistics[b] = max(max_statistics[b], abs(feature_sums[b]) * factor)
-        else:
-            for b in range(permutations):
-                max_statistics[b] = max(max_statistics[b], feature_sums[b] * factor)

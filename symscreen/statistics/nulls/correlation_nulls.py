@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
+from symscreen.statistics.nulls._kernels import sum_tie_terms
 from symscreen.statistics.nulls.t0_null import build_linear_rank_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen._typing import Rows, Values
+    from symscreen._typing import Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.null_table import NullTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
@@ -74,7 +74,7 @@ class KendallNull:
 
         n = self.target.n
         ties = np.zeros((len(statistics), 3))
-        _sum_tie_terms(ordered.order, ordered.doubled_ranks, ties)
+        sum_tie_terms(ordered.order, ordered.doubled_ranks, ties)
         pairs = n * (n - 1.0)
         target_ties = _compute_tie_sums(self.target.tie_group_sizes.astype(np.float64))
         # The variance of C − D under ties in both: Kendall 1970, Rank Correlation Methods, §4.4.
@@ -186,22 +186,7 @@ def _compute_inversion_cdf(n: int) -> Values:
 
 
 def _compute_tie_sums(sizes: Values) -> Values:
-    """Compute the sums of `_sum_tie_terms`, shape (3,), from the sizes of the tie groups."""
+    """Compute the sums of `sum_tie_terms`, shape (3,), from the sizes of the tie groups."""
     pairs = sizes * (sizes - 1.0)
     terms = (pairs, pairs * (2.0 * sizes + 5.0), pairs * (sizes - 2.0))
     return np.array([float(term.sum()) for term in terms])
-
-
-@compile_kernel
-def _sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
-    """Sum t(t−1), t(t−1)(2t+5) and t(t−1)(t−2) over groups of t tied rows of each feature; shape (m, 3)."""
-    m, n = order.shape
-    for f in range(m):
-        start = 0
-        for k in range(1, n + 1):
-            if k == n or doubled_ranks[f, order[f, k]] != doubled_ranks[f, order[f, start]]:
-                t = float(k - start)
-                tie_sums[f, 0] += t * (t - 1.0)
-                tie_sums[f, 1] += t * (t - 1.0) * (2.0 * t + 5.0)
-                tie_sums[f, 2] += t * (t - 1.0) * (t - 2.0)
-                start = k

@@ -32,14 +32,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
+from symscreen.statistics.nulls._kernels import fill_log_sums, partition_cells, place_knots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Integers, Values
+    from symscreen._typing import Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
@@ -86,12 +86,8 @@ _TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard
 _BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
 _MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
 _N_CELLS = 1024  # cells of equal counts for solving the log constants
-_MAX_CELL_WIDTH = 0.05  # of t · z
-_INTERPOLATION_RUN = 64  # statistics whose log weights are interpolated linearly …
-_INTERPOLATION_TOLERANCE = 0.02  # … if they differ by at most this
 _MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
 _NEWTON_TOLERANCE = 1e-4  # of the log likelihood, whose statistical error is about 1
-_NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) is below the rounding error of a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,37 +247,13 @@ def build_null_table(
     moment = np.cumsum((mass * z)[::-1])[::-1]
     top = float(z[-1])
     rounding = top * (_RELATIVE_ROUNDING if resolution > 0 else _RELATIVE_ROUNDING_EXACT)
-    knots, first = _place_knots(
+    knots, first = place_knots(
         z, tail, math.exp(-resolution), rounding, _MIN_DRAWS_BEYOND_KNOT if resolution > 0 else 0
     )
     min_p_value = max(min_p_value, _MIN_P_VALUE)
     upper = np.clip(tail[first] / tail[0], min_p_value, 1.0)
     means = np.maximum.accumulate(moment[first] / tail[first])
     return NullTable(knots, upper, means, top, tail_slope, min_p_value, rounding)
-
-
-@compile_kernel
-def _place_knots(
-    z: Values, tail: Values, max_tail_ratio: float, rounding_error: float, n_spared: int
-) -> tuple[Values, Integers]:
-    """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
-    knots = np.empty(z.size + 1)
-    first = np.empty(z.size + 1, dtype=np.int64)
-    knots[0], first[0] = 0.0, 0
-    n_knots = 1
-    start = np.int64(0)
-    for i in range(z.size):
-        # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
-        knot = z[i] - 2.0 * rounding_error
-        while z[start] < knot:
-            start += 1
-        if start > z.size - n_spared:
-            break
-        last_tail = tail[first[n_knots - 1]]
-        if tail[start] < last_tail and tail[start] <= last_tail * max_tail_ratio:
-            knots[n_knots], first[n_knots] = knot, start
-            n_knots += 1
-    return knots[:n_knots].copy(), first[:n_knots].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,7 +340,7 @@ def combine_samples(
     z = pooled[order]
     sample_tilts = np.repeat(tilts, sizes)[order]
     weights = np.where(sample_tilts > 0, ess_ratio, 1.0)
-    starts = _partition_cells(z, sample_tilts, max(len(z) // _N_CELLS, 1))
+    starts = partition_cells(z, sample_tilts, max(len(z) // _N_CELLS, 1))
     hits = np.add.reduceat(weights, starts)
     cell_means = np.add.reduceat(weights * z, starts) / hits
     constants = _solve_log_constants(
@@ -378,7 +350,7 @@ def combine_samples(
         [sample.log_constant for sample in tilted_samples],
     )
     mass = np.empty(len(z))
-    _fill_log_sums(z, tilts, np.log(counts) - constants, folded, mass)
+    fill_log_sums(z, tilts, np.log(counts) - constants, folded, mass)
     mass = weights * np.exp(mass.min() - mass)
     return z, np.asarray(mass / mass.sum())
 
@@ -421,53 +393,3 @@ def _solve_log_constants(bias: Values, counts: Values, hits: Values, initial: li
         if gain < _NEWTON_TOLERANCE:
             break
     return c
-
-
-@compile_kernel
-def _partition_cells(z: Values, sample_tilts: Values, max_cell_size: int) -> Integers:
-    """Divide ascending statistics into cells with nearly constant exp(t z); return the starts of cells."""
-    starts = np.empty(z.size, dtype=np.int64)
-    starts[0] = 0
-    n_cells = 1
-    max_tilt = sample_tilts[0]
-    for i in range(1, z.size):
-        first = starts[n_cells - 1]
-        max_tilt = max(max_tilt, sample_tilts[i])
-        if i - first >= max_cell_size or max_tilt * (z[i] - z[first]) > _MAX_CELL_WIDTH:
-            starts[n_cells] = i
-            n_cells += 1
-            max_tilt = sample_tilts[i]
-    return starts[:n_cells].copy()
-
-
-@compile_kernel
-def _compute_log_sum(z: float, tilts: Values, shifts: Values, folded: bool) -> float:
-    """Compute log Σ_j exp(t_j z + shift_j), or with cosh if folded."""
-    top = -np.inf
-    for j in range(tilts.size):
-        top = max(top, tilts[j] * z + shifts[j])
-    total = 0.0
-    for j in range(tilts.size):
-        product = tilts[j] * z
-        exponent = product + shifts[j] - top
-        if exponent > -_NEGLIGIBLE_EXPONENT:
-            mirrored = math.exp(-2.0 * product) if folded and product < _NEGLIGIBLE_EXPONENT else 0.0
-            total += math.exp(exponent) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
-    return top + math.log(total)
-
-
-@compile_kernel
-def _fill_log_sums(z: Values, tilts: Values, shifts: Values, folded: bool, out: Values) -> None:
-    """Write `_compute_log_sum` of each statistic, shape (count,); nearly linear runs are interpolated."""
-    last = z.size - 1
-    next_value = _compute_log_sum(z[0], tilts, shifts, folded)
-    for start in range(0, z.size, _INTERPOLATION_RUN):
-        end = min(start + _INTERPOLATION_RUN, last)
-        value, next_value = next_value, _compute_log_sum(z[end], tilts, shifts, folded)
-        is_linear = abs(next_value - value) <= _INTERPOLATION_TOLERANCE
-        slope = (next_value - value) / (z[end] - z[start]) if z[end] > z[start] else 0.0
-        for i in range(start, min(start + _INTERPOLATION_RUN, z.size)):
-            if is_linear:
-                out[i] = value + slope * (z[i] - z[start])
-            else:
-                out[i] = _compute_log_sum(z[i], tilts, shifts, folded)

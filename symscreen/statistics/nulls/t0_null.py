@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
-from symscreen.statistics._rng import draw_integer, draw_normal, draw_uniform, seed_stream
+from symscreen.statistics._kernels import seed_stream
+from symscreen.statistics.nulls._kernels import fill_abs_draws, fill_permutation_sums, run_metropolis
 from symscreen.statistics.nulls.null_table import (
     LOG_TAIL_RESOLUTION,
     build_null_table,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Rows, Values
+    from symscreen._typing import Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.null_table import NullTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _MIN_HEAVY_ROWS = 8
 _MIXING_MOVES_PER_ROW = 5  # moves per heavy row until a walk is independent of its start
-_N_FAVORED_ROWS = 8  # half of the moves are moves of these heaviest rows
 _MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
 _MAX_DRAWN_ROWS = 64  # rows up to which plain permutations rank all rows explicitly
 _MAX_WALKED_ROWS = 300  # rows up to which tilted permutations rank all rows explicitly
@@ -144,7 +143,7 @@ def draw_abs_statistics(
         ndtri((np.arange(n_draws) + 0.5) / n_draws) if statistic.light_sum_squares > 0 else np.empty(0)
     )
     light_quantiles += statistic.light_excess_kurtosis * (light_quantiles**3 - 3.0 * light_quantiles) / 24.0
-    _fill_abs_draws(
+    fill_abs_draws(
         statistic.heavy_scores,
         statistic.n,
         statistic.light_sum_squares,
@@ -158,7 +157,7 @@ def draw_abs_statistics(
 def enumerate_abs_statistics(statistic: LinearRankStatistic) -> NDArray[np.float64]:
     """Return |Z| of all n! permutations, sorted, shape (n!,); n ≤ 9."""
     z = np.empty(math.factorial(statistic.n))
-    _fill_permutation_sums(statistic.heavy_scores, z)
+    fill_permutation_sums(statistic.heavy_scores, z)
     return np.sort(np.abs(z))
 
 
@@ -194,7 +193,7 @@ def make_permutation_sampler(
     def sample_tilted(tilt: float) -> Values:
         """Walk on under a tilt; return the recorded Z."""
         z = np.empty(n_moves // thinning)
-        _run_metropolis(
+        run_metropolis(
             statistic.heavy_scores,
             statistic.n,
             statistic.light_sum_squares,
@@ -210,159 +209,6 @@ def make_permutation_sampler(
         return z
 
     return sample_tilted, min(thinning / (_MIXING_MOVES_PER_ROW * k), 1.0)
-
-
-@compile_kernel
-def _compute_rank_variance(n: int, k: int, rank_sum: float, rank_sum_squares: float) -> float:
-    """Compute Σ (r − r̄)² over the remaining m ranks, divided by m − 1; the sums are of r − (n + 1)/2."""
-    m = float(n - k)
-    all_2 = n * (float(n) * n - 1.0) / 12.0
-    return max(all_2 - rank_sum_squares - rank_sum * rank_sum / m, 0.0) / (m - 1.0)
-
-
-@compile_kernel
-def _fill_abs_draws(
-    heavy_scores: Values,
-    n: int,
-    light_sum_squares: float,
-    light_quantiles: Values,
-    state: RngState,
-    out: Values,
-) -> None:
-    """Write |Z| of random permutations, shape (draws,)."""
-    k = heavy_scores.size
-    ranks = np.arange(1, n + 1).astype(np.int32)
-    middle = (n + 1) / 2.0
-    n_draws = out.size
-    stride = np.int64(n_draws * 0.6180339887498949) | 1
-    while _compute_gcd(stride, n_draws) != 1:
-        stride += 2
-    i_quantile = np.int64(0)
-    for draw in range(n_draws):
-        z = sum_1 = sum_2 = 0.0
-        for i in range(k):
-            j = i + draw_integer(state, n - i)
-            rank = ranks[j]
-            ranks[j] = ranks[i]
-            ranks[i] = rank
-            centred = rank - middle
-            z += heavy_scores[i] * centred
-            sum_1 += centred
-            sum_2 += centred * centred
-        if light_sum_squares > 0.0:
-            z += light_quantiles[i_quantile] * math.sqrt(
-                light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
-            )
-            i_quantile = (i_quantile + stride) % n_draws
-        out[draw] = abs(z)
-
-
-@compile_kernel
-def _compute_gcd(a: int, b: int) -> int:
-    """Compute the greatest common divisor."""
-    while b:
-        a, b = b, a % b
-    return a
-
-
-@compile_kernel
-def _fill_permutation_sums(scores: Values, out: Values) -> None:
-    """Write the sums of all permutations, shape (n!,), by the algorithm of Heap (1963)."""
-    n = scores.size
-    ranks = np.arange(n) - (n - 1) / 2.0
-    counters = np.zeros(n, dtype=np.int64)
-    out[0] = _sum_products(scores, ranks)
-    n_written = 1
-    i = 0
-    while i < n:
-        if counters[i] < i:
-            j = 0 if i % 2 == 0 else counters[i]
-            ranks[i], ranks[j] = ranks[j], ranks[i]
-            out[n_written] = _sum_products(scores, ranks)
-            n_written += 1
-            counters[i] += 1
-            i = 0
-        else:
-            counters[i] = 0
-            i += 1
-
-
-@compile_kernel
-def _sum_products(scores: Values, ranks: Values) -> float:
-    """Compute the dot product of two arrays of shape (n,) from left to right."""
-    total = 0.0
-    for i in range(scores.size):
-        total += scores[i] * ranks[i]
-    return total
-
-
-@compile_kernel
-def _run_metropolis(
-    heavy_scores: Values,
-    n: int,
-    light_sum_squares: float,
-    light_excess_kurtosis: float,
-    tilt: float,
-    n_moves: int,
-    thinning: int,
-    ranks: Rows,
-    rank_owners: Rows,
-    state: RngState,
-    out: Values,
-) -> None:
-    """Walk among permutations with probability proportional to exp(tilt · Z), and record Z at intervals.
-
-    A move gives a row a rank at a distance of random magnitude; the row with that rank takes its old rank.
-    Moves are accepted by the rule of Metropolis et al. (1953). `ranks`, shape (k,), and `rank_owners`, shape
-    (n + 1,), −1 for light rows, keep the state between walks. `out` has shape (n_moves // thinning,).
-    """
-    k = heavy_scores.size
-    middle = (n + 1) / 2.0
-    z = sum_1 = sum_2 = 0.0
-    for i in range(k):
-        centred = ranks[i] - middle
-        z += heavy_scores[i] * centred
-        sum_1 += centred
-        sum_2 += centred * centred
-    has_light = k < n
-    variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if has_light else 0.0
-    first = min(k, _N_FAVORED_ROWS)
-    magnitudes = 1
-    while 1 << magnitudes < n:
-        magnitudes += 1
-    n_recorded = 0
-    for move in range(n_moves):
-        i = draw_integer(state, 2 * k)
-        i = i - k if i >= k else i % first
-        distance = 1 + draw_integer(state, 1 << min(draw_integer(state, 2 * magnitudes), magnitudes))
-        old = np.int64(ranks[i])
-        new = old + distance if draw_integer(state, 2) else old - distance
-        if 1 <= new <= n:
-            j = rank_owners[new]
-            step = float(new - old)
-            change = heavy_scores[i] * step
-            next_1, next_2, next_variance = sum_1, sum_2, variance
-            if j >= 0:
-                change -= heavy_scores[j] * step
-            elif has_light:
-                next_1 += step
-                next_2 += (new - middle) ** 2 - (old - middle) ** 2
-                next_variance = light_sum_squares * _compute_rank_variance(n, k, next_1, next_2)
-            gain = tilt * change + 0.5 * tilt * tilt * (next_variance - variance)
-            if gain >= 0.0 or draw_uniform(state) < math.exp(gain):
-                ranks[i], rank_owners[new], rank_owners[old] = new, i, j
-                if j >= 0:
-                    ranks[j] = old
-                z += change
-                sum_1, sum_2, variance = next_1, next_2, next_variance
-        if (move + 1) % thinning == 0:
-            light_part = 0.0
-            if has_light:
-                fourth = light_excess_kurtosis * variance * variance
-                light_part = tilt * variance + fourth * tilt**3 / 6.0
-                light_part += math.sqrt(max(variance + 0.5 * fourth * tilt * tilt, 0.0)) * draw_normal(state)
-            out[n_recorded] = z + light_part
-            n_recorded += 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
-from symscreen.statistics._rng import draw_integer, draw_uniform, seed_stream
+from symscreen.statistics._kernels import seed_stream
+from symscreen.statistics.nulls._kernels import fill_drawn_step_sums, fill_enumerated_step_sums, walk_by_swaps
 from symscreen.statistics.nulls.null_table import (
     LOG_TAIL_RESOLUTION,
     NullTable,
@@ -86,7 +86,7 @@ def enumerate_step_sums(r: NDArray[np.int64]) -> NDArray[np.int64]:
         Unsorted.
     """
     sums = np.empty(math.factorial(len(r)), dtype=np.int64)
-    _fill_enumerated_step_sums(r.copy(), sums)
+    fill_enumerated_step_sums(r.copy(), sums)
     return sums
 
 
@@ -108,7 +108,7 @@ def draw_step_sums(r: NDArray[np.int64], n_draws: int, seed_key: tuple[int, ...]
         Unsorted.
     """
     sums = np.empty(n_draws, dtype=np.int64)
-    _fill_drawn_step_sums(r.copy(), seed_stream(*seed_key), sums)
+    fill_drawn_step_sums(r.copy(), seed_stream(*seed_key), sums)
     return sums
 
 
@@ -142,90 +142,10 @@ def make_order_sampler(
     def sample_tilted(tilt: float) -> Values:
         """Walk on under a tilt; return the recorded statistics."""
         sums = np.empty(n_moves // thinning, dtype=np.int64)
-        _walk_by_swaps(order, tilt / deviation, thinning, state, sums)
+        walk_by_swaps(order, tilt / deviation, thinning, state, sums)
         return np.asarray((mean - sums) / deviation)
 
     return sample_tilted, min(thinning / (_MIXING_MOVES_PER_ROW * n), 1.0)
-
-
-@compile_kernel
-def _compute_step_sum(r: Integers) -> np.int64:
-    """Compute Q of an order, shape (n,)."""
-    total = np.int64(0)
-    for k in range(r.size - 1):
-        total += abs(r[k + 1] - r[k])
-    return total
-
-
-@compile_kernel
-def _fill_enumerated_step_sums(r: Integers, out: Integers) -> None:
-    """Write Q of all orders, shape (n!,), by the algorithm of Heap (1963)."""
-    n = r.size
-    counters = np.zeros(n, dtype=np.int64)
-    out[0] = _compute_step_sum(r)
-    n_written = 1
-    i = 0
-    while i < n:
-        if counters[i] < i:
-            j = 0 if i % 2 == 0 else counters[i]
-            r[i], r[j] = r[j], r[i]
-            out[n_written] = _compute_step_sum(r)
-            n_written += 1
-            counters[i] += 1
-            i = 0
-        else:
-            counters[i] = 0
-            i += 1
-
-
-@compile_kernel
-def _fill_drawn_step_sums(r: Integers, state: RngState, out: Integers) -> None:
-    """Write Q of random orders, shape (draws,); r is shuffled in place."""
-    n = r.size
-    for draw in range(out.size):
-        previous = np.int64(0)
-        total = np.int64(0)
-        for k in range(n):
-            j = k + draw_integer(state, n - k)
-            value = r[j]
-            r[j] = r[k]
-            r[k] = value
-            if k > 0:
-                total += abs(value - previous)
-            previous = value
-        out[draw] = total
-
-
-@compile_kernel
-def _sum_steps_around(r: Integers, place: int) -> np.int64:
-    """Sum the steps before and after a position."""
-    total = np.int64(0)
-    if place > 0:
-        total += abs(r[place] - r[place - 1])
-    if place < r.size - 1:
-        total += abs(r[place + 1] - r[place])
-    return total
-
-
-@compile_kernel
-def _walk_by_swaps(r: Integers, strength: float, thinning: int, state: RngState, out: Integers) -> None:
-    """Walk among orders with probability proportional to exp(−strength · Q), by swapping two positions."""
-    n = r.size
-    total = _compute_step_sum(r)
-    for draw in range(out.size):
-        for _ in range(thinning):
-            i, j = draw_integer(state, n), draw_integer(state, n)
-            if r[i] == r[j]:
-                continue
-            # A step between the two positions is counted twice before and after, so it cancels.
-            old_steps = _sum_steps_around(r, i) + _sum_steps_around(r, j)
-            r[i], r[j] = r[j], r[i]
-            gain = old_steps - _sum_steps_around(r, i) - _sum_steps_around(r, j)
-            if gain >= 0 or draw_uniform(state) < math.exp(strength * gain):
-                total -= gain
-            else:
-                r[i], r[j] = r[j], r[i]
-        out[draw] = total
 
 
 def compute_runs_distribution(n_lower: int, n_upper: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

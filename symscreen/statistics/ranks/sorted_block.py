@@ -4,7 +4,7 @@ Each float64 is mapped to a 64-bit integer of the same order, and the row index 
 bits. These integers are sorted by value, which is several times faster than sorting indices. Rows with equal
 truncated keys are then sorted by their values, so that only equal values tie. Two faster methods give the
 same order: `symscreen.statistics.ranks.fast_sort` for features whose values are spread out, and
-`symscreen.statistics.ranks.monotone_order` for monotone functions of a feature whose order is known.
+`derive_orders` for monotone functions of a feature whose order is known.
 
 Signatures identify features that a statistic cannot distinguish, without storing their values. Rank
 statistics depend on ranks only: features with the same ranks, or with mirrored ranks if the sign is free, are
@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen._numba import compile_kernel
-from symscreen.statistics.ranks.correlations import compute_correlations
-from symscreen.statistics.ranks.fast_sort import (
-    TIED,
-    resolve_ties,
-    sort_with_short_keys,
-    unpack_rows,
-    write_doubled_ranks,
+from symscreen.statistics.ranks._kernels import (
+    derive_block_orders,
+    fill_doubled_ranks,
+    fill_rank_signatures,
+    pack_long_keys,
+    relabel_order,
+    unpack_long_keys,
 )
-from symscreen.statistics.ranks.monotone_order import derive_orders
+from symscreen.statistics.ranks.correlations import compute_correlations
+from symscreen.statistics.ranks.fast_sort import sort_with_short_keys
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,14 +37,69 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Flags, Numbers, Rows, Values
-    from symscreen.statistics.ranks.monotone_order import MonotoneParents
+    from symscreen._typing import Flags, Rows, Values
 
     Keys = NDArray[np.uint64]
     Weights = NDArray[np.uint64]
 
 
-_SIGN_BIT = np.uint64(1 << 63)
+@dataclass(frozen=True, eq=False)
+class MonotoneParents:
+    """Features with known orders that are the arguments of the features of a block.
+
+    Parameters
+    ----------
+    values : float64 array, shape (q, n)
+        Features whose order is known.
+    order : int32 array, shape (q, n)
+        Their rows by ascending value; tied rows by row index.
+    tied : bool array, shape (q,)
+        Whether they have tied rows.
+    parent_indices : int64 array, shape (m,)
+        For each feature of the block the index of its argument among the q features; −1 if there is none.
+    """
+
+    values: NDArray[np.float64]
+    order: NDArray[np.int32]
+    tied: NDArray[np.bool_]
+    parent_indices: NDArray[np.int64]
+
+
+def derive_orders(
+    values: NDArray[np.float64],
+    parents: MonotoneParents,
+    order: NDArray[np.int32],
+    tied: NDArray[np.bool_],
+    is_known: NDArray[np.bool_],
+) -> None:
+    """Derive the order of functions that are strictly monotone in their argument.
+
+    This takes about half the time of sorting, and a quarter with more than 512 rows.
+
+    Parameters
+    ----------
+    values : float64 array, shape (m, n)
+        One function per row, C-contiguous, finite.
+    parents : MonotoneParents
+        The arguments.
+    order : int32 array, shape (m, n)
+        Overwritten where the order is derived, with the same result as sorting.
+    tied, is_known : bool arrays, shape (m,)
+        Overwritten: whether rows tie, and whether the order was derived.
+
+    Examples
+    --------
+    >>> x = np.array([[3.0, -1.0, 2.0], [1.0, 40.0, 50.0]])
+    >>> orders = np.array([[1, 2, 0], [0, 1, 2]], dtype=np.int32)
+    >>> parents = MonotoneParents(x, orders, np.zeros(2, dtype=bool), np.arange(2))
+    >>> order, tied, known = np.empty_like(orders), np.empty(2, dtype=bool), np.empty(2, dtype=bool)
+    >>> derive_orders(np.tanh(-x), parents, order, tied, known)
+    >>> known.tolist(), order[0].tolist()
+    ([True, False], [0, 2, 1])
+    """
+    derive_block_orders(
+        values, parents.parent_indices, parents.values, parents.order, parents.tied, order, tied, is_known
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +146,7 @@ class SortedBlock:
     def doubled_ranks(self) -> NDArray[np.int32]:
         """Twice the mid-rank of each row, an integer between 2 and 2n; shape (m, n)."""
         doubled_ranks = np.empty_like(self.order)
-        _fill_doubled_ranks(self.order, self.values, self.tied, doubled_ranks)
+        fill_doubled_ranks(self.order, self.values, self.tied, doubled_ranks)
         return doubled_ranks
 
     def take(self, features: NDArray[np.int64]) -> SortedBlock:
@@ -178,51 +233,9 @@ def _sort_values(values: Values, order: Rows, tied: Flags, workspace: Workspace)
     if len(unsorted):
         bits = (n - 1).bit_length()
         keys = workspace.get_array("long keys", (len(unsorted), n), np.uint64)
-        _pack_long_keys(values.view(np.uint64), unsorted, bits, keys)
+        pack_long_keys(values.view(np.uint64), unsorted, bits, keys)
         keys.sort(axis=1)
-        _unpack_long_keys(keys, values, unsorted, bits, order, tied)
-
-
-@compile_kernel
-def _pack_long_keys(raw: Keys, features: Numbers, bits: int, keys: Keys) -> None:
-    """Write 64-bit keys, shape (m, n), from the bits of the values."""
-    m, n = keys.shape
-    mask = ~np.uint64((1 << bits) - 1)
-    for f in range(m):
-        z = raw[features[f]]
-        for i in range(n):
-            u = z[i] if z[i] != _SIGN_BIT else np.uint64(0)  # −0 becomes 0, so that the zeros tie
-            u = ~u if u & _SIGN_BIT else u | _SIGN_BIT
-            keys[f, i] = (u & mask) | np.uint64(i)
-
-
-@compile_kernel
-def _unpack_long_keys(
-    keys: Keys, values: Values, features: Numbers, bits: int, order: Rows, tied: Flags
-) -> None:
-    """Extract the order from sorted 64-bit keys, and sort ties by value."""
-    m, n = keys.shape
-    row_mask = (1 << bits) - 1
-    buffer = np.empty(n, dtype=np.int32)
-    equals_previous = np.empty(n, dtype=np.bool_)
-    for f in range(m):
-        rows = order[features[f]]
-        tied[features[f]] = False
-        if unpack_rows(keys[f], row_mask, rows, equals_previous):
-            tied[features[f]] = resolve_ties(equals_previous, rows, values[features[f]], buffer, n)[0] == TIED
-
-
-@compile_kernel
-def _fill_doubled_ranks(order: Rows, values: Values, tied: Flags, doubled_ranks: Rows) -> None:
-    """Write twice the mid-ranks, shape (m, n)."""
-    m, n = order.shape
-    for f in range(m):
-        rows, doubled = order[f], doubled_ranks[f]
-        if tied[f]:
-            write_doubled_ranks(rows, values[f], doubled)
-        else:
-            for k in range(n):
-                doubled[np.uint32(rows[k])] = np.int32(2 * k + 2)
+        unpack_long_keys(keys, values, unsorted, bits, order, tied)
 
 
 def permute_block_rows(
@@ -253,26 +266,8 @@ def permute_block_rows(
     """
     values = np.ascontiguousarray(ordered.values[:, rows])
     order = np.empty_like(ordered.order)
-    _relabel_order(ordered.order, ordered.values, ordered.tied, inverse_rows, order)
+    relabel_order(ordered.order, ordered.values, ordered.tied, inverse_rows, order)
     return SortedBlock(values, (order, ordered.tied))
-
-
-@compile_kernel
-def _relabel_order(order: Rows, values: Values, tied: Flags, inverse_rows: Rows, out: Rows) -> None:
-    """Replace row indices by those of the permuted rows, shape (m, n), and sort tied rows by index."""
-    m, n = order.shape
-    for f in range(m):
-        rows, relabelled = order[f], out[f]
-        for k in range(n):
-            relabelled[k] = inverse_rows[np.uint32(rows[k])]
-        if not tied[f]:
-            continue
-        start = 0
-        for k in range(1, n + 1):
-            if k == n or values[f, rows[k]] != values[f, rows[start]]:
-                if k - start > 1:
-                    relabelled[start:k] = np.sort(relabelled[start:k])
-                start = k
 
 
 _AFFINE_STEP = 1e-9  # affine copies agree to about 1e-15, so rounding separates one in a million of them
@@ -305,28 +300,8 @@ def compute_rank_signatures(ordered: SortedBlock, *, mirrored: bool) -> NDArray[
     """
     weights = _make_hash_weights(ordered.values.shape[1], 0)
     signatures = np.empty(len(ordered.values), dtype=np.uint64)
-    _fill_rank_signatures(ordered.order, ordered.values, ordered.tied, weights, signatures)
+    fill_rank_signatures(ordered.order, ordered.values, ordered.tied, weights, signatures)
     return np.minimum(signatures, ~signatures + np.uint64(1)) if mirrored else signatures
-
-
-@compile_kernel
-def _fill_rank_signatures(
-    order: Rows, values: Values, tied: Flags, weights: Weights, signatures: Weights
-) -> None:
-    """Write the sum, modulo 2⁶⁴, of the row weights times (twice the ranks − (n + 1)) for each feature."""
-    m, n = order.shape
-    doubled = np.empty(n, dtype=np.int32)
-    for f in range(m):
-        rows = order[f]
-        total = np.uint64(0)
-        if tied[f]:
-            write_doubled_ranks(rows, values[f], doubled)
-            for i in range(n):
-                total += weights[i] * np.uint64(np.int64(doubled[i]) - (n + 1))
-        else:
-            for k in range(n):
-                total += weights[np.uint32(rows[k])] * np.uint64(np.int64(2 * k + 1 - n))
-        signatures[f] = total
 
 
 def compute_affine_signatures(values: NDArray[np.float64], *, mirrored: bool) -> NDArray[np.uint64]:

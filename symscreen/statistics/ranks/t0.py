@@ -57,7 +57,7 @@ import numpy as np
 
 from symscreen._numba import compile_kernel
 from symscreen.statistics.column_arithmetic import N_LANES, compute_simd_dot
-from symscreen.statistics.ranks.fast_sort import write_doubled_ranks
+from symscreen.statistics.ranks._kernels import write_doubled_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

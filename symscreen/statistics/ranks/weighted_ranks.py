@@ -22,16 +22,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
-from symscreen.statistics.column_arithmetic import compute_simd_dot
+from symscreen.statistics.ranks._kernels import (
+    fill_weighted_pearson,
+    fill_weighted_ranks,
+    fill_weighted_spearman,
+    fill_weighted_sums,
+)
 
 if TYPE_CHECKING:
     from symscreen._typing import Flags, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.ranks.sorted_values import WeightedValues
-
-
-_BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
 
 def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedValues) -> Values:
@@ -51,7 +52,7 @@ def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedValues
     """
     centred, exponent = target.centered_values
     sums = np.empty(len(ordered.order))
-    _fill_weighted_sums(
+    fill_weighted_sums(
         ordered.order, ordered.values, ordered.tied, target.weights, target.weights * centred, sums
     )
     return np.asarray(np.ldexp(2.0 / target.pair_weight_sum * sums, exponent))
@@ -72,7 +73,7 @@ def compute_weighted_gini_mean_difference(target: WeightedValues) -> float:
     """
     centred, exponent = target.centered_values
     sums = np.empty(1)
-    _fill_weighted_sums(*_build_target_block(target), target.weights, target.weights * centred, sums)
+    fill_weighted_sums(*_build_target_block(target), target.weights, target.weights * centred, sums)
     return float(np.ldexp(2.0 / target.pair_weight_sum * sums[0], exponent))
 
 
@@ -93,12 +94,12 @@ def compute_weighted_spearman(ordered: SortedBlock, target: WeightedValues) -> V
     """
     rows, values, tied = _build_target_block(target)
     target_ranks = np.empty(values.size)
-    _fill_weighted_ranks(rows[0], values[0], bool(tied[0]), target.weights, target_ranks)
+    fill_weighted_ranks(rows[0], values[0], bool(tied[0]), target.weights, target_ranks)
     target_ranks /= target.weight_sum  # keeps squares far from overflow
     spread = float(np.sqrt((target.weights * target_ranks * target_ranks).sum()))
     out = np.empty(len(ordered.order))
     weighted_target = target.weights * target_ranks
-    _fill_weighted_spearman(
+    fill_weighted_spearman(
         ordered.order,
         ordered.values,
         ordered.tied,
@@ -133,7 +134,7 @@ def compute_weighted_pearson(ordered: SortedBlock, target: WeightedValues) -> Va
     _, exponent = np.frexp(np.abs(ordered.values).max(axis=1, initial=0.0))
     scaled = np.ldexp(ordered.values, -exponent[:, None])
     out = np.empty(len(scaled))
-    _fill_weighted_pearson(np.ascontiguousarray(scaled), weights, weights * centred, spread, out)
+    fill_weighted_pearson(np.ascontiguousarray(scaled), weights, weights * centred, spread, out)
     return out
 
 
@@ -142,87 +143,3 @@ def _build_target_block(target: WeightedValues) -> tuple[Rows, Values, Flags]:
     values = target.sorted_values
     rows = np.arange(values.n, dtype=np.int32)[None, :]
     return rows, values.values[None, :], np.array([not values.is_untied])
-
-
-@compile_kernel
-def _fill_weighted_sums(
-    order: Rows, values: Values, tied: Flags, weights: Values, weighted_target: Values, out: Values
-) -> None:
-    """Write Σ_i w_i y_i S_i(θ) of each feature, shape (m,)."""
-    m, n = order.shape
-    ranks = np.empty(n)
-    for f in range(m):
-        _fill_weighted_ranks(order[f], values[f], tied[f], weights, ranks)
-        out[f] = _compute_dot(weighted_target, ranks)
-
-
-@compile_kernel
-def _fill_weighted_spearman(
-    order: Rows,
-    values: Values,
-    tied: Flags,
-    weights: Values,
-    total_weight: float,
-    weighted_target: Values,
-    target_norm: float,
-    out: Values,
-) -> None:
-    """Write ρ of each feature, shape (m,)."""
-    m, n = order.shape
-    ranks, weighted = np.empty(n), np.empty(n)
-    for f in range(m):
-        _fill_weighted_ranks(order[f], values[f], tied[f], weights, ranks)
-        for i in range(n):
-            ranks[i] /= total_weight
-            weighted[i] = weights[i] * ranks[i]
-        norm = target_norm * np.sqrt(_compute_dot(weighted, ranks))
-        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, ranks) / norm)) if norm > 0.0 else 0.0
-
-
-@compile_kernel
-def _fill_weighted_ranks(rows: Rows, z: Values, tied: bool, weights: Values, out: Values) -> None:
-    """Write S, shape (n,), of a feature whose order is `rows`."""
-    n, start, stop = rows.size, 0, rows.size
-    below = above = 0.0
-    for k in range(1, n + 1):
-        if k == n or not tied or z[rows[k]] != z[rows[start]]:
-            tie_weight = 0.0
-            for j in range(start, k):
-                tie_weight += weights[rows[j]]
-                out[rows[j]] = below
-            below += tie_weight
-            start = k
-    for k in range(n - 1, -1, -1):
-        if k == 0 or not tied or z[rows[k]] != z[rows[k - 1]]:
-            tie_weight = 0.0
-            for j in range(k, stop):
-                tie_weight += weights[rows[j]]
-                out[rows[j]] -= above
-            above += tie_weight
-            stop = k
-
-
-@compile_kernel
-def _fill_weighted_pearson(
-    values: Values, weights: Values, weighted_target: Values, target_norm: float, out: Values
-) -> None:
-    """Write Pearson's correlation of each feature, shape (m,)."""
-    m, n = values.shape
-    centred, weighted = np.empty(n), np.empty(n)
-    for f in range(m):
-        centred[:] = values[f]
-        for _ in range(2):  # twice: a rounding error of the mean would be multiplied by the total weight
-            centred -= _compute_dot(centred, weights)
-        for i in range(n):
-            weighted[i] = weights[i] * centred[i]
-        norm = target_norm * np.sqrt(_compute_dot(weighted, centred))
-        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, centred) / norm)) if norm > 0.0 else 0.0
-
-
-@compile_kernel
-def _compute_dot(a: Values, b: Values) -> float:
-    """Compute the dot product of two arrays of equal length, by blocks of rows."""
-    total = 0.0
-    for start in range(0, a.size, _BLOCK_ROWS):
-        total += compute_simd_dot(a, b, start, min(start + _BLOCK_ROWS, a.size))
-    return total

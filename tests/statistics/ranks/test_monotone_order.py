@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from symscreen.grammar import OPERATORS
-from symscreen.statistics.ranks.monotone_order import MonotoneParents, derive_orders
-from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.statistics.ranks.sorted_block import MonotoneParents, derive_orders, sort_block
 
 UNARY = [operator for operator in OPERATORS.values() if operator.arity == 1]
 SPREADS = (1e-310, 1e-9, 1.0, 30.0, 1e5, 1e150)

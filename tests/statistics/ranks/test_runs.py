@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from symscreen.statistics.ranks import fast_sort as runs
+from symscreen.statistics.ranks import _kernels as runs
 
 
 def test_insertion_and_merging_agree(monkeypatch, rng):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from symscreen.statistics.ranks.fast_sort import write_signed_log_keys
+from symscreen.statistics.ranks._kernels import write_signed_log_keys
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 crowded = st.sampled_from([0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), -1.0, 5e-324, -5e-324, 1e-300, 1e300])

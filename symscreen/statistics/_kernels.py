@@ -1,17 +1,24 @@
-"""The best split of one feature in one node of a CRIT tree (Clémençon et al. 2018, eq. 36–37).
+"""Compiled kernels of random numbers and of trees.
 
-Numeric features: the rows of the node are passed in ascending order of the feature. Each row moves from the
-right to the left child and changes only its own terms of the pair sums, so the cost is linear in the rows.
+**Random numbers.** splitmix64 is equal on every platform and in every thread (Steele, Lea and Flood 2014,
+"Fast splittable pseudorandom number generators", OOPSLA).
 
-Categorical features: with up to ten categories in the node every subset is tried. With more, the categories
-are sorted by their shares p_ij along the first principal axis of the shares, and cut like a numeric feature
-(Coppersmith, Hong and Hosking 1999, Data Min. Knowl. Discov. 3, 197–217). With two labels there is one share,
-and the best of all subsets is one of these cuts (Breiman et al. 1984, theorem 4.5). With more labels a better
-subset may exist.
+**The best split of a feature in a node of a CRIT tree** (Clémençon et al. 2018, eq. 36–37). The rows of the
+node are passed in ascending order of a numeric feature. Each row moves from the right to the left child and
+changes only its own terms of the pair sums, so the cost is linear in the rows.
+
+With up to ten categories in the node every subset of them is tried. With more, the categories are sorted by
+their shares p_ij along the first principal axis of the shares, and cut like a numeric feature (Coppersmith,
+Hong and Hosking 1999, Data Min. Knowl. Discov. 3, 197–217). With two labels there is one share, and the best
+of all subsets is one of these cuts (Breiman et al. 1984, theorem 4.5). With more labels a better subset may
+exist.
+
+**Level splits** are those of `symscreen.statistics.level_splits`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,10 +30,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.statistics.crit_tree import RankingSample, TreeLimits, TreeNodes
 
+    Indices = NDArray[np.int64]
+    RngState = NDArray[np.uint64]
     Signs = NDArray[np.int8]
 
 
+_STATE_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_30, _27, _31, _32, _11 = (np.uint64(bits) for bits in (30, 27, 31, 32, 11))
+_UNIT_SCALE = 2.0**-53
 # Both are relative to the node's weight.
 RELATIVE_GAIN_TOLERANCE = 1e-12  # gains that differ by less (times the number of pairs) are tied
 _MIN_CHILD_WEIGHT_SHARE = 1e-9  # the gain of a lighter child is dominated by rounding errors
@@ -34,14 +48,40 @@ MAX_EXHAUSTIVE_CATEGORIES = 10  # up to this number all subsets are tried: 511 o
 _POWER_ITERATIONS = 50  # an approximate axis is enough: it only orders the categories
 
 
-class RankingSample(NamedTuple):
-    """The data that a tree is grown on: n rows, d features and P = k(k − 1)/2 pairs of labels."""
+def seed_stream(*key: int) -> RngState:
+    """Return the state, shape (1,), of a stream of random numbers; different keys give independent ones."""
+    return np.random.SeedSequence(key).generate_state(1, np.uint64).astype(np.uint64)
 
-    columns: Values  # (d, n): numeric values, or codes of categories
-    categories: Integers  # (d,): number of categories; 0 if the feature is numeric
-    signs: Signs  # (n, P): the sign of rank_i − rank_j
-    observed: Flags  # (n, P): whether the row ranks both labels; (0, P) if all rows rank all labels
-    weights: Values  # (n,): positive
+
+@compile_kernel
+def draw_bits(state: RngState) -> np.uint64:
+    """Draw 64 random bits."""
+    state[0] += _STATE_INCREMENT
+    x: np.uint64 = state[0]
+    x = (x ^ (x >> _30)) * _MIX_1
+    x = (x ^ (x >> _27)) * _MIX_2
+    x ^= x >> _31
+    return x
+
+
+@compile_kernel
+def draw_integer(state: RngState, high: int) -> np.int64:
+    """Draw an integer in [0, high), high < 2³¹; the bias is below high · 2⁻³²."""
+    # Not int: numba would infer an unsigned type, and signed minus unsigned is a float.
+    return np.int64(((draw_bits(state) >> _32) * np.uint64(high)) >> _32)
+
+
+@compile_kernel
+def draw_uniform(state: RngState) -> float:
+    """Draw a number in (0, 1)."""
+    return (np.float64(draw_bits(state) >> _11) + 0.5) * _UNIT_SCALE
+
+
+@compile_kernel
+def draw_normal(state: RngState) -> float:
+    """Draw a standard normal number (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(draw_uniform(state)))
+    return radius * math.cos(2.0 * math.pi * draw_uniform(state))
 
 
 class SplitWorkspace(NamedTuple):
@@ -382,3 +422,285 @@ def _project_shares(shares: Values, axis: Values, positions: Values) -> None:
         for pair in range(axis.size):
             position += shares[group, pair] * axis[pair]
         positions[group] = position
+
+
+class _FeatureSplits(NamedTuple):
+    """The best split of one node on each feature."""
+
+    feature_order: Integers  # (d,): features in the order in which they are tried
+    gains: Values  # (d,): −inf without a split
+    thresholds: Values  # (d,)
+    goes_left: Flags  # (d, codes + 1)
+
+
+@compile_kernel
+def grow_nodes(sample: RankingSample, limits: TreeLimits, order: Rows, out: TreeNodes) -> int:
+    """Grow a tree into preallocated arrays.
+
+    Parameters
+    ----------
+    sample : RankingSample
+        The data.
+    limits : TreeLimits
+        The stopping rules.
+    order : int32 array, shape (d, n)
+        The rows sorted by each feature; partitioned in place.
+    out : TreeNodes
+        Overwritten; large enough for the largest tree within the limits.
+
+    Returns
+    -------
+    int
+        The number of nodes.
+    """
+    (d, n), pairs = order.shape, sample.signs.shape[1]
+    workspace = SplitWorkspace(
+        np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(n)
+    )
+    codes = out.goes_left.shape[1]
+    splits = _FeatureSplits(np.arange(d), np.empty(d), np.empty(d), np.zeros((d, codes), dtype=np.bool_))
+    on_left, buffer = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    stack = np.empty((n + 1, 3), dtype=np.int64)
+    stack[0] = (0, 0, n)
+    n_waiting, n_nodes = 1, 1
+    out.depth[0] = 0
+    while n_waiting:
+        n_waiting -= 1
+        node, start, stop = stack[n_waiting]
+        _initialize_node(sample, order[0, start:stop], node, out)
+        feature = -1
+        if out.depth[node] < limits.max_depth and stop - start >= max(2 * limits.min_leaf, 2):
+            feature = _find_split_feature(sample, limits, order, start, stop, node, out, splits, workspace)
+        if feature < 0:
+            continue
+        _split_node(feature, node, n_nodes, out, splits, sample.categories[feature] > 0)
+        middle = start + _partition_rows(sample, order, start, stop, node, out, on_left, buffer)
+        _assign_unseen_categories(sample, order[feature, start:stop], node, out, on_left)
+        stack[n_waiting] = (n_nodes + 1, middle, stop)
+        stack[n_waiting + 1] = (n_nodes, start, middle)
+        n_waiting, n_nodes = n_waiting + 2, n_nodes + 2
+    return n_nodes
+
+
+@compile_kernel
+def _initialize_node(sample: RankingSample, rows: Rows, node: int, out: TreeNodes) -> None:
+    """Sum up the rows of a node and make it a leaf."""
+    sign_sums, pair_weights = out.sign_sums[node], out.pair_weights[node]
+    sign_sums[:], pair_weights[:] = 0.0, 0.0
+    complete = len(sample.observed) == 0
+    total = 0.0
+    for row in rows:
+        weight = sample.weights[row]
+        total += weight
+        for pair in range(sign_sums.size):
+            sign_sums[pair] += weight * sample.signs[row, pair]
+        if not complete:
+            for pair in range(pair_weights.size):
+                pair_weights[pair] += weight if sample.observed[row, pair] else 0.0
+    if complete:
+        pair_weights[:] = total
+    out.feature[node], out.left[node], out.right[node] = -1, -1, -1
+    out.threshold[node], out.decrease[node] = np.nan, 0.0
+    out.n_rows[node], out.weight[node] = rows.size, total
+    # S·p(1 − p) with p = (1 − D/S)/2 (eq. 35).
+    out.dispersion[node] = (pair_weights.sum() - compute_agreement(sign_sums, pair_weights)) / 4.0
+    out.goes_left[node] = False
+
+
+@compile_kernel
+def _find_split_feature(
+    sample: RankingSample,
+    limits: TreeLimits,
+    order: Rows,
+    start: int,
+    stop: int,
+    node: int,
+    out: TreeNodes,
+    splits: _FeatureSplits,
+    workspace: SplitWorkspace,
+) -> int:
+    """Find the feature with the best split of a node, or −1 if no split is good enough."""
+    d = len(order)
+    sign_sums, pair_weights = out.sign_sums[node], out.pair_weights[node]
+    tolerance, agreement = (
+        RELATIVE_GAIN_TOLERANCE * pair_weights.sum(),
+        compute_agreement(sign_sums, pair_weights),
+    )
+    if 4.0 * out.dispersion[node] <= tolerance:
+        return -1
+    splits.gains[:] = -np.inf
+    splits.feature_order[:] = np.arange(d)
+    state = np.array([np.uint64(limits.seed) + np.uint64(node) * np.uint64(0xD1342543DE82EF95)])
+    n_tried, best = 0, -np.inf
+    for position in range(d):
+        if limits.max_features < d:
+            drawn = position + int(draw_bits(state) % np.uint64(d - position))
+            splits.feature_order[position], splits.feature_order[drawn] = (
+                splits.feature_order[drawn],
+                splits.feature_order[position],
+            )
+        feature = splits.feature_order[position]
+        rows, column = order[feature, start:stop], sample.columns[feature]
+        if column[rows[0]] == column[rows[-1]]:
+            continue
+        n_tried += 1
+        if sample.categories[feature] > 0:
+            goes_left = splits.goes_left[feature]
+            gain = scan_categories(
+                sample,
+                rows,
+                feature,
+                sign_sums,
+                pair_weights,
+                limits.min_leaf,
+                tolerance,
+                workspace,
+                goes_left,
+            )
+        else:
+            weight = out.weight[node]
+            gain, last_left = scan_thresholds(
+                sample, rows, column, sign_sums, pair_weights, weight, limits.min_leaf, tolerance, workspace
+            )
+            splits.thresholds[feature] = column[rows[last_left]]
+        splits.gains[feature] = gain - agreement
+        best = max(best, gain - agreement)
+        if n_tried >= limits.max_features and best > tolerance:
+            break
+    # Minimise Λ(C) (eq. 36–37): Λ decreases by a quarter of the increase of the agreement.
+    if best <= tolerance or best / 4.0 < limits.min_decrease * out.weight[0]:
+        return -1
+    return int(find_first_best(splits.gains, d, tolerance))
+
+
+@compile_kernel
+def _split_node(
+    feature: int, node: int, child: int, out: TreeNodes, splits: _FeatureSplits, by_category: bool
+) -> None:
+    """Make a leaf the parent of two new nodes."""
+    out.feature[node], out.left[node], out.right[node] = feature, child, child + 1
+    out.depth[child], out.depth[child + 1] = out.depth[node] + 1, out.depth[node] + 1
+    out.decrease[node] = splits.gains[feature] / 4.0
+    if by_category:
+        out.goes_left[node] = splits.goes_left[feature]
+    else:
+        out.threshold[node] = splits.thresholds[feature]
+
+
+@compile_kernel
+def _partition_rows(
+    sample: RankingSample,
+    order: Rows,
+    start: int,
+    stop: int,
+    node: int,
+    out: TreeNodes,
+    on_left: Flags,
+    buffer: Rows,
+) -> int:
+    """Partition the rows of a node under every feature; return the number of rows on the left."""
+    feature = out.feature[node]
+    column, by_category = sample.columns[feature], sample.categories[feature] > 0
+    for row in order[feature, start:stop]:
+        if by_category:
+            on_left[row] = out.goes_left[node, int(column[row])]
+        else:
+            on_left[row] = column[row] <= out.threshold[node]
+    left = 0
+    for other in range(len(order)):
+        rows = order[other, start:stop]
+        left, right = 0, 0
+        for row in rows:
+            if on_left[row]:
+                rows[left] = row
+                left += 1
+            else:
+                buffer[right] = row
+                right += 1
+        rows[left:] = buffer[:right]
+    return left
+
+
+@compile_kernel
+def _assign_unseen_categories(
+    sample: RankingSample, rows: Rows, node: int, out: TreeNodes, on_left: Flags
+) -> None:
+    """Send categories that the node does not contain to its heavier child, or left if both weigh the same."""
+    column = sample.columns[out.feature[node]]
+    if sample.categories[out.feature[node]] == 0:
+        return
+    weights = np.zeros(2)
+    present = np.zeros(out.goes_left.shape[1], dtype=np.bool_)
+    for row in rows:
+        weights[int(on_left[row])] += sample.weights[row]
+        present[int(column[row])] = True
+    for code in range(present.size):
+        if not present[code]:
+            out.goes_left[node, code] = weights[1] >= weights[0]
+
+
+@compile_kernel
+def descend_tree(nodes: TreeNodes, columns: Values, out: Integers) -> None:
+    """Write the leaf of each row, shape (m,)."""
+    for row in range(out.size):
+        node = 0
+        while nodes.feature[node] >= 0:
+            value = columns[nodes.feature[node], row]
+            if np.isnan(nodes.threshold[node]):
+                goes_left = nodes.goes_left[node, int(value)]
+            else:
+                goes_left = value <= nodes.threshold[node]
+            node = nodes.left[node] if goes_left else nodes.right[node]
+        out[row] = node
+
+
+@compile_kernel
+def find_best_split(
+    columns: Values, order: Indices, cells: Indices, y: Values, tie_tolerance: float
+) -> tuple[int, float]:
+    """Find the direction (i, c) that maximises V_n(S ∪ {i}); the feature is −1 if no direction splits a cell.
+
+    Rows move from the right to the left part of their cell in ascending order of the feature. Each move
+    changes only the two terms of that cell, so a feature costs O(n) for any number of cells.
+    """
+    d, n = columns.shape
+    groups = cells.max() + 1
+    n_rows, sums = np.zeros(groups), np.zeros(groups)
+    for row in range(n):
+        n_rows[cells[row]] += 1.0
+        sums[cells[row]] += y[row]
+    explained_before = 0.0
+    for cell in range(groups):
+        explained_before += sums[cell] * sums[cell] / n_rows[cell]
+    best, feature, threshold = -np.inf, -1, 0.0
+    n_left, left_sums = np.empty(groups), np.empty(groups)
+    for i in range(d):
+        n_left[:] = 0.0
+        left_sums[:] = 0.0
+        explained, n_divided = explained_before, 0
+        for position in range(n - 1):
+            row = order[i, position]
+            cell = cells[row]
+            explained -= _compute_explained_part(left_sums[cell], n_left[cell])
+            explained -= _compute_explained_part(sums[cell] - left_sums[cell], n_rows[cell] - n_left[cell])
+            if n_left[cell] == 0.0:
+                n_divided += 1
+            n_left[cell] += 1.0
+            left_sums[cell] += y[row]
+            if n_left[cell] == n_rows[cell]:
+                n_divided -= 1
+            explained += _compute_explained_part(left_sums[cell], n_left[cell])
+            explained += _compute_explained_part(sums[cell] - left_sums[cell], n_rows[cell] - n_left[cell])
+            value, next_value = columns[i, row], columns[i, order[i, position + 1]]
+            if next_value > value and n_divided > 0 and explained > best + tie_tolerance:
+                best, feature = explained, i
+                threshold = value + (next_value - value) / 2.0
+                if not value <= threshold < next_value:  # adjacent floats, or the difference overflows
+                    threshold = value
+    return feature, threshold
+
+
+@compile_kernel
+def _compute_explained_part(total: float, n_rows: float) -> float:
+    """Compute one cell's term of n V_n(S); 0 for an empty cell."""
+    return total * total / n_rows if n_rows > 0.0 else 0.0

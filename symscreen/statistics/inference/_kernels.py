@@ -1,0 +1,48 @@
+"""Compiled kernels of the max-T permutation test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._numba import compile_kernel
+from symscreen.statistics.ranks._kernels import write_doubled_ranks
+
+if TYPE_CHECKING:
+    from symscreen._typing import Flags, Rows, Values
+
+
+@compile_kernel
+def fill_centered_ranks(order: Rows, values: Values, tied: Flags, ranks: Values, scale: Values) -> None:
+    """Write 2 R − (n + 1) of each feature, shape (m, n), and 1/√V, shape (m,)."""
+    m, n = order.shape
+    doubled = np.empty(n, dtype=np.int32)
+    untied = 1.0 / np.sqrt(float(n) * (float(n) * n - 1.0) / 3.0)
+    for f in range(m):
+        rows, centred = order[f], ranks[f]
+        if tied[f]:
+            write_doubled_ranks(rows, values[f], doubled)
+            square = 0.0
+            for i in range(n):
+                centred[i] = doubled[i] - (n + 1)
+                square += centred[i] * centred[i]
+            scale[f] = 1.0 / np.sqrt(square)
+        else:
+            for k in range(n):
+                centred[np.uint32(rows[k])] = 2 * k + 1 - n
+            scale[f] = untied
+
+
+@compile_kernel
+def fill_max(sums: Values, scale: Values, sign_free: bool, max_statistics: Values) -> None:
+    """Update the maximum Z, shape (B,), with the sums S, shape (m, B), scaled by 1/√V, shape (m,)."""
+    m, permutations = sums.shape
+    for f in range(m):
+        feature_sums, factor = sums[f], scale[f]
+        if sign_free:
+            for b in range(permutations):
+                max_statistics[b] = max(max_statistics[b], abs(feature_sums[b]) * factor)
+        else:
+            for b in range(permutations):
+                max_statistics[b] = max(max_statistics[b], feature_sums[b] * factor)

@@ -1,0 +1,347 @@
+"""Compiled kernels of null distributions: random permutations, walks among them, and tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._numba import compile_kernel
+from symscreen.statistics._kernels import draw_integer, draw_normal, draw_uniform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Integers, Rows, Values
+
+    RngState = NDArray[np.uint64]
+
+
+_MAX_CELL_WIDTH = 0.05  # of t · z
+_INTERPOLATION_RUN = 64  # statistics whose log weights are interpolated linearly …
+_INTERPOLATION_TOLERANCE = 0.02  # … if they differ by at most this
+_NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) is below the rounding error of a sum
+_N_FAVORED_ROWS = 8  # half of the moves are moves of these heaviest rows
+
+
+@compile_kernel
+def place_knots(
+    z: Values, tail: Values, max_tail_ratio: float, rounding_error: float, n_spared: int
+) -> tuple[Values, Integers]:
+    """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
+    knots = np.empty(z.size + 1)
+    first = np.empty(z.size + 1, dtype=np.int64)
+    knots[0], first[0] = 0.0, 0
+    n_knots = 1
+    start = np.int64(0)
+    for i in range(z.size):
+        # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
+        knot = z[i] - 2.0 * rounding_error
+        while z[start] < knot:
+            start += 1
+        if start > z.size - n_spared:
+            break
+        last_tail = tail[first[n_knots - 1]]
+        if tail[start] < last_tail and tail[start] <= last_tail * max_tail_ratio:
+            knots[n_knots], first[n_knots] = knot, start
+            n_knots += 1
+    return knots[:n_knots].copy(), first[:n_knots].copy()
+
+
+@compile_kernel
+def partition_cells(z: Values, sample_tilts: Values, max_cell_size: int) -> Integers:
+    """Divide ascending statistics into cells with nearly constant exp(t z); return the starts of cells."""
+    starts = np.empty(z.size, dtype=np.int64)
+    starts[0] = 0
+    n_cells = 1
+    max_tilt = sample_tilts[0]
+    for i in range(1, z.size):
+        first = starts[n_cells - 1]
+        max_tilt = max(max_tilt, sample_tilts[i])
+        if i - first >= max_cell_size or max_tilt * (z[i] - z[first]) > _MAX_CELL_WIDTH:
+            starts[n_cells] = i
+            n_cells += 1
+            max_tilt = sample_tilts[i]
+    return starts[:n_cells].copy()
+
+
+@compile_kernel
+def _compute_log_sum(z: float, tilts: Values, shifts: Values, folded: bool) -> float:
+    """Compute log Σ_j exp(t_j z + shift_j), or with cosh if folded."""
+    top = -np.inf
+    for j in range(tilts.size):
+        top = max(top, tilts[j] * z + shifts[j])
+    total = 0.0
+    for j in range(tilts.size):
+        product = tilts[j] * z
+        exponent = product + shifts[j] - top
+        if exponent > -_NEGLIGIBLE_EXPONENT:
+            mirrored = math.exp(-2.0 * product) if folded and product < _NEGLIGIBLE_EXPONENT else 0.0
+            total += math.exp(exponent) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
+    return top + math.log(total)
+
+
+@compile_kernel
+def fill_log_sums(z: Values, tilts: Values, shifts: Values, folded: bool, out: Values) -> None:
+    """Write `_compute_log_sum` of each statistic, shape (count,); nearly linear runs are interpolated."""
+    last = z.size - 1
+    next_value = _compute_log_sum(z[0], tilts, shifts, folded)
+    for start in range(0, z.size, _INTERPOLATION_RUN):
+        end = min(start + _INTERPOLATION_RUN, last)
+        value, next_value = next_value, _compute_log_sum(z[end], tilts, shifts, folded)
+        is_linear = abs(next_value - value) <= _INTERPOLATION_TOLERANCE
+        slope = (next_value - value) / (z[end] - z[start]) if z[end] > z[start] else 0.0
+        for i in range(start, min(start + _INTERPOLATION_RUN, z.size)):
+            if is_linear:
+                out[i] = value + slope * (z[i] - z[start])
+            else:
+                out[i] = _compute_log_sum(z[i], tilts, shifts, folded)
+
+
+@compile_kernel
+def _compute_rank_variance(n: int, k: int, rank_sum: float, rank_sum_squares: float) -> float:
+    """Compute Σ (r − r̄)² over the remaining m ranks, divided by m − 1; the sums are of r − (n + 1)/2."""
+    m = float(n - k)
+    all_2 = n * (float(n) * n - 1.0) / 12.0
+    return max(all_2 - rank_sum_squares - rank_sum * rank_sum / m, 0.0) / (m - 1.0)
+
+
+@compile_kernel
+def fill_abs_draws(
+    heavy_scores: Values,
+    n: int,
+    light_sum_squares: float,
+    light_quantiles: Values,
+    state: RngState,
+    out: Values,
+) -> None:
+    """Write |Z| of random permutations, shape (draws,)."""
+    k = heavy_scores.size
+    ranks = np.arange(1, n + 1).astype(np.int32)
+    middle = (n + 1) / 2.0
+    n_draws = out.size
+    stride = np.int64(n_draws * 0.6180339887498949) | 1
+    while _compute_gcd(stride, n_draws) != 1:
+        stride += 2
+    i_quantile = np.int64(0)
+    for draw in range(n_draws):
+        z = sum_1 = sum_2 = 0.0
+        for i in range(k):
+            j = i + draw_integer(state, n - i)
+            rank = ranks[j]
+            ranks[j] = ranks[i]
+            ranks[i] = rank
+            centred = rank - middle
+            z += heavy_scores[i] * centred
+            sum_1 += centred
+            sum_2 += centred * centred
+        if light_sum_squares > 0.0:
+            z += light_quantiles[i_quantile] * math.sqrt(
+                light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
+            )
+            i_quantile = (i_quantile + stride) % n_draws
+        out[draw] = abs(z)
+
+
+@compile_kernel
+def _compute_gcd(a: int, b: int) -> int:
+    """Compute the greatest common divisor."""
+    while b:
+        a, b = b, a % b
+    return a
+
+
+@compile_kernel
+def fill_permutation_sums(scores: Values, out: Values) -> None:
+    """Write the sums of all permutations, shape (n!,), by the algorithm of Heap (1963)."""
+    n = scores.size
+    ranks = np.arange(n) - (n - 1) / 2.0
+    counters = np.zeros(n, dtype=np.int64)
+    out[0] = _sum_products(scores, ranks)
+    n_written = 1
+    i = 0
+    while i < n:
+        if counters[i] < i:
+            j = 0 if i % 2 == 0 else counters[i]
+            ranks[i], ranks[j] = ranks[j], ranks[i]
+            out[n_written] = _sum_products(scores, ranks)
+            n_written += 1
+            counters[i] += 1
+            i = 0
+        else:
+            counters[i] = 0
+            i += 1
+
+
+@compile_kernel
+def _sum_products(scores: Values, ranks: Values) -> float:
+    """Compute the dot product of two arrays of shape (n,) from left to right."""
+    total = 0.0
+    for i in range(scores.size):
+        total += scores[i] * ranks[i]
+    return total
+
+
+@compile_kernel
+def run_metropolis(
+    heavy_scores: Values,
+    n: int,
+    light_sum_squares: float,
+    light_excess_kurtosis: float,
+    tilt: float,
+    n_moves: int,
+    thinning: int,
+    ranks: Rows,
+    rank_owners: Rows,
+    state: RngState,
+    out: Values,
+) -> None:
+    """Walk among permutations with probability proportional to exp(tilt · Z), and record Z at intervals.
+
+    A move gives a row a rank at a distance of random magnitude; the row with that rank takes its old rank.
+    Moves are accepted by the rule of Metropolis et al. (1953). `ranks`, shape (k,), and `rank_owners`, shape
+    (n + 1,), −1 for light rows, keep the state between walks. `out` has shape (n_moves // thinning,).
+    """
+    k = heavy_scores.size
+    middle = (n + 1) / 2.0
+    z = sum_1 = sum_2 = 0.0
+    for i in range(k):
+        centred = ranks[i] - middle
+        z += heavy_scores[i] * centred
+        sum_1 += centred
+        sum_2 += centred * centred
+    has_light = k < n
+    variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if has_light else 0.0
+    first = min(k, _N_FAVORED_ROWS)
+    magnitudes = 1
+    while 1 << magnitudes < n:
+        magnitudes += 1
+    n_recorded = 0
+    for move in range(n_moves):
+        i = draw_integer(state, 2 * k)
+        i = i - k if i >= k else i % first
+        distance = 1 + draw_integer(state, 1 << min(draw_integer(state, 2 * magnitudes), magnitudes))
+        old = np.int64(ranks[i])
+        new = old + distance if draw_integer(state, 2) else old - distance
+        if 1 <= new <= n:
+            j = rank_owners[new]
+            step = float(new - old)
+            change = heavy_scores[i] * step
+            next_1, next_2, next_variance = sum_1, sum_2, variance
+            if j >= 0:
+                change -= heavy_scores[j] * step
+            elif has_light:
+                next_1 += step
+                next_2 += (new - middle) ** 2 - (old - middle) ** 2
+                next_variance = light_sum_squares * _compute_rank_variance(n, k, next_1, next_2)
+            gain = tilt * change + 0.5 * tilt * tilt * (next_variance - variance)
+            if gain >= 0.0 or draw_uniform(state) < math.exp(gain):
+                ranks[i], rank_owners[new], rank_owners[old] = new, i, j
+                if j >= 0:
+                    ranks[j] = old
+                z += change
+                sum_1, sum_2, variance = next_1, next_2, next_variance
+        if (move + 1) % thinning == 0:
+            light_part = 0.0
+            if has_light:
+                fourth = light_excess_kurtosis * variance * variance
+                light_part = tilt * variance + fourth * tilt**3 / 6.0
+                light_part += math.sqrt(max(variance + 0.5 * fourth * tilt * tilt, 0.0)) * draw_normal(state)
+            out[n_recorded] = z + light_part
+            n_recorded += 1
+
+
+@compile_kernel
+def _compute_step_sum(r: Integers) -> np.int64:
+    """Compute Q of an order, shape (n,)."""
+    total = np.int64(0)
+    for k in range(r.size - 1):
+        total += abs(r[k + 1] - r[k])
+    return total
+
+
+@compile_kernel
+def fill_enumerated_step_sums(r: Integers, out: Integers) -> None:
+    """Write Q of all orders, shape (n!,), by the algorithm of Heap (1963)."""
+    n = r.size
+    counters = np.zeros(n, dtype=np.int64)
+    out[0] = _compute_step_sum(r)
+    n_written = 1
+    i = 0
+    while i < n:
+        if counters[i] < i:
+            j = 0 if i % 2 == 0 else counters[i]
+            r[i], r[j] = r[j], r[i]
+            out[n_written] = _compute_step_sum(r)
+            n_written += 1
+            counters[i] += 1
+            i = 0
+        else:
+            counters[i] = 0
+            i += 1
+
+
+@compile_kernel
+def fill_drawn_step_sums(r: Integers, state: RngState, out: Integers) -> None:
+    """Write Q of random orders, shape (draws,); r is shuffled in place."""
+    n = r.size
+    for draw in range(out.size):
+        previous = np.int64(0)
+        total = np.int64(0)
+        for k in range(n):
+            j = k + draw_integer(state, n - k)
+            value = r[j]
+            r[j] = r[k]
+            r[k] = value
+            if k > 0:
+                total += abs(value - previous)
+            previous = value
+        out[draw] = total
+
+
+@compile_kernel
+def _sum_steps_around(r: Integers, place: int) -> np.int64:
+    """Sum the steps before and after a position."""
+    total = np.int64(0)
+    if place > 0:
+        total += abs(r[place] - r[place - 1])
+    if place < r.size - 1:
+        total += abs(r[place + 1] - r[place])
+    return total
+
+
+@compile_kernel
+def walk_by_swaps(r: Integers, strength: float, thinning: int, state: RngState, out: Integers) -> None:
+    """Walk among orders with probability proportional to exp(−strength · Q), by swapping two positions."""
+    n = r.size
+    total = _compute_step_sum(r)
+    for draw in range(out.size):
+        for _ in range(thinning):
+            i, j = draw_integer(state, n), draw_integer(state, n)
+            if r[i] == r[j]:
+                continue
+            # A step between the two positions is counted twice before and after, so it cancels.
+            old_steps = _sum_steps_around(r, i) + _sum_steps_around(r, j)
+            r[i], r[j] = r[j], r[i]
+            gain = old_steps - _sum_steps_around(r, i) - _sum_steps_around(r, j)
+            if gain >= 0 or draw_uniform(state) < math.exp(strength * gain):
+                total -= gain
+            else:
+                r[i], r[j] = r[j], r[i]
+        out[draw] = total
+
+
+@compile_kernel
+def sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
+    """Sum t(t−1), t(t−1)(2t+5) and t(t−1)(t−2) over groups of t tied rows of each feature; shape (m, 3)."""
+    m, n = order.shape
+    for f in range(m):
+        start = 0
+        for k in range(1, n + 1):
+            if k == n or doubled_ranks[f, order[f, k]] != doubled_ranks[f, order[f, start]]:
+                t = float(k - start)
+                tie_sums[f, 0] += t * (t - 1.0)
+                tie_sums[f, 1] += t * (t - 1.0) * (2.0 * t + 5.0)
+                tie_sums[f, 2] += t * (t - 1.0) * (t - 2.0)
+                start = k
