@@ -18,6 +18,7 @@ from helpers.hostile_cases import NAMES
 import symscreen
 from symscreen.cli.command import run_command
 from symscreen.cli.output import print_notices, write_stdout
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import OutputError
 from symscreen.export import format_bundle
 from symscreen.expressions.linear_formula import Formula
@@ -190,7 +191,7 @@ def test_prompts_notices_bundles_logs_and_progress_steer_nothing(screened, capsy
     line = JsonLines().format(record)
     assert not STEERS.search(line)
     assert json.loads(line)["name"] == "\u202e\n"
-    tell = build_run_control(True, None, None).on_progress  # noqa: FBT003  # the option as users give it
+    tell = build_run_control(ScreenOptions(progress=True)).on_progress
     tell(Progress(5, 5, 5, 1.0, 5.0, 0.0, "\x1b[2J" + "x" * 500, 0.5, "t0"))
     told = capsys.readouterr().err
     assert not STEERS.search(told.removeprefix("\r"))

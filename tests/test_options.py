@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.screening_oracles import request_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,11 +19,9 @@ from symscreen.config.conflicts import (
 from symscreen.config.fields import list_options
 from symscreen.config.parsing import (
     check_positive_int,
-    check_sign,
     parse_bytes,
     parse_memory_limit,
     parse_names,
-    parse_top,
     to_tuple,
 )
 from symscreen.config.screen_options import ScreenOptions
@@ -36,7 +35,7 @@ from symscreen.errors import GrammarError, OptionError
 from symscreen.grammar import load_grammar
 from symscreen.screeners import SCREENERS
 from symscreen.screeners.base import ScreenerOption
-from symscreen.screening.scoring_options import check_prescreen_size, parse_pool_screeners, parse_search
+from symscreen.screening.preparation import check_prescreen_size, check_search, parse_pool_screeners
 
 
 def _refused(message):
@@ -95,17 +94,16 @@ def test_what_is_no_whole_number_is_told(value):
 
 
 def test_top_is_a_number_or_all():
-    assert parse_top("all") is None
-    assert parse_top(7) == 7
+    assert ScreenOptions(top="all").top == "all"
+    assert ScreenOptions(top=np.int64(7)).top == 7
     with _refused("top is 'some'; give a whole number of at least 1, or 'all'"):
-        parse_top("some")
+        ScreenOptions(top="some")
 
 
 def test_sign_is_one_of_two():
-    check_sign("free")
-    check_sign("positive")
-    with _refused("sign is 'both'; it must be 'free' or 'positive'"):
-        check_sign("both")
+    assert ScreenOptions(sign="positive").sign == "positive"
+    with _refused("sign is 'both'; known: free, positive"):
+        ScreenOptions(sign="both")
 
 
 @pytest.mark.parametrize(
@@ -165,15 +163,18 @@ def _names(screeners):
 
 
 def test_who_cuts():
-    assert parse_pool_screeners(None, None, {}) == ()
-    assert _names(parse_pool_screeners(None, 5, {})) == ["t0", "xi"]
-    assert _names(parse_pool_screeners("xi", "u:5", {})) == ["xi"]
-    assert _names(parse_pool_screeners("lasso", None, {})) == ["lasso"]
-    assert _names(parse_pool_screeners(["t0", "lasso[folds=5]"], 5, {})) == ["t0", "lasso"]
-    found = parse_pool_screeners("lasso,t0", 5, {"rule": "1se", "engine": None})
+    assert parse_pool_screeners(ScreenOptions()) == ()
+    assert _names(parse_pool_screeners(ScreenOptions(keep=5))) == ["t0", "xi"]
+    assert _names(parse_pool_screeners(ScreenOptions(cut="xi", keep="u:5"))) == ["xi"]
+    assert _names(parse_pool_screeners(ScreenOptions(cut="lasso"))) == ["lasso"]
+    assert _names(parse_pool_screeners(ScreenOptions(cut=["t0", "lasso[folds=5]"], keep=5))) == [
+        "t0",
+        "lasso",
+    ]
+    found = parse_pool_screeners(ScreenOptions(cut="lasso,t0", keep=5, rule="1se"))
     assert found[0].settings == {"rule": "1se"}
     # a setting for the screeners that score is left for them
-    assert _names(parse_pool_screeners("t0", 5, {"rule": "1se"})) == ["t0"]
+    assert _names(parse_pool_screeners(ScreenOptions(cut="t0", keep=5, rule="1se"))) == ["t0"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_who_cuts():
 )
 def test_who_cannot_cut_is_told(cut, keep, message):
     with _refused(message):
-        parse_pool_screeners(cut, keep, {})
+        parse_pool_screeners(ScreenOptions(cut=cut, keep=keep))
 
 
 def test_more_than_a_joint_screener_can_take_is_refused():
@@ -217,16 +218,18 @@ def test_trees_of_many_labels_take_fewer_features():
 
 
 def test_a_grammar_is_altered_as_the_options_say():
-    plain, layers = read_grammar("ablation", None, None, None, None)
+    plain, layers = read_grammar(ScreenOptions(operators="ablation"))
     assert [operator.name for operator in plain.unary + plain.binary] == ["id", "cube", "add", "mul"]
     assert list(map(str, layers)) == list(map(str, plain.resolve_layers(plain.layers)))
-    grammar, layers = read_grammar("basic", "ub", "sin, cos", ["mul"], 9)
+    grammar, layers = read_grammar(
+        ScreenOptions(layers="ub", unary="sin, cos", binary=["mul"], max_complexity=9)
+    )
     assert [operator.name for operator in grammar.unary] == ["sin", "cos"]
     assert [operator.name for operator in grammar.binary] == ["mul"]
     assert grammar.max_complexity == 9
     assert [layer.kind for layer in layers] == ["u", "b"]
     with pytest.raises(GrammarError, match="no unary operator 'sine'; did you mean 'sin'"):
-        read_grammar("basic", "u", "sine", None, None)
+        read_grammar(ScreenOptions(layers="u", unary="sine"))
 
 
 def test_rules_that_keep_an_operator_from_every_column_are_told():
@@ -265,15 +268,14 @@ def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
 def test_a_search_that_cannot_be_is_refused(arguments, message):
     mode, risk, names = arguments
     with _refused(message):
-        parse_search(mode, risk, [SCREENERS[name] for name in names])
+        check_search(ScreenOptions(search=mode, risk=risk), [SCREENERS[name] for name in names])
 
 
 def test_a_race_has_a_risk_of_one_in_a_million_unless_told():
-    t0 = [SCREENERS["t0"]]
-    assert parse_search("race", None, t0).risk == 1e-6
-    assert parse_search("race", 0.2, t0).risk == 0.2
-    assert parse_search("exact", None, t0).mode == "exact"
-    assert parse_search("sieve", None, [SCREENERS["xi"]]).mode == "sieve"
+    assert request_of("t0", search="race").risk == 1e-6
+    assert request_of("t0", search="race", risk=0.2).risk == 0.2
+    check_search(ScreenOptions(search="race"), [SCREENERS["t0"]])
+    check_search(ScreenOptions(search="sieve"), [SCREENERS["xi"]])
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ _WEIGHTS_REASON = (
     "{name} cannot be had with {other}: what it infers takes all rows to count alike; leave one of them out"
 )
 
+_ROUNDS_REASON = "{name} cannot be combined with {other}: it applies to one round; leave one of them out"
+_TIME_REASON = "{name} cannot be combined with {other_name}, which needs the whole space"
 CONFLICTS = (
     Conflict("ranking", "target_kind", _TARGET_REASON),
     Conflict("stages", "target_kind", _TARGET_REASON),
@@ -46,6 +48,35 @@ CONFLICTS = (
     Conflict("rounds", "search", _SEARCH_REASON),
     Conflict("fdr", "groups", _GROUPS_REASON),
     Conflict("p_values", "groups", _GROUPS_REASON),
+    Conflict(
+        "top", "distinct", "{option} shows every feature, but {other_name} omits some: give {name} a number"
+    ),
+    Conflict(
+        "stability",
+        "distinct",
+        "{name} requires the whole ranking, but {other_name} omits features: leave one of them out",
+    ),
+    Conflict(
+        "stability",
+        "top",
+        "{name} counts how often a feature is among the best K: give {other_name} a number",
+    ),
+    *(Conflict(name, "rounds", _ROUNDS_REASON) for name in ("distinct", "stability")),
+    Conflict(
+        "intervals",
+        "rounds",
+        "{name} cannot be combined with {other}: later rounds screen residuals that were fitted to the "
+        "target; leave one of them out",
+    ),
+    Conflict(
+        "time_limit", "search", "{name} cannot be combined with {other}: both evaluate only part of the space"
+    ),
+    Conflict(
+        "time_limit",
+        "rounds",
+        "{name} cannot be combined with {other}: a round needs the complete result of the previous one",
+    ),
+    *(Conflict("time_limit", name, _TIME_REASON) for name in ("distinct", "stability", "members")),
 )
 # these hold only where rows have different weights
 WEIGHT_CONFLICTS = tuple(
@@ -96,6 +127,7 @@ def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
             raise OptionError(
                 conflict.reason.format(
                     name=_format_name(conflict.option),
+                    other_name=_format_name(conflict.other),
                     option=_format_option(options, conflict.option),
                     other=_format_option(options, conflict.other),
                 )

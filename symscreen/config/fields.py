@@ -49,6 +49,9 @@ class Option:
         The values allowed, if there are few.
     parse : callable or None
         Turns a text of the command line into a value; called with the text and the option, ``--top``.
+    check : callable or None
+        Checks a value that is not None and returns it, converted; called with the option's name and the
+        value. Values of `choices` are checked without it.
     write : callable or None
         Turns a recorded value into a text that `parse` reads.
     value_if_bare : str or None
@@ -74,6 +77,7 @@ class Option:
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     parse: Callable[[str, str], Any] | None = None
+    check: Callable[[str, Any], Any] | None = None
     write: Callable[[Any], str] | None = None
     value_if_bare: str | None = None
     multiple: bool = False
@@ -115,6 +119,18 @@ def get_option(field: Field[Any]) -> Option:
     """Return what is known of the option of a field."""
     known: Option = field.metadata["option"]
     return known
+
+
+def check_options(options: Any) -> None:
+    """Check each option of a dataclass by its definition, and put the checked value in its place."""
+    for each in fields(options):
+        known, value = get_option(each), getattr(options, each.name)
+        if value is None and each.default is None:
+            continue
+        if known.choices and not known.type and value not in known.choices:
+            raise OptionError(f"{each.name} is {value!r}{suggest(str(value), known.choices)}")
+        if known.check is not None:
+            object.__setattr__(options, each.name, known.check(each.name, value))
 
 
 def list_options(

@@ -61,7 +61,7 @@ class ScreenerParameters(TypedDict, total=False):
     distinct: float | None
     members: int | None
     stability: int | None
-    intervals: bool | float
+    intervals: bool | float | None
     max_ram: str | int | None
     jobs: int | None
     chunk_size: int | None

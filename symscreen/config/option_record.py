@@ -15,47 +15,29 @@ from symscreen.screeners import SCREENERS, JointScreener
 
 if TYPE_CHECKING:
     from symscreen._typing import Names
-    from symscreen.data import Dataset
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.residual_rounds import ScreenConfig
+    from symscreen.screening.task import ScreeningTask
 
 
-def build_options_record(options: ScreenOptions, dataset: Dataset, config: ScreenConfig) -> dict[str, Any]:
-    """Build the record of the options.
+def build_options_record(task: ScreeningTask) -> dict[str, Any]:
+    """Build the record of the options, ready for JSON.
 
     The definition of an option says whether the record contains it. Most values are those of the user;
     `_build_resolved_values` has those that depend on the data or were parsed.
-
-    Parameters
-    ----------
-    options : ScreenOptions
-        The options as the user gave them.
-    dataset : Dataset
-        The data.
-    config : ScreenConfig
-        What was parsed.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
     """
+    recorded = {field.name: get_option(field).record for field in list_options(ScreenOptions)}
     values = {
-        field.name: _to_plain(getattr(options, field.name))
-        for field in list_options(ScreenOptions)
-        if get_option(field).record != "never"
+        name: _to_plain(getattr(task.options, name)) for name, policy in recorded.items() if policy != "never"
+    } | _build_resolved_values(task)
+    values["intervals"] = values.pop("intervals")  # in records it follows the other options
+    return {
+        name: value for name, value in values.items() if value is not None or recorded.get(name) == "always"
     }
-    values |= _build_resolved_values(options, dataset, config)
-    optional = {
-        *(field.name for field in list_options(ScreenOptions) if get_option(field).record == "given"),
-        "plugins",
-    }
-    return {name: value for name, value in values.items() if value is not None or name not in optional}
 
 
-def _build_resolved_values(options: ScreenOptions, dataset: Dataset, config: ScreenConfig) -> dict[str, Any]:
+def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:
     """Return the values that are recorded in another form than the user gave them."""
-    request, target = config.scoring, dataset.target
+    options, target = task.options, task.target
     return {
         "target": list(target.names) if target.combines_outputs else target.name,
         "across": options.across if target.combines_outputs else None,
@@ -66,23 +48,20 @@ def _build_resolved_values(options: ScreenOptions, dataset: Dataset, config: Scr
         "categorical": _to_list(options.categorical) or None,
         "categorical_as": options.categorical_as if options.categorical else None,
         "units": None
-        if config.units is None
-        else {name: unit.text for name, unit in config.units.columns.items()},
-        "layers": " ".join(map(str, config.layers)),
+        if task.units is None
+        else {name: unit.text for name, unit in task.units.columns.items()},
+        "layers": " ".join(map(str, task.layers)),
         "operators": str(options.operators),
         "also": list(to_tuple(options.also)),
-        "keep": config.pool_sizes,
-        "cut": [screener.name for screener in config.pool_screeners],
-        "cut_settings": _collect_settings(config.pool_screeners),
-        "screener": [screener.name for screener in request.screeners],
-        "settings": _collect_settings(request.screeners),
-        "prescreen": request.prescreen,
-        "top": "all" if request.limit is None else request.limit,
-        "search": request.search.mode,
-        "risk": request.search.risk if request.search.mode == "race" else None,
-        "p_values": request.error_control is not None and request.error_control.p_values,
-        "intervals": None,  # the level, which the preparation of the screen adds
-        "plugins": _find_plugin_origins(options, config) or None,
+        "keep": options.keep,
+        "cut": [screener.name for screener in task.pool_screeners],
+        "cut_settings": _collect_settings(task.pool_screeners),
+        "screener": [screener.name for screener in task.screeners],
+        "settings": _collect_settings(task.screeners),
+        "prescreen": task.prescreen,
+        "risk": task.risk if options.search == "race" else None,
+        "p_values": task.error_control is not None and task.error_control.p_values,
+        "plugins": _find_plugin_origins(task) or None,
     }
 
 
@@ -100,10 +79,10 @@ def _to_list(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _find_plugin_origins(options: ScreenOptions, config: ScreenConfig) -> dict[str, str]:
+def _find_plugin_origins(task: ScreeningTask) -> dict[str, str]:
     """Return the origin of each screener and grammar that another package brought."""
-    names = [one.name for one in (*config.scoring.screeners, *config.pool_screeners)]
-    grammars = [name for name in (str(options.operators),) if not name.endswith(".toml")]
+    names = [screener.name for screener in (*task.screeners, *task.pool_screeners)]
+    grammars = [name for name in (str(task.options.operators),) if not name.endswith(".toml")]
     return collect_origins("screener", names, SCREENERS) | collect_origins(
         "grammar", grammars, list_grammar_names()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from numbers import Real
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_INTEGER = 10**18
 _MAX_COUNT_DIGITS = 18  # digits: what 64 bits hold
+DEFAULT_LEVEL = 0.95  # confidence level of intervals
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get
 _MEMORY_SHARE = 0.8
 
@@ -70,34 +72,55 @@ def to_tuple(also: Names) -> tuple[str, ...]:
     return (also,) if isinstance(also, str) else tuple(also or ())
 
 
-def check_positive_int(name: str, value: object, alternatives: str = "") -> int:
-    """Convert any kind of integer, numpy's included, to int.
-
-    Raises
-    ------
-    OptionError
-        If it is none, below 1, or more than 64 bits hold.
-    """
+def check_positive_int(
+    name: str, value: object, alternatives: str = "", *, least: int = 1, most: int = _MAX_INTEGER
+) -> int:
+    """Convert any kind of integer, numpy's included, to int; refuse one that is out of range."""
     try:
-        whole = 0 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
+        whole = least - 1 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
     except TypeError:  # an array of several numbers
-        whole = 0
+        whole = least - 1
     if whole < 1:
         raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{alternatives}")
-    if whole > _MAX_INTEGER:
-        raise OptionError(f"{name} is {value!r}; give at most {_MAX_INTEGER}{alternatives}")
+    if not least <= whole <= most:
+        limit = f"at least {least}" if whole < least else f"at most {most}"
+        raise OptionError(f"{name} is {value!r}; give {limit}{alternatives}")
     return whole
 
 
-def parse_top(top: int | str) -> int | None:
-    """Read ``top``: an integer, or None for ``"all"``."""
-    return None if top == "all" else check_positive_int("top", top, ", or 'all'")
+def check_top(name: str, value: object) -> int | str:
+    """Check the number of classes to show, or ``"all"``."""
+    return (
+        "all" if isinstance(value, str) and value == "all" else check_positive_int(name, value, ", or 'all'")
+    )
 
 
-def check_sign(sign: str) -> None:
-    """Refuse any other sign than ``free`` and ``positive``."""
-    if sign not in {"free", "positive"}:
-        raise OptionError(f"sign is {sign!r}; it must be 'free' or 'positive'")
+def check_seed(name: str, value: object) -> int:
+    """Check a seed of random numbers."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or index(value) < 0:
+        raise OptionError(f"{name} is {value!r}; give an integer of at least 0")
+    return index(value)
+
+
+def check_fraction(name: str, value: object, description: str) -> float:
+    """Check a number between 0 and 1; `description` ends the message."""
+    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise OptionError(f"{name} is {value!r}; give {description}")
+    return float(value)
+
+
+def check_share(name: str, value: float, upper: float, *, above_zero: bool = False) -> float:
+    """Check a number from 0 (or above it) to below an upper limit."""
+    if not 0.0 <= value < upper or (above_zero and value == 0.0):
+        raise OptionError(f"{name} is {value!r}; give a share from 0 to below {upper:g}")
+    return value
+
+
+def check_level(name: str, value: object) -> float | None:
+    """Check a confidence level; True is the default level, False and None are none."""
+    if value is None or isinstance(value, bool):
+        return DEFAULT_LEVEL if value else None
+    return check_fraction(name, value, f"a confidence level between 0 and 1, such as {DEFAULT_LEVEL:g}")
 
 
 def is_count_text(text: str) -> bool:

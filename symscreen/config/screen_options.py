@@ -9,17 +9,25 @@ for type checkers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from symscreen.config.fields import list_options, make_options, option
+from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
     DEFAULT_PRESCREEN,
+    check_fraction,
+    check_level,
+    check_positive_int,
+    check_seed,
+    check_share,
+    check_top,
     parse_level_text,
     parse_top_text,
     write_names,
     write_pairs,
     write_units,
 )
+from symscreen.config.space_options import parse_pool_sizes
 from symscreen.data.column_selection import parse_name_list
 from symscreen.targets.registry import TargetKind
 
@@ -283,7 +291,7 @@ class SpaceOptions:
         unwritten=("cumulative",),
     )
     max_complexity: int | None = option(
-        None, metavar="C", help="The largest complexity of a feature.", verbs=_ALL
+        None, metavar="C", check=check_positive_int, help="The largest complexity of a feature.", verbs=_ALL
     )
     also: Names = option(
         (),
@@ -302,6 +310,7 @@ class SpaceOptions:
         '``"u:50,b:200"`` by kind of layer. Inputs stay in addition.',
         type="int, str or mapping",
         verbs=_ALL,
+        check=lambda _, value: parse_pool_sizes(value),
         write=write_pairs,
     )
     cut: ScreenerSpec | None = option(
@@ -314,6 +323,11 @@ class SpaceOptions:
         type="str or sequence of str",
         verbs=_ALL,
     )
+
+    @property
+    def pool_sizes(self) -> dict[str, int] | None:
+        """Number of features that pruning keeps after each kind of layer; None without `keep`."""
+        return parse_pool_sizes(self.keep)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,6 +348,7 @@ class ScoringOptions:
     prescreen: int | None = option(
         None,
         metavar="M",
+        check=check_positive_int,
         help=f"Give joint screeners the best M features; by default {DEFAULT_PRESCREEN}.",
         doc=f"How many features joint screeners get, {DEFAULT_PRESCREEN} by default: the best by the first "
         "column screener, or by T0 and ξ together where no column screener is named.",
@@ -365,6 +380,7 @@ class ScoringOptions:
         20,
         metavar="K",
         parse=parse_top_text,
+        check=check_top,
         help="How many classes of equivalent features to show; all shows every feature, unmerged.",
         doc='How many classes of equivalent features to return; ``"all"`` returns every feature, unmerged.',
         type='int or "all"',
@@ -373,6 +389,7 @@ class ScoringOptions:
     rounds: int = option(
         1,
         metavar="R",
+        check=partial(check_positive_int, most=5),
         help="Screen R times, each time but the first the residual of the best model so far.",
         doc="How often to screen, at most 5. After round r the best model with r of the features found is "
         "fitted, and the next round screens its residual: this finds weak additive terms.",
@@ -392,12 +409,14 @@ class ScoringOptions:
     risk: float | None = option(
         None,
         metavar="P",
+        check=partial(check_fraction, description="a probability between 0 and 1, such as 1e-6"),
         help="For a race: the allowed probability that any of the best is lost; by default 1e-6.",
         doc="For a race: the allowed probability that any of the best classes is lost, 1e-6 by default.",
     )
     seed: int = option(
         0,
         metavar="S",
+        check=check_seed,
         help="The seed of all that is random: folds, trees, permutations, noise.",
         doc="The seed of all that is random: folds, trees, permutations, null distributions, noise, the rows "
         "of a race or sieve, the split of a fit.",
@@ -423,6 +442,7 @@ class InferenceOptions:
     fdr: float | None = option(
         None,
         metavar="Q",
+        check=partial(check_fraction, description="a rate between 0 and 1, such as 0.05"),
         help="Show the features that pass this false discovery rate, such as 0.05, at most --top K.",
         doc="Return only features that pass this false discovery rate, ``q_value`` ≤ fdr, at most `top` "
         "classes. Where no feature passes, the best are returned with their q-values.",
@@ -438,6 +458,7 @@ class InferenceOptions:
     permutations: int | None = option(
         None,
         metavar="B",
+        check=check_positive_int,
         help="Compare with the best feature of the space under B permutations of the target.",
         doc="Permute the target this number of times, and compare each feature with the best one of the whole"
         " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
@@ -446,6 +467,7 @@ class InferenceOptions:
     distinct: float | None = option(
         None,
         metavar="R",
+        check=partial(check_fraction, description="a rank correlation between 0 and 1, such as 0.99"),
         help="Leave out features whose rank correlation with a better one is above R, such as 0.99.",
         doc="Leave out near-duplicates: features whose |Spearman's rank correlation| with a better returned "
         "feature is above this value, such as 0.99. The list is filled up to `top`. The column "
@@ -455,6 +477,7 @@ class InferenceOptions:
     members: int | None = option(
         None,
         metavar="K",
+        check=check_positive_int,
         help="Store K members of each class with the result, for symscreen classes.",
         doc="Store at most this number of members of each returned class with the result, for "
         "`symscreen.classes`.",
@@ -463,17 +486,19 @@ class InferenceOptions:
     stability: int | None = option(
         None,
         metavar="B",
+        check=check_positive_int,
         help="Screen B pairs of half-samples: how often each feature is among the best there.",
         doc="Also screen this number of complementary pairs of half-samples. The column ``stability`` says "
         "how often each returned feature, or one that cannot be distinguished from it, is among the best "
         "K there.",
         record="given",
     )
-    intervals: bool | float = option(
+    intervals: bool | float | None = option(
         False,
         metavar="[LEVEL]",
         parse=parse_level_text,
         value_if_bare="0.95",
+        check=check_level,
         help="Intervals of T0 and Γ of the features shown, at 0.95 or --intervals=LEVEL.",
         doc="Whether to give the standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features "
         "returned, at this level; True means 0.95. Columns: ``t0_se``, ``t0_low``, ``t0_high``, "
@@ -503,6 +528,7 @@ class RunOptions:
     jobs: int | None = option(
         None,
         metavar="N",
+        check=check_positive_int,
         help="The number of threads, or of Dask's processes; no result depends on it.",
         doc="The number of threads; by default all cores. No result depends on it. Where a grid search runs "
         "candidates in parallel, 1 is best.",
@@ -512,6 +538,7 @@ class RunOptions:
     chunk_size: int | None = option(
         None,
         metavar="N",
+        check=check_positive_int,
         help="Candidates per task; no result depends on it.",
         runtime=True,
     )
@@ -596,7 +623,10 @@ class RunOptions:
 # dataclasses takes the fields of the last base first
 @dataclass(frozen=True, kw_only=True)
 class ScreenOptions(RunOptions, InferenceOptions, ScoringOptions, SpaceOptions, DataOptions):
-    """The options of `symscreen.screen` as the user gave them."""
+    """The options of `symscreen.screen` as the user gave them, each checked by its definition."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -618,6 +648,7 @@ class FitOptions(ScreenOptions):
     terms: int = option(
         4,
         metavar="K",
+        check=partial(check_positive_int, most=20),
         help="The largest number of terms.",
         doc="The largest number of terms in the formula, at most 20: exhaustive search up to 4, greedy and "
         "LASSO paths beyond.",
@@ -634,6 +665,7 @@ class FitOptions(ScreenOptions):
     folds: int = option(
         5,
         metavar="F",
+        check=partial(check_positive_int, least=2),
         help="The number of folds of --choose cv.",
         doc='The number of folds of ``choose="cv"``.',
         verbs=("fit",),
@@ -641,13 +673,20 @@ class FitOptions(ScreenOptions):
     split: float = option(
         0.0,
         metavar="SHARE",
+        check=partial(check_share, upper=0.9),
         help="The share of rows that the search does not use, for honest intervals.",
         doc="The share of rows, below 0.9, that only the coefficients and their intervals use, not the "
         "search: these intervals are honest. With 0 the intervals ignore the selection of terms, and are "
         "too narrow.",
         verbs=("fit",),
     )
-    level: float = option(0.95, metavar="P", help="The coverage of the intervals.", verbs=("fit",))
+    level: float = option(
+        0.95,
+        metavar="P",
+        check=partial(check_share, upper=1.0, above_zero=True),
+        help="The coverage of the intervals.",
+        verbs=("fit",),
+    )
     snap: bool = option(
         False,
         help="Replace coefficients by simple numbers where the data allow them.",

@@ -13,9 +13,8 @@ from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from symscreen._typing import Names
+    from symscreen.config.screen_options import SpaceOptions
     from symscreen.grammar import Layer
 
 
@@ -63,28 +62,15 @@ def parse_pool_sizes(keep: int | str | Mapping[str, int] | None) -> dict[str, in
     return {kind: check_positive_int(f"keep for {kind} layers", number) for kind, number in keep.items()}
 
 
-def read_grammar(
-    operators: str | Path | Grammar,
-    layers: str | None,
-    unary: Names | None,
-    binary: Names | None,
-    max_complexity: int | None,
-) -> tuple[Grammar, tuple[Layer, ...]]:
-    """Load a grammar, unless it is given as one, and alter it as the options say.
-
-    Returns
-    -------
-    Grammar
-    tuple of Layer
-        The layers asked for, else the grammar's own.
-    """
-    grammar = operators if isinstance(operators, Grammar) else load_grammar(operators)
-    grammar = grammar.override(
-        unary=None if unary is None else parse_names(unary),
-        binary=None if binary is None else parse_names(binary),
-        max_complexity=max_complexity,
+def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
+    """Load the grammar, unless it is given as one, and change it as the options say; read its layers."""
+    given = options.operators
+    grammar = (given if isinstance(given, Grammar) else load_grammar(given)).override(
+        unary=None if options.unary is None else parse_names(options.unary),
+        binary=None if options.binary is None else parse_names(options.binary),
+        max_complexity=options.max_complexity,
     )
-    return grammar, grammar.resolve_layers(layers)
+    return grammar, grammar.resolve_layers(options.layers)
 
 
 def format_unused_rule_notices(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:

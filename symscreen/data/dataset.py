@@ -66,6 +66,11 @@ class Dataset:
     digest: str
 
     @property
+    def columns_by_name(self) -> dict[str, Values]:
+        """The columns of the inputs by name, each of shape (n,)."""
+        return dict(zip(self.names, self.columns, strict=True))
+
+    @property
     def numeric_target(self) -> NumericTarget:
         """The target, which must be numeric; raises OptionError otherwise."""
         return require_numeric_target(self.target, "this")

@@ -35,7 +35,7 @@ from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.messages import suggest
 from symscreen.screeners import Screener, get_screener
-from symscreen.targets.registry import TARGET_TYPES
+from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -398,12 +398,12 @@ def _find_correct_rows(
 
 def _check_target(record: Mapping[str, Any]) -> None:
     """Raise `OptionError` unless the target is numeric."""
-    for name, target_type in TARGET_TYPES.items():
-        if name in record["data"]:
-            raise OptionError(
-                f"the features were screened against {target_type.description}: only a screen of a numeric "
-                "target can be evaluated against a truth"
-            )
+    target_type = find_recorded_type(record["data"])
+    if not target_type.supports_inference:
+        raise OptionError(
+            f"the features were screened against {target_type.description}: only a screen of a numeric "
+            "target can be evaluated against a truth"
+        )
 
 
 def _check_rounds(record: Mapping[str, Any]) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._limits import DeadlineCheck
+    from symscreen.config.screen_options import SpaceOptions
     from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.expansion.pool import Pool
     from symscreen.expansion.pruning import MapFunction
@@ -62,6 +63,7 @@ class LayerConfig:
     reserved_bytes: int = 0
     map_function: MapFunction = map
     check_deadline: DeadlineCheck = ignore_deadline
+    options: SpaceOptions | None = None
 
     def ignore_deadline_unless(self, *, is_long: bool) -> LayerConfig:
         """Return the configuration of a layer, which ignores the deadline if it is short."""
@@ -414,6 +416,7 @@ def expand(
     recompute_pool: bool = False,
     units: Units | None = None,
     check_deadline: DeadlineCheck = ignore_deadline,
+    options: SpaceOptions | None = None,
 ) -> Space:
     """Grow the pool through all layers but the last, and filter the last layer.
 
@@ -449,6 +452,8 @@ def expand(
         of the last layer have that unit.
     check_deadline : callable, optional
         Called repeatedly during long layers. Raises `DeadlineExceeded` to stop.
+    options : SpaceOptions, optional
+        Options of the space, for the rules that are not part of a grammar.
 
     Returns
     -------
@@ -477,7 +482,7 @@ def expand(
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline)
+    config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline, options)
     symbols = build_symbol_table(names, grammar, layers)
     pool, count = clean_inputs(
         build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)

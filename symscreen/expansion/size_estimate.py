@@ -24,6 +24,7 @@ from symscreen.expansion.space import LayerCount
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from symscreen.config.screen_options import SpaceOptions
     from symscreen.expansion.generation import PoolKind
     from symscreen.expansion.pool import Pool
     from symscreen.expansion.pruning import MapFunction
@@ -93,8 +94,8 @@ def estimate_space_size(
     map_function: MapFunction = map,
     units: Units | None = None,
     also: Sequence[Expression] = (),
-    pool_sizes: Mapping[str, int] | None = None,
     keep_older: bool = False,
+    options: SpaceOptions | None = None,
 ) -> SpaceSizeEstimate:
     """Estimate the size of a space by structure; if all layers are counted, this is an upper bound.
 
@@ -102,10 +103,11 @@ def estimate_space_size(
     ----------
     names, grammar, layers, pool_kind, max_bytes, map_function, units, also
         See `expand`.
-    pool_sizes : mapping of str to int, optional
-        Number of features, without the inputs, that pruning keeps after each kind of layer but the last.
     keep_older : bool
         Whether pruning also keeps all older features, as pruning by joint screeners does.
+    options : SpaceOptions, optional
+        Options of the space. `keep` is the number of features, without the inputs, that pruning keeps after
+        each kind of layer but the last.
 
     Returns
     -------
@@ -124,8 +126,9 @@ def estimate_space_size(
     >>> estimate.n_exact, f"{estimate.n_features:.0e}"
     (2, '3e+18')
     """
-    config = LayerConfig(grammar, pool_kind, max_bytes, map_function=map_function)
-    max_sizes = {kind: number + len(names) for kind, number in (pool_sizes or {}).items()}
+    config = LayerConfig(grammar, pool_kind, max_bytes, map_function=map_function, options=options)
+    pool_sizes = {} if options is None else options.pool_sizes or {}
+    max_sizes = {kind: number + len(names) for kind, number in pool_sizes.items()}
     counted = _count_layers(names, layers, config, units, also, max_sizes)
     if len(counted.layer_counts) > len(layers):
         return counted.size_estimate

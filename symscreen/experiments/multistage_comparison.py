@@ -30,6 +30,7 @@ from symscreen.experiments.base import (
     ExperimentOutcome,
     ExperimentSettings,
     average_draws,
+    compare_with_published,
     run_tasks,
 )
 from symscreen.multistage import (
@@ -44,7 +45,7 @@ from symscreen.multistage.article_sharing import (
     generate_article_sharing,
     read_article_sharing,
 )
-from symscreen.multistage.baselines import BASELINES
+from symscreen.multistage.baselines import BASELINES, StagePairFactors
 from symscreen.multistage.baselines.catalog import list_baseline_settings
 from symscreen.multistage.tuning import search_settings
 from symscreen.targets.stages import list_stage_pairs
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symscreen._typing import ProgressCallback
-    from symscreen.experiments.base import ExperimentSettings
     from symscreen.multistage import SimulatedChains
     from symscreen.multistage.article_sharing import ArticleSharingData
     from symscreen.multistage.base import ChainEstimator
@@ -131,10 +131,10 @@ def compute_improvements(runs: pd.DataFrame, ours: Sequence[str], column: str = 
     rows = []
     for our_method, (baseline, published) in product(ours, PUBLISHED_IMPROVEMENTS.items()):
         difference = (wide[baseline] - wide[our_method]).to_numpy(dtype=np.float64)
-        gain, gain_error = compute_mean_and_error(difference / wide[baseline].to_numpy(dtype=np.float64))
+        gains = difference / wide[baseline].to_numpy(dtype=np.float64)
+        result = compare_with_published(f"improvement over {baseline}", published, gains)
         mean, error = compute_mean_and_error(difference)
-        row = {"ours": our_method, "rival": baseline, "published": published}
-        rows.append(row | {"gain": gain, "se": gain_error, "difference": mean, "se_difference": error})
+        rows.append({"method": our_method} | result | {"difference": mean, "difference_se": error})
     return pd.DataFrame(rows)
 
 
@@ -149,7 +149,11 @@ def format_order(table: pd.DataFrame, column: str = "overall") -> str:
 LAMBDAS = (0.001, 0.005, 0.01)
 RECOMMENDER = "ours"
 RECOMMENDER_COMMON_LEVEL = "ours, common level"
-_RECOMMENDER_GRID_SUM = "ours, sum over n·m"
+_RECOMMENDERS: dict[str, dict[str, Any]] = {  # by name: parameters that differ from the default
+    RECOMMENDER: {},
+    RECOMMENDER_COMMON_LEVEL: {},
+    "ours, sum over n·m": {"normalization": "grid"},
+}
 _NETWORK_DEPTHS = {"few": (1, 3), "all": (1, 2, 3, 5, 7, 9, 11)}
 
 
@@ -254,25 +258,20 @@ def make_methods(stages: Sequence[str], plan: ComparisonPlan, seed: int) -> dict
         The methods. "ours, common level" has an additional categorical variable of users and of items with
         one level that all share: a mean around which the other levels vary.
     """
-    options: dict[str, Any] = {"class_weight": "balanced" if plan.balanced else None, "random_state": seed}
-    settings = _list_recommender_settings(plan)
-    methods = {}
-    for name in (RECOMMENDER, RECOMMENDER_COMMON_LEVEL, _RECOMMENDER_GRID_SUM):
-        normalization = "grid" if name == _RECOMMENDER_GRID_SUM else "observed"
-        model = MonotoneChainRecommender(
-            stages, n_factors=plan.factors, normalization=normalization, **options
+    grids: dict[str, Any] = {name: baseline.grid[:: plan.grid_step] for name, baseline in BASELINES.items()}
+    grids["DeepNN"] = [(32,) * depth for depth in _NETWORK_DEPTHS[plan.depths]]
+    table: dict[str, tuple[ChainEstimator, list[dict[str, Any]]]] = {
+        name: (MonotoneChainRecommender(n_factors=plan.factors, **changes), _list_recommender_settings(plan))
+        for name, changes in _RECOMMENDERS.items()
+    } | {name: (BASELINES[name].create(), list_baseline_settings(name, grids[name])) for name in BASELINES}
+    limits = {"DeepNN": {"learner__max_iter": plan.epochs}, "SVD": {"max_iter": plan.rounds}}
+    options = {"stages": stages, "class_weight": "balanced" if plan.balanced else None, "random_state": seed}
+    return {
+        name: ComparedMethod(
+            model.set_params(**options, **limits.get(name, {})), settings, name == RECOMMENDER_COMMON_LEVEL
         )
-        methods[name] = ComparedMethod(model, settings, has_common_level=name == RECOMMENDER_COMMON_LEVEL)
-    for name, baseline in BASELINES.items():
-        values: Any = baseline.grid[:: plan.grid_step]
-        model = baseline.make(stages, **options)
-        if name == "DeepNN":
-            values = [(32,) * depth for depth in _NETWORK_DEPTHS[plan.depths]]
-            model.set_params(learner__max_iter=plan.epochs)
-        if name == "SVD":
-            model.set_params(max_iter=plan.rounds)
-        methods[name] = ComparedMethod(model, list_baseline_settings(name, values), has_common_level=False)
-    return methods
+        for name, (model, settings) in table.items()
+    }
 
 
 def _list_recommender_settings(plan: ComparisonPlan) -> list[dict[str, Any]]:
@@ -428,7 +427,7 @@ def use_features_only(method: ComparedMethod) -> ComparedMethod:
         The changed method. SVD is returned unchanged: it has no other effects.
     """
     model = method.model
-    if type(model).__name__ == "StagePairFactors":
+    if isinstance(model, StagePairFactors):
         return method
     return method._replace(model=model.set_params(user_effects=False, item_effects=False))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -81,53 +80,30 @@ _INNER_FOLDS = 5
 _AIMED_MEAN_TAU, _AIMED_WINS = 0.815, 12  # goals over all semi-synthetic sets
 
 
-def _make_tree(seed: int, depth: int | None = None) -> Any:
-    """Make a regression tree."""
+def _make_learners(*, quick: bool) -> Mapping[str, LearnerFactory]:
+    """Return the learners by their published names, and ours, as functions of a seed."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.model_selection import GridSearchCV
     from sklearn.tree import DecisionTreeRegressor
 
-    return DecisionTreeRegressor(max_depth=depth, random_state=seed)
+    def make_tree(seed: int, depth: int | None = None) -> Any:
+        return DecisionTreeRegressor(max_depth=depth, random_state=seed)
 
+    def make_forest(seed: int) -> Any:
+        return RandomForestRegressor(n_estimators=5 if quick else _N_TREES, random_state=seed)
 
-def _make_forest(seed: int, trees: int) -> Any:
-    """Make a random forest."""
-    from sklearn.ensemble import RandomForestRegressor
+    def tune_each_label(model: Any) -> Any:  # as the authors did
+        return LabelwiseRegressor(GridSearchCV(model, _GRID, cv=_INNER_FOLDS))
 
-    return RandomForestRegressor(n_estimators=trees, random_state=seed)
-
-
-def _make_labelwise(seed: int, maker: Any) -> Any:
-    """Make a label-wise regressor from a maker of regressors."""
-    return LabelwiseRegressor(maker(seed))
-
-
-def _make_tuned(seed: int, maker: Any) -> Any:
-    """Make a label-wise regressor that tunes depth and features for every label, as the authors did."""
-    from sklearn.model_selection import GridSearchCV
-
-    return LabelwiseRegressor(GridSearchCV(maker(seed), _GRID, cv=_INNER_FOLDS))
-
-
-def _make_ensemble(seed: int) -> Any:
-    """Make our default estimator."""
-    return RankingEnsemble(random_state=seed)
-
-
-def _make_small_ensemble(seed: int) -> Any:
-    """Make our estimator at the quick size."""
-    return RankingEnsemble(n_estimators=10, inner_folds=2, random_state=seed)
-
-
-def _make_learners(*, quick: bool) -> Mapping[str, LearnerFactory]:
-    """Return the learners by their published names, and ours."""
-    forest = partial(_make_forest, trees=5 if quick else _N_TREES)
+    sizes: dict[str, Any] = {"n_estimators": 10, "inner_folds": 2} if quick else {}
     learners: dict[str, LearnerFactory] = {
-        "RF": partial(_make_labelwise, maker=forest),
-        "DT": partial(_make_labelwise, maker=_make_tree),
-        "DTS": partial(_make_labelwise, maker=partial(_make_tree, depth=_SHALLOW_DEPTH)),
-        "DTT": partial(_make_tuned, maker=_make_tree),
-        "ensemble": _make_small_ensemble if quick else _make_ensemble,
+        "RF": lambda seed: LabelwiseRegressor(make_forest(seed)),
+        "DT": lambda seed: LabelwiseRegressor(make_tree(seed)),
+        "DTS": lambda seed: LabelwiseRegressor(make_tree(seed, _SHALLOW_DEPTH)),
+        "DTT": lambda seed: tune_each_label(make_tree(seed)),
+        "ensemble": lambda seed: RankingEnsemble(**sizes, random_state=seed),
     }
-    return learners if quick else learners | {"RFT": partial(_make_tuned, maker=forest)}
+    return learners if quick else learners | {"RFT": lambda seed: tune_each_label(make_forest(seed))}
 
 
 def run(settings: ExperimentSettings) -> ExperimentOutcome:

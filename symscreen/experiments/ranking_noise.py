@@ -335,35 +335,22 @@ class _NoisePlan:
 _QUICK_PLAN = _NoisePlan(("SFN", "SFN published"), 400, (0.02,), (1.0,), 2, 1, 5)
 
 
-def _make_tree(seed: int, depth: int | None) -> Any:
-    """Make a label-wise regression tree."""
-    from sklearn.tree import DecisionTreeRegressor
-
-    return LabelwiseRegressor(DecisionTreeRegressor(max_depth=depth, random_state=seed))
-
-
-def _make_forest(seed: int, trees: int) -> Any:
-    """Make a label-wise random forest."""
-    from sklearn.ensemble import RandomForestRegressor
-
-    return LabelwiseRegressor(RandomForestRegressor(n_estimators=trees, random_state=seed))
-
-
-def _make_honest_forest(seed: int, trees: int) -> Any:
-    """Make an honest forest."""
-    return HonestForest(base="breiman", n_estimators=trees, random_state=seed)
-
-
 LEARNER_NAMES = ("shallow", "full", "forests", "honest")
 
 
 def _make_learners(n_trees: int) -> Mapping[str, LearnerFactory]:
-    """Return the learners by name."""
-    makers = (
-        partial(_make_tree, depth=_SHALLOW_DEPTH),
-        partial(_make_tree, depth=None),
-        partial(_make_forest, trees=n_trees),
-        partial(_make_honest_forest, trees=n_trees),
+    """Return the learners by name, as functions of a seed."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.tree import DecisionTreeRegressor
+
+    def make_tree(seed: int, depth: int | None) -> Any:
+        return LabelwiseRegressor(DecisionTreeRegressor(max_depth=depth, random_state=seed))
+
+    makers: tuple[LearnerFactory, ...] = (
+        lambda seed: make_tree(seed, _SHALLOW_DEPTH),
+        lambda seed: make_tree(seed, None),
+        lambda seed: LabelwiseRegressor(RandomForestRegressor(n_estimators=n_trees, random_state=seed)),
+        lambda seed: HonestForest(base="breiman", n_estimators=n_trees, random_state=seed),
     )
     return dict(zip(LEARNER_NAMES, makers, strict=True))
 
@@ -427,22 +414,18 @@ def _draw_noisy_sets(plan: _NoisePlan, seed: int) -> Iterator[tuple[str, Values,
 
 def _build_comparison_table(sets: pd.DataFrame) -> pd.DataFrame:
     """Average the coefficients over the sets of each figure, family and noise; one column per learner."""
-    rows = []
-    for key, group in sets.groupby(["figure", "family", "operator"], sort=False):
-        row = dict(zip(("figure", "family", "operator"), key, strict=True)) | {"beta": group["beta"].mean()}
-        rows.append(row | {name: group.loc[group["learner"] == name, "tau"].mean() for name in LEARNER_NAMES})
-    return pd.DataFrame(rows)
+    keys = ["figure", "family", "operator"]
+    groups = sets.pivot_table("tau", keys, "learner", sort=False)
+    return sets.groupby(keys, sort=False)[["beta"]].mean().join(groups[list(LEARNER_NAMES)]).reset_index()
 
 
 def _build_summary_table(sets: pd.DataFrame) -> pd.DataFrame:
     """Average the coefficients over the sets of each figure, family, type of noise and learner."""
-    rows = []
-    for key, group in sets.groupby(["figure", "family", "operator", "learner"], sort=False):
-        row = dict(zip(("figure", "family", "operator", "learner"), key, strict=True))
-        row |= {"sets": len(group), "alpha": group["alpha"].mean(), "beta": group["beta"].mean()}
-        row |= {"tau": group["tau"].mean(), "order_list_tau": group["order_list_tau"].mean()}
-        rows.append(row | {"tau_to_beta": (group["tau"] / group["beta"]).mean()})
-    return pd.DataFrame(rows)
+    measures = ["alpha", "beta", "tau", "order_list_tau", "tau_to_beta"]
+    groups = sets.assign(tau_to_beta=sets["tau"] / sets["beta"]).groupby(
+        ["figure", "family", "operator", "learner"], sort=False
+    )
+    return groups.size().to_frame("sets").join(groups[measures].mean()).reset_index()
 
 
 def _format_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:

@@ -12,8 +12,13 @@ import pandas as pd
 
 from symscreen import datasets
 from symscreen.errors import OptionError
-from symscreen.evaluation import compute_mean_and_error
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, run_tasks
+from symscreen.experiments.base import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentSettings,
+    average_draws,
+    run_tasks,
+)
 from symscreen.experiments.strogatz_recovery import (
     Recovery,
     ScreenerPerformance,
@@ -507,29 +512,22 @@ def build_screening_table(screenings: Screenings) -> pd.DataFrame:
         are correct by the criterion ``terms``. The measures are NaN if none is correct. ``ranks``: the median
         rank of each term of the truth, or ``absent``.
     """
-    rows = []
+    draws, ranks = [], []
     for (system, ratio, space), cell_draws in screenings.items():
         answers = list_correct_features(system, space)
+        cell: dict[str, Any] = {"system": system, "noise_ratio": ratio, "space": space}
+        cell |= {"features": answers.n_features, "correct": len(answers.correct)}
+        cell["share"] = len(answers.correct) / answers.n_features
         for name in cell_draws[0]:
-            draws = [draw[name] for draw in cell_draws if name in draw]
-            row: dict[str, Any] = {
-                "system": system,
-                "noise_ratio": ratio,
-                "space": space,
-                "screener": name,
-                "draws": len(draws),
-                "features": answers.n_features,
-                "correct": len(answers.correct),
-                "share": len(answers.correct) / answers.n_features,
-            }
-            for measure in _MEASURES:
-                row[measure], row[f"{measure}_se"] = compute_mean_and_error(
-                    [getattr(performance, measure) for performance in draws]
-                )
-            ranks = np.median([performance.ranks for performance in draws], axis=0).tolist()
-            row["ranks"] = " / ".join("absent" if np.isnan(rank) else f"{rank:g}" for rank in ranks)
-            rows.append(row)
-    return pd.DataFrame(rows)
+            cell["screener"] = name
+            performances = [draw[name] for draw in cell_draws if name in draw]
+            draws += [
+                cell | {measure: getattr(one, measure) for measure in _MEASURES} for one in performances
+            ]
+            medians = np.median([performance.ranks for performance in performances], axis=0).tolist()
+            ranks.append(" / ".join("absent" if np.isnan(rank) else f"{rank:g}" for rank in medians))
+    keys = ["system", "noise_ratio", "space", "screener", "features", "correct", "share"]
+    return average_draws(pd.DataFrame(draws), keys, _MEASURES, "draws").assign(ranks=ranks)
 
 
 def build_terms_table(screenings: Screenings, spaces: Sequence[str]) -> pd.DataFrame:

@@ -29,12 +29,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen import datasets
 from symscreen.backends import Threads
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.evaluation import (
@@ -58,9 +59,9 @@ from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.results.fit_result import FitResult
 from symscreen.screeners import PEARSON, T0, XI, parse_screeners
 from symscreen.screeners.column.correlation import SPEARMAN
-from symscreen.screening.scoring.score_space import ScoringConfig, score_space
-from symscreen.screening.scoring.streaming import compute_chunk_size
-from symscreen.screening.space_generation import GenerationConfig, generate_space
+from symscreen.screening.scoring.score_space import score_space
+from symscreen.screening.space_generation import generate_space
+from symscreen.screening.task import ScreeningTask
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
@@ -409,6 +410,15 @@ def compute_truth_criterion(system: str, frame: pd.DataFrame, layers: str | None
     return len(frame) * log(unexplained_share) + (len(term_sizes) + 1) * log(len(frame)) + search_penalty
 
 
+def make_task(dataset: Dataset, layers: str | None = None, **changes: Any) -> ScreeningTask:
+    """Make the task of a screen with the paper's grammar."""
+    grammar = load_grammar(GRAMMAR)
+    task = ScreeningTask(
+        dataset=dataset, grammar=grammar, layers=grammar.resolve_layers(layers), backend=Threads(1)
+    )
+    return replace(task, **changes)
+
+
 @lru_cache(maxsize=64)
 def _find_term_space_sizes(system: str, layers: str | None) -> tuple[tuple[Expression, float], ...]:
     """Return the terms of the truth as the search writes them, each with the size of its first space."""
@@ -422,8 +432,7 @@ def _find_term_space_sizes(system: str, layers: str | None) -> tuple[tuple[Expre
     for space_layers in build_layer_schedule(grammar, layers):
         if len(sizes) == len(terms):
             break
-        config = GenerationConfig(grammar, "cumulative", (), None, None, None)
-        space, _ = generate_space(table, config, space_layers)
+        space, _ = generate_space(make_task(table), space_layers)
         for i, term in enumerate(terms):
             if i not in sizes and len(find_affine_copies_in_space(space, [term], columns)):
                 sizes[i] = float(space.size)
@@ -500,7 +509,7 @@ def list_correct_features(system: str, layers: str) -> CorrectFeatures:
     """
     data = datasets.load_strogatz(system)
     table = _read_dataset(data.frame)
-    return _match_truth(_generate_space(table, layers), table, parse_truth(data.truth))
+    return _match_truth(generate_space(make_task(table, layers))[0], table, parse_truth(data.truth))
 
 
 def _match_truth(space: Space, dataset: Dataset, truth: Truth) -> CorrectFeatures:
@@ -548,8 +557,8 @@ def screen_space(
     correct_features = list_correct_features(system, layers)
     table = _read_dataset(frame)
     start = time.perf_counter()
-    space = _generate_space(table, layers)
-    joint_result = _run_joint_screener(space, table.numeric_target, seed) if joint else None
+    space = generate_space(make_task(table, layers))[0]
+    joint_result = _run_joint_screener(space, table, seed) if joint else None
     numbers, losses = _score_blocks(space, table.numeric_target, joint_result)
     seconds = time.perf_counter() - start
     if correct_features.formulas != tuple(
@@ -565,13 +574,6 @@ def screen_space(
 def _read_dataset(frame: pd.DataFrame) -> Dataset:
     """Read a table with all inputs."""
     return read_dataset(frame, target="target", inputs=None, exclude=(), missing="refuse", y=None)
-
-
-def _generate_space(dataset: Dataset, layers: str) -> Space:
-    """Generate a space with cumulative pools."""
-    grammar = load_grammar(GRAMMAR)
-    growth = GenerationConfig(grammar, "cumulative", (), None, None, None)
-    return generate_space(dataset, growth, grammar.resolve_layers(layers))[0]
 
 
 def _score_blocks(
@@ -599,19 +601,14 @@ def _score_blocks(
     return np.concatenate(numbers), {name: np.concatenate(parts) for name, parts in losses.items()}
 
 
-def _run_joint_screener(space: Space, target: NumericTarget, seed: int) -> JointResult:
+def _run_joint_screener(space: Space, dataset: Dataset, seed: int) -> JointResult:
     """Run the joint screener on a shortlist."""
-    config = ScoringConfig(
+    task = make_task(
+        dataset,
         screeners=parse_screeners(("t0", JOINT_SCREENER)),
-        sign="free",
-        limit=1,
-        prescreen=_SHORTLIST_SIZE,
-        seed=seed,
-        jobs=1,
-        backend=Threads(1),
-        chunk_size=compute_chunk_size(target.n),
+        options=ScreenOptions(top=1, prescreen=_SHORTLIST_SIZE, seed=seed),
     )
-    return score_space(space, target, config).joint_results[JOINT_SCREENER]
+    return score_space(space, task).joint_results[JOINT_SCREENER]
 
 
 def _measure_screener(

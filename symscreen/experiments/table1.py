@@ -14,7 +14,12 @@ import numpy as np
 import pandas as pd
 
 from symscreen.backends.threads import count_available_cores
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.base import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentSettings,
+    compare_with_published,
+)
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.screeners.base import JointInput, transform_to_ranks
@@ -253,13 +258,12 @@ def _build_inclusion_table(
         else:
             row = 1 if method == "bart gmax" else 2
             rule, counted = _BART_RULES[row - 1], 100.0 * bart_samples[design, block, False][:, row]
-        repeats = len(counted)
-        errors = counted.std(axis=0, ddof=1) / repeats**0.5 if repeats > 1 else np.full(4, np.nan)
-        for theta, formula in enumerate(FORMULAS[block]):
-            cell = {"block": block + 1, "method": method, "design": design, "rule": rule}
-            cell |= {"theta": theta + 1, "formula": formula, "published": PUBLISHED[method][block][theta]}
-            cell |= {"ours": counted[:, theta].mean(), "ours_se": errors[theta], "repeats": repeats}
-            rows.append(cell)
+        cell = {"block": block + 1, "method": method, "design": design, "rule": rule}
+        for theta, (formula, published) in enumerate(
+            zip(FORMULAS[block], PUBLISHED[method][block], strict=True)
+        ):
+            result = compare_with_published(formula, published, counted[:, theta])
+            rows.append(cell | {"theta": theta + 1} | result)
     return pd.DataFrame(rows)
 
 

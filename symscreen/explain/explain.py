@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from symscreen.explain.explanation import MatchKind
     from symscreen.explain.feature_lookup import GeneratedSpace
     from symscreen.expressions.tree import Expression
-    from symscreen.screening.preparation import PreparedScreen
+    from symscreen.screening.task import ScreeningTask
 
 
 @describe_options(list_options(ScreenOptions))
@@ -83,39 +83,34 @@ def why(
     >>> print(symscreen.why(data.frame, "x1 - cos(x2)/x1", layers="ub").text.splitlines()[0])
     x1 - cos(x2)/x1 is not generated: it needs more layers, --layers ubb.
     """
-    given = make_screen_options(options, verb="why")
-    ready = prepare_screen(X, y, given)
-    control = ready.config.scoring.error_control
-    plain = replace(
-        ready.config.scoring, error_control=None
-    )  # figures beside a rank take time and change none
-    ready = replace(ready, config=replace(ready.config, scoring=plain))
-    asked, lacking = _parse_formula(expression, X, ready, given)
+    screen_options = make_screen_options(options, verb="why")
+    task = prepare_screen(X, y, screen_options)
+    control = task.error_control
+    task = replace(task, error_control=None)  # p-values take time and do not change the rank
+    asked, lacking = _parse_formula(expression, X, task)
     if lacking:
         found = Explanation(status="not generated", formula=to_text(asked), missing_inputs=lacking)
     else:
-        grown = generate_with_prunings(ready.dataset, ready.config)
-        found = apply_display_filters(explain_formula(asked, grown), grown, ready, control)
-    notices = ready.dataset.notices
-    if ready.rounds > 1:
-        notices = (*notices, f"of {ready.rounds} rounds the first is meant")
-    return replace(found, text=format_explanation(found, ready), notices=notices)
+        generated = generate_with_prunings(task)
+        found = apply_display_filters(explain_formula(asked, generated), generated, control)
+    notices = task.dataset.notices
+    if screen_options.rounds > 1:
+        notices = (*notices, f"of {screen_options.rounds} rounds the first is meant")
+    return replace(found, text=format_explanation(found, task), notices=notices)
 
 
-def _parse_formula(
-    text: str, source: Any, prepared: PreparedScreen, options: ScreenOptions
-) -> tuple[Expression, tuple[str, ...]]:
+def _parse_formula(text: str, source: Any, task: ScreeningTask) -> tuple[Expression, tuple[str, ...]]:
     """Read the formula; say which of its columns the data have but the space has not."""
-    operators, names = prepared.config.grammar.operators, prepared.dataset.names
+    options, operators, names = task.options, task.grammar.operators, task.dataset.names
     try:
         return parse_expression(text, operators, names), ()
     except FormulaError as error:
         asked = parse_expression(text, operators)
         lacking = collect_columns(asked) - set(names)
-        of_response = lacking & {prepared.dataset.target.name, *_list_target_columns(options)}
+        of_response = lacking & {task.dataset.target.name, *_list_target_columns(options)}
         if of_response:
             name = escape_control_chars(repr(min(of_response)))
-            part = "" if min(of_response) == prepared.dataset.target.name else "part of "
+            part = "" if min(of_response) == task.dataset.target.name else "part of "
             raise FormulaError(f"{name} is {part}the response: a formula is made of inputs") from None
         if not lacking <= _list_other_columns(source, options):
             raise error from None
@@ -154,16 +149,16 @@ def explain_formula(expression: Expression, generated: GeneratedSpace) -> Explan
     Why
         Without text.
     """
-    request, formula = generated.config.scoring, to_text(expression)
+    task, formula = generated.task, to_text(expression)
     equal = _drop_invalid(
-        find_by_key(generated.space, compute_key(expression), request.backend).features, generated
+        find_by_key(generated.space, compute_key(expression), task.backend).features, generated
     )
     if len(equal):
         return _explain_present(expression, pick_simplest(generated.space, equal), generated, by_algebra=True)
-    meant = explain_unit_violation(expression, generated.config.units)
+    meant = explain_unit_violation(expression, generated.task.units)
     if meant is not None:
         return meant
-    outside = describe_domain_violation(expression, generated.columns, generated.dataset.source_rows)
+    outside = describe_domain_violation(expression, generated.columns, generated.task.dataset.source_rows)
     if outside:  # a rule and the cap have their say before the values, as in the space's own counts
         return find_violation(expression, generated) or Explanation(
             status="undefined", formula=formula, **outside
@@ -173,7 +168,7 @@ def explain_formula(expression: Expression, generated: GeneratedSpace) -> Explan
             status="constant", formula=formula, part=format_constant_part(expression, generated.columns)
         )
     values = evaluate_expression(expression, generated.columns)
-    same, copies = find_by_values(generated.space, values, request.backend, request.chunk_size)
+    same, copies = find_by_values(generated.space, values, task.backend, task.chunk_size)
     if len(same):
         return _explain_present(expression, pick_simplest(generated.space, same), generated, by_algebra=False)
     absent = explain_missing(expression, generated)

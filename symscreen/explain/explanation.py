@@ -15,7 +15,7 @@ from symscreen.expressions.tree import Column
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from symscreen.screening.preparation import PreparedScreen
+    from symscreen.screening.task import ScreeningTask
 
     Lines = list[str]
 
@@ -158,14 +158,14 @@ class Explanation:
         return self.text
 
 
-def format_explanation(explanation: Explanation, prepared: PreparedScreen) -> str:
+def format_explanation(explanation: Explanation, task: ScreeningTask) -> str:
     """Write the text of an explanation.
 
     Parameters
     ----------
     explanation : Explanation
         Status and facts.
-    prepared : PreparedScreen
+    task : ScreeningTask
         The screen.
 
     Returns
@@ -173,7 +173,7 @@ def format_explanation(explanation: Explanation, prepared: PreparedScreen) -> st
     str
         Lines of text. The first line answers in one sentence.
     """
-    lines = _FORMATTERS[explanation.status](explanation, prepared)
+    lines = _FORMATTERS[explanation.status](explanation, task)
     if explanation.affine_copy:
         lines.append(
             f"{explanation.affine_copy} is in the space, and differs from it only by a factor and an offset."
@@ -181,30 +181,30 @@ def format_explanation(explanation: Explanation, prepared: PreparedScreen) -> st
     return "\n".join(lines)
 
 
-def _format_ranked(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the statuses ``ranked`` and ``duplicate``."""
-    rank = _format_rank(explanation, prepared)
+    rank = _format_rank(explanation, task)
     if explanation.match == "values":
         lines = [f"{explanation.formula} has the values of {explanation.found_as} on these data: {rank}."]
     elif explanation.match == "algebra":
         lines = [f"{explanation.formula} is in the space as {explanation.found_as}: {rank}."]
     else:
         lines = [f"{explanation.formula} is in the space: {rank}."]
-    lines += _format_rank_details(explanation, prepared)
+    lines += _format_rank_details(explanation, task)
     if explanation.q_value is not None:
-        fdr = prepared.options["fdr"]
+        fdr = task.options.fdr or 0.0
         fails = f"none of the best features passes --fdr {fdr:g}, so the list shows them anyway"
         passes = f"it passes --fdr {fdr:g}"
         lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= fdr else fails}.")
     if explanation.filtered_rank is not None:
         lines.append(
-            f"in the list without redundant features (--distinct {prepared.max_correlation:g}), it is number "
+            f"in the list without redundant features (--distinct {task.options.distinct:g}), it is number "
             f"{explanation.filtered_rank:,}."
         )
     elif explanation.past_end:
         lines.append(
             f"the list of the best {explanation.rank_cutoff:,} without redundant features (--distinct "
-            f"{prepared.max_correlation:g}) ends before it: a larger --top may show it."
+            f"{task.options.distinct:g}) ends before it: a larger --top may show it."
         )
     elif (
         explanation.rank_cutoff is not None
@@ -217,36 +217,36 @@ def _format_ranked(explanation: Explanation, prepared: PreparedScreen) -> Lines:
     return lines
 
 
-def _format_redundant(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``thinned``."""
-    cap = f"{prepared.max_correlation:g}"
+    cap = f"{task.options.distinct:g}"
     better = explanation.shown_instead
     lines = [f"{explanation.formula} is left out by --distinct {cap}: {better} is listed instead."]
     lines.append(
-        f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, prepared)}."
+        f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, task)}."
     )
-    return [*lines, *_format_match(explanation), *_format_rank_details(explanation, prepared)]
+    return [*lines, *_format_match(explanation), *_format_rank_details(explanation, task)]
 
 
-def _format_not_passing(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_not_passing(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``not passing``."""
-    fdr = prepared.options["fdr"]
+    fdr = task.options.fdr or 0.0
     lines = [f"{explanation.formula} does not pass --fdr {fdr:g}: q = {explanation.q_value:.4g}."]
     lines.append(
-        f"in the whole ranking: {_format_rank(explanation, prepared)}; the list shows the features that pass."
+        f"in the whole ranking: {_format_rank(explanation, task)}; the list shows the features that pass."
     )
-    return [*lines, *_format_match(explanation), *_format_rank_details(explanation, prepared)]
+    return [*lines, *_format_match(explanation), *_format_rank_details(explanation, task)]
 
 
-def _format_rank(explanation: Explanation, prepared: PreparedScreen) -> str:
+def _format_rank(explanation: Explanation, task: ScreeningTask) -> str:
     """Format a rank among classes, or among features if the list shows all of them."""
     if explanation.rank is None:
         return _format_unknown_rank(explanation)
-    scope = "of" if prepared.config.scoring.limit is None else "among the classes of"
+    scope = "of" if task.limit is None else "among the classes of"
     return f"rank {explanation.rank:,} {scope} {_format_count(explanation.n_features, 'feature')}"
 
 
-def _format_rank_details(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the scores and the class of a ranked formula."""
     direction = {1: "; it increases with the target", -1: "; it decreases with the target"}.get(
         explanation.direction, ""
@@ -256,10 +256,10 @@ def _format_rank_details(explanation: Explanation, prepared: PreparedScreen) -> 
         lines.append(f"{_format_screener_ranks(explanation)} With more --max-ram its rank is computed.")
     lines += [
         f"scores: {_format_scores(explanation.scores)}{direction}.",
-        *_format_numerical_error(explanation, prepared),
+        *_format_numerical_error(explanation, task),
         *_format_selections(explanation),
     ]
-    first_screener = prepared.config.scoring.screeners[0].name
+    first_screener = task.screeners[0].name
     if explanation.class_size is not None and explanation.class_size > 1:
         representation = (
             "it represents"
@@ -273,15 +273,15 @@ def _format_rank_details(explanation: Explanation, prepared: PreparedScreen) -> 
     return lines
 
 
-def _format_numerical_error(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the numerical error of the scores."""
     if not explanation.unsafe_rows:
         return []
     n_rows, error = (
-        f"{explanation.unsafe_rows:,} of {_format_count(prepared.dataset.target.n, 'row')}",
+        f"{explanation.unsafe_rows:,} of {_format_count(task.dataset.target.n, 'row')}",
         explanation.unsafe_by,
     )
-    first_screener = prepared.config.scoring.screeners[0].name
+    first_screener = task.screeners[0].name
     is_known = error is not None and not math.isnan(error)
     effect = (
         f"the exact {first_screener} may differ by {error:.2g}"
@@ -296,9 +296,9 @@ def _format_unknown_rank(explanation: Explanation) -> str:
     return f"after {_format_count(explanation.n_better, 'class', 'classes')} or more (limited by --max-ram)"
 
 
-def _format_not_shown(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_not_shown(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``not shown``."""
-    name = prepared.config.scoring.screeners[0].name
+    name = task.screeners[0].name
     size = f"the best {explanation.rank_cutoff:,} features"
     lines = [f"{explanation.formula} is not on the shortlist of {name}: {size} (--prescreen)."]
     lines.append(_format_screener_ranks(explanation))
@@ -306,9 +306,9 @@ def _format_not_shown(explanation: Explanation, prepared: PreparedScreen) -> Lin
     return [*lines, *([f"scores: {_format_scores(scores)}."] if scores else []), *_format_match(explanation)]
 
 
-def _format_dropped(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_dropped(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``dropped``."""
-    mode = prepared.config.scoring.search.mode
+    mode = task.options.search
     lines = [f"{explanation.formula} was dropped by the {mode}, before all of its rows were scored."]
     return [
         *lines,
@@ -317,7 +317,7 @@ def _format_dropped(explanation: Explanation, prepared: PreparedScreen) -> Lines
     ]
 
 
-def _format_not_generated(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_not_generated(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``not generated``."""
     reasons = []
     if explanation.missing_inputs:
@@ -332,75 +332,73 @@ def _format_not_generated(explanation: Explanation, prepared: PreparedScreen) ->
                    "are not in the grammar")
         )  # fmt: skip
     if not reasons:
-        return _format_missing_layers(explanation, prepared)
+        return _format_missing_layers(explanation, task)
     lines = [f"{explanation.formula} is not generated: {', and '.join(reasons)}."]
     if explanation.missing_inputs:
-        lines.append(_suggest_input(explanation.missing_inputs[0], prepared))
+        lines.append(_suggest_input(explanation.missing_inputs[0], task))
     elif explanation.layers:
-        layers = "".join(layer.kind for layer in prepared.config.layers)
+        layers = "".join(layer.kind for layer in task.layers)
         lines.append(f"with that, --layers {explanation.layers} generates it; this screen has {layers}.")
     return lines
 
 
-def _suggest_input(name: str, prepared: PreparedScreen) -> str:
+def _suggest_input(name: str, task: ScreeningTask) -> str:
     """Suggest how to make an input of a column of the data."""
     levels = [
-        column
-        for column in prepared.dataset.names
-        if f"1[{name} = " in column or column.startswith(f"{name} = ")
+        column for column in task.dataset.names if f"1[{name} = " in column or column.startswith(f"{name} = ")
     ]
     if levels:
         return f"its levels are inputs: {to_text(Column(levels[0]))}."
     return "add it to --inputs, or remove it from --exclude; a text column needs --categorical."
 
 
-def _format_missing_layers(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_missing_layers(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format which layers a formula needs."""
-    layers = "".join(layer.kind for layer in prepared.config.layers)
+    layers = "".join(layer.kind for layer in task.layers)
     if not explanation.layers:
         return [f"{explanation.formula} is not generated: it needs too many layers."]
     if explanation.layers == layers:  # a layer lists fewer operators than the grammar
-        requirement, layers = f"it needs --layers {layers} with all operators", prepared.options["layers"]
+        requirement, layers = f"it needs --layers {layers} with all operators", task.record["layers"]
     else:
         kind = "more" if len(explanation.layers) > len(layers) else "other"
         requirement = f"it needs {kind} layers, --layers {explanation.layers}"
     return [f"{explanation.formula} is not generated: {requirement}.", f"this screen has {layers}."]
 
 
-def _format_undefined(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_undefined(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``undefined``."""
     part = "" if explanation.part == explanation.formula else f": {explanation.part} is"
-    n_rows = _format_count(prepared.dataset.target.n, "row")
+    n_rows = _format_count(task.dataset.target.n, "row")
     lines = [f"{explanation.formula} is undefined in {explanation.n_undefined_rows:,} of {n_rows}{part}."]
     values = ", ".join(f"{name} = {value:.6g}" for name, value in explanation.argument_values.items())
     return [*lines, f"row {explanation.example_row}: {values}."] if values else lines
 
 
-def _format_constant(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_constant(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``constant``."""
-    del prepared
+    del task
     if explanation.part == explanation.formula:
         return [f"{explanation.formula} is constant on these data."]
     return [f"{explanation.formula} is not in the space: {explanation.part} is constant on these data."]
 
 
-def _format_forbidden(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_forbidden(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``forbidden``."""
     part = (
         ""
         if explanation.part == explanation.formula
         else f"it would be built as {explanation.part}, which is forbidden; "
     )
-    grammar = prepared.config.grammar.name
+    grammar = task.grammar.name
     return [
         f"{explanation.formula} is forbidden by the grammar's rule {explanation.rule}.",
         f"{part}see symscreen operators {grammar}.",
     ]
 
 
-def _format_too_complex(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_too_complex(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``too complex``."""
-    del prepared
+    del task
     subject = (
         explanation.formula
         if explanation.part == explanation.formula
@@ -412,9 +410,9 @@ def _format_too_complex(explanation: Explanation, prepared: PreparedScreen) -> L
     ]
 
 
-def _format_pruned(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``cut``."""
-    del prepared
+    del task
     part = "" if explanation.part == explanation.formula else f" with its part {explanation.part}"
     lines = [f"{explanation.formula} was pruned after layer {explanation.layer}{part}."]
     cutoff = "" if explanation.rank_cutoff is None else f"; {explanation.rank_cutoff:,} are kept (--keep)"
@@ -465,23 +463,23 @@ def _format_count(number: int | None, noun: str, plural: str = "") -> str:
     return f"{number or 0:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def _format_no_unit(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_no_unit(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``no unit``."""
-    del prepared
+    del task
     return [f"{explanation.formula} has no unit: {explanation.rule}."]
 
 
-def _format_other_units(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+def _format_other_units(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``other units``."""
-    assert prepared.config.units is not None  # noqa: S101  # this status requires units
-    target = prepared.config.units.target
+    assert task.units is not None  # noqa: S101  # this status requires units
+    target = task.units.target
     required = (
         "" if target is None else f", but the target is in {target.base} (--target-units {target.text})"
     )
     return [f"{explanation.formula} is in {explanation.unit}{required}."]
 
 
-_FORMATTERS: dict[ExplanationStatus, Callable[[Explanation, PreparedScreen], Lines]] = {
+_FORMATTERS: dict[ExplanationStatus, Callable[[Explanation, ScreeningTask], Lines]] = {
     "ranked": _format_ranked,
     "duplicate": _format_ranked,
     "not shown": _format_not_shown,

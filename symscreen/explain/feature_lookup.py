@@ -36,7 +36,7 @@ from symscreen.expressions.traversal import (
     iterate_postorder,
 )
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
-from symscreen.screening.residual_rounds import build_space
+from symscreen.screening.space_generation import build_space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,12 +45,11 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Numbers
     from symscreen.backends import Backend
-    from symscreen.data import Dataset
     from symscreen.expansion import PoolPruning, Space
     from symscreen.expansion.candidates import OperatorRange
     from symscreen.expansion.pool import Pool
     from symscreen.expressions.tree import Expression
-    from symscreen.screening.residual_rounds import ScreenConfig
+    from symscreen.screening.task import ScreeningTask
 
     Columns = Mapping[str, NDArray[np.float64]]
 
@@ -432,9 +431,7 @@ class GeneratedSpace:
 
     Parameters
     ----------
-    dataset : Dataset
-        The data.
-    config : ScreenConfig
+    task : ScreeningTask
         The screen.
     space : Space
         The space that the screen scores.
@@ -442,15 +439,14 @@ class GeneratedSpace:
         The spaces that were pruned, with what was kept of each.
     """
 
-    dataset: Dataset
-    config: ScreenConfig
+    task: ScreeningTask
     space: Space
     prunings: tuple[tuple[Space, PoolPruning], ...]
 
     @property
     def columns(self) -> Mapping[str, NDArray[np.float64]]:
         """The inputs by name."""
-        return dict(zip(self.dataset.names, self.dataset.columns, strict=True))
+        return self.task.dataset.columns_by_name
 
     def find_equivalent(self, part: Expression) -> Expression | None:
         """Return the expression that the pool of the last layer has, or had, for a part of a formula.
@@ -471,7 +467,7 @@ class GeneratedSpace:
         if len(members):
             simplest = members[np.argmin(pool.nodes.complexity[members])]
             return build_expression(pool.symbols, pool.all_nodes, int(pool.member_nodes[simplest]))
-        if self.config.pool_kind == "strict":  # members may have been replaced, but their nodes are kept
+        if self.task.options.pool == "strict":  # members may have been replaced, but their nodes are kept
             nodes = np.flatnonzero((pool.all_nodes.keys == key).all(axis=1))
             if len(nodes):
                 simplest = nodes[np.argmin(pool.all_nodes.complexity[nodes])]
@@ -491,12 +487,12 @@ class GeneratedSpace:
         -------
         PrunedFeature or None
         """
-        scoring = self.config.scoring
+        task = self.task
         for space, pruning in reversed(self.prunings):
-            matches = find_by_key(space, compute_key(part), scoring.backend).features
+            matches = find_by_key(space, compute_key(part), task.backend).features
             if not len(matches):
                 values = evaluate_expression(part, self.columns)
-                matches, _ = find_by_values(space, values, scoring.backend, scoring.chunk_size)
+                matches, _ = find_by_values(space, values, task.backend, task.chunk_size)
             if len(matches) and not np.isin(matches, pruning.numbers).any():
                 return PrunedFeature(len(space.layer_counts) - 1, space, pick_simplest(space, matches))
         return None
@@ -518,22 +514,8 @@ def _find_member_by_values(pool: Pool, values: NDArray[np.float64]) -> int | Non
     return int(pool.member_nodes[matches[0]]) if len(matches) else None
 
 
-def generate_with_prunings(dataset: Dataset, config: ScreenConfig) -> GeneratedSpace:
-    """Grow the space of a screen, and keep the pruning steps.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    config : ScreenConfig
-        The screen.
-
-    Returns
-    -------
-    GeneratedSpace
-    """
+def generate_with_prunings(task: ScreeningTask) -> GeneratedSpace:
+    """Generate the space of a screen, and keep the pruning steps."""
     prunings: list[tuple[Space, PoolPruning]] = []
-    space, _ = build_space(
-        dataset, config, lambda pruned_space, pruning: prunings.append((pruned_space, pruning))
-    )
-    return GeneratedSpace(dataset, config, space, tuple(prunings))
+    space, _ = build_space(task, lambda pruned_space, pruning: prunings.append((pruned_space, pruning)))
+    return GeneratedSpace(task, space, tuple(prunings))

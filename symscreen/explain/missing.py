@@ -33,7 +33,6 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar import Layer
-from symscreen.screeners import Screener
 from symscreen.screening.scoring.block_scoring import TopKSpec
 from symscreen.units import compute_unit, find_unit_violation
 
@@ -274,13 +273,13 @@ def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explan
     Explanation
         Without text.
     """
-    config = generated.config
-    excluded = find_by_key(generated.space, compute_key(expression), config.scoring.backend).excluded
+    task = generated.task
+    excluded = find_by_key(generated.space, compute_key(expression), task.backend).excluded
     excluded_forms = [generated.space.build_expression(number) for number in excluded[:1].tolist()]
     forms = [expression, *excluded_forms, *build_equivalent_forms(expression)]
     for form in forms:
         if form in excluded_forms or is_reachable(
-            form, config.layers, config.grammar.constants, config.pool_kind
+            form, task.layers, task.grammar.constants, task.options.pool
         ):
             rebuilt = _rebuild_from_pool(form, generated, to_text(expression))
             if isinstance(rebuilt, Explanation):
@@ -325,10 +324,10 @@ def _rebuild_from_pool(form: Expression, generated: GeneratedSpace, formula: str
                 return replacement
             arguments.append(replacement)
         rebuilt = apply_operator(form.operator, *arguments)
-    violation = _find_own_violation(rebuilt, generated.config.grammar, formula)
+    violation = _find_own_violation(rebuilt, generated.task.grammar, formula)
     if violation is not None:
         return violation
-    domain_facts = describe_domain_violation(rebuilt, generated.columns, generated.dataset.source_rows)
+    domain_facts = describe_domain_violation(rebuilt, generated.columns, generated.task.dataset.source_rows)
     if domain_facts:
         return Explanation(status="undefined", formula=formula, **domain_facts)
     if is_constant_on(rebuilt, generated.columns):
@@ -339,7 +338,7 @@ def _rebuild_from_pool(form: Expression, generated: GeneratedSpace, formula: str
 def find_violation(form: Expression, generated: GeneratedSpace) -> Explanation | None:
     """Return which rule or maximum complexity a formula violates, as it is written; else None."""
     violations = (
-        _find_own_violation(part, generated.config.grammar, to_text(form)) for part in iterate_postorder(form)
+        _find_own_violation(part, generated.task.grammar, to_text(form)) for part in iterate_postorder(form)
     )
     return next((violation for violation in violations if violation is not None), None)
 
@@ -403,20 +402,15 @@ def _explain_pruned(
     part: Expression, pruned: PrunedFeature, generated: GeneratedSpace, formula: str
 ) -> Explanation:
     """Explain which ranks a part had when it was pruned."""
-    config = generated.config
-    scoring = replace(config.scoring, screeners=config.pool_screeners)
-    screeners = (
-        tuple(screener for screener in config.pool_screeners if isinstance(screener, Screener))
-        or scoring.prescreeners
-    )
+    task = replace(generated.task, screeners=generated.task.pool_screeners)
+    screeners, pool_sizes = task.column_screeners, task.options.pool_sizes
     kind = pruned.space.layer_counts[-1].kind
-    max_classes = compute_max_classes(pruned.space, scoring, len(screeners), config.max_bytes)
+    max_classes = compute_max_classes(pruned.space, task, len(screeners))
     positions = [
         compute_rank_position(
             pruned.space,
             pruned.number,
-            generated.dataset.target,
-            request=scoring,
+            task,
             spec=TopKSpec(index, "affine", mirrored=True, limit=None),
             screeners=screeners,
             max_classes=max_classes,
@@ -435,8 +429,8 @@ def _explain_pruned(
             for screener, position in zip(screeners, positions, strict=True)
         },
         scores=dict(zip((screener.name for screener in screeners), positions[0].scores, strict=True)),
-        selected={screener.name: False for screener in scoring.joint_screeners},
-        rank_cutoff=None if config.pool_sizes is None else config.pool_sizes[kind],
+        selected={screener.name: False for screener in task.joint_screeners},
+        rank_cutoff=None if pool_sizes is None else pool_sizes[kind],
         n_features=positions[0].n_features,
         representative=""
         if representative == pruned.number
@@ -448,9 +442,9 @@ def _explain_not_generated(
     expression: Expression, forms: Sequence[Expression], generated: GeneratedSpace
 ) -> Explanation:
     """Explain what is missing, for the form of the formula that needs the least."""
-    config = generated.config
+    task = generated.task
     requirements = [
-        find_missing_requirements(form, config.grammar, config.layers, config.pool_kind) for form in forms
+        find_missing_requirements(form, task.grammar, task.layers, task.options.pool) for form in forms
     ]
     best = min(
         requirements,

@@ -35,9 +35,8 @@ from symscreen.screening.scoring.top_features import (
     merge_numeric_copies,
     select_best_classes,
 )
-from symscreen.screening.search.modes import EXACT_SEARCH, run_search
+from symscreen.screening.search.modes import run_search
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets.registry import require_numeric_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,10 +47,9 @@ if TYPE_CHECKING:
     from symscreen.explain.explanation import Explanation
     from symscreen.explain.feature_lookup import GeneratedSpace
     from symscreen.screening.inference.error_control import ErrorControl
-    from symscreen.screening.preparation import PreparedScreen
-    from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
+    from symscreen.screening.scoring.score_space import ScoringResult
     from symscreen.screening.scoring.top_features import FeatureTable
-    from symscreen.targets import Target
+    from symscreen.screening.task import ScreeningTask
 
 
 # A feature computed in two ways may be in two classes with slightly different losses, which are merged later.
@@ -161,9 +159,8 @@ class _BestClasses:
 def compute_rank_position(
     space: Space,
     number: int,
-    target: Target,
+    task: ScreeningTask,
     *,
-    request: ScoringConfig,
     spec: TopKSpec,
     screeners: Sequence[Screener],
     max_classes: int,
@@ -176,10 +173,8 @@ def compute_rank_position(
         All features.
     number : int
         Number of the feature.
-    target : Target
-        The target that features are scored against.
-    request : ScoringConfig
-        Sign, backend and chunk size.
+    task : ScreeningTask
+        The screen.
     spec : TopKSpec
         The screener that defines the order, and the equivalence. Its limit is ignored.
     screeners : sequence of Screener
@@ -195,7 +190,7 @@ def compute_rank_position(
     ordered = sort_block(space.compute_values(np.array([number])))
     signature = compute_signatures(ordered, spec.equivalence, mirrored=spec.mirrored)[0]
     spec = replace(spec, limit=None)
-    scorer = Scorer(space, target, tuple(screeners), request.sign, (spec,))
+    scorer = Scorer(space, task.target, tuple(screeners), task.options.sign, (spec,))
     feature = scorer.describe_features(spec, np.array([number]), ordered)
     loss = float(feature.loss[0])
     scorer = replace(scorer, thresholds=(loss + _LOSS_MARGIN,))
@@ -206,7 +201,7 @@ def compute_rank_position(
         0,
     )
     range_scorer = _BetterClassScorer(scorer, signature, feature)
-    for result in request.backend.map(range_scorer, space.split_chunks(request.chunk_size)):
+    for result in task.backend.map(range_scorer, space.split_chunks(task.chunk_size)):
         n_features += result.n_scored
         n_before += result.n_before
         best.add(result.other_classes)
@@ -241,32 +236,18 @@ def compute_rank_position(
     )
 
 
-def compute_max_classes(space: Space, request: ScoringConfig, n_screeners: int, max_bytes: int | None) -> int:
+def compute_max_classes(space: Space, task: ScreeningTask, n_screeners: int) -> int:
     """Compute the number of classes that may be held in memory while a space is streamed, a power of two.
 
-    Parameters
-    ----------
-    space : Space
-        The space to score.
-    request : ScoringConfig
-        Settings of the screen.
-    n_screeners : int
-        Number of scores per class.
-    max_bytes : int or None
-        Memory limit in bytes.
-
-    Returns
-    -------
-    int
-        At least the number that the screen itself holds.
+    It is at least the number that the screen itself holds. Each class has `n_screeners` scores.
     """
-    min_classes = add_margin(request.limit or request.prescreen)
-    if max_bytes is None:
+    min_classes = add_margin(task.limit or task.prescreen)
+    if task.max_bytes is None:
         return max(min_classes, space.size)
     scoring_bytes = estimate_scoring_bytes(
-        space.n_rows, request, n_features=space.size, n_candidates=space.candidates.total
+        space.n_rows, task, n_features=space.size, n_candidates=space.candidates.total
     )
-    available = (max_bytes - read_resident_bytes() - scoring_bytes) // (
+    available = (task.max_bytes - read_resident_bytes() - scoring_bytes) // (
         _COPIES_PER_CLASS * (_CLASS_BYTES + _SCORE_BYTES * n_screeners)
     )
     # a power of two, because the memory in use varies slightly between runs
@@ -307,11 +288,11 @@ def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
     """
     facts = _locate_in_screen(number, generated)
     if facts["status"] == "ranked":
-        scoring, expression = generated.config.scoring, generated.space.build_expression(number)
+        scoring, expression = generated.task, generated.space.build_expression(number)
         values = generated.space.compute_values(np.array([number]))[0]
         columns = {name: generated.columns[name] for name in collect_columns(expression)}
         numerical_error = estimate_numerical_error(
-            expression, values, columns, generated.dataset.target, scoring.screeners
+            expression, values, columns, generated.task.dataset.target, scoring.screeners
         )
         facts |= {"unsafe_rows": numerical_error.n_unsafe_rows, "unsafe_by": numerical_error.score_error}
     return facts
@@ -319,86 +300,70 @@ def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
 
 def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
     """Find the rank of a feature, or that a search dropped it or a joint screener did not rank it."""
-    space, target, request = generated.space, generated.dataset.target, generated.config.scoring
-    if request.search.mode != "exact":
-        numeric_target = require_numeric_target(target, "a search that drops features")
-        remaining = run_search(
-            space,
-            numeric_target,
-            make_search_goals(request),
-            request.search,
-            seed=request.seed,
-            backend=request.backend,
-        ).space
+    space, task = generated.space, generated.task
+    if task.options.search != "exact":
+        remaining = run_search(space, make_search_goals(task), task).space
         if (
             number >= space.n_materialized
             and remaining.statuses[number - space.n_materialized] != CandidateStatus.KEPT
         ):
-            ranks = _compute_screener_ranks(number, space, generated, request)
+            ranks = _compute_screener_ranks(number, space, task)
             return {"status": "dropped", "screener_ranks": ranks, "n_features": space.size}
-        space, request = remaining, replace(request, search=EXACT_SEARCH)
-    if isinstance(request.screeners[0], Screener):
-        return _rank_by_column_screener(number, space, generated, request)
-    return _rank_by_joint_screener(number, space, generated, request)
+        space, task = remaining, task.change_options(search="exact", risk=None)
+    if isinstance(task.screeners[0], Screener):
+        return _rank_by_column_screener(number, space, task)
+    return _rank_by_joint_screener(number, space, task)
 
 
-def _rank_by_column_screener(
-    number: int, space: Space, generated: GeneratedSpace, request: ScoringConfig
-) -> dict[str, Any]:
+def _rank_by_column_screener(number: int, space: Space, task: ScreeningTask) -> dict[str, Any]:
     """Find the rank in a list that a column screener orders."""
-    first_screener = request.column_screeners[0]
-    spec = TopKSpec(0, first_screener.equivalence, mirrored=request.sign == "free", limit=None)
-    target = generated.dataset.target
-    max_classes = compute_max_classes(
-        space, request, len(request.column_screeners), generated.config.max_bytes
-    )
+    first_screener = task.column_screeners[0]
+    spec = TopKSpec(0, first_screener.equivalence, mirrored=task.options.sign == "free", limit=None)
+    max_classes = compute_max_classes(space, task, len(task.column_screeners))
     position = compute_rank_position(
         space,
         number,
-        target,
-        request=request,
+        task,
         spec=spec,
-        screeners=request.column_screeners,
+        screeners=task.column_screeners,
         max_classes=max_classes,
     )
     facts: dict[str, Any] = {
         "status": "ranked",
-        "rank": position.feature_rank if request.limit is None else position.rank,
-        "rank_cutoff": request.limit,
+        "rank": position.feature_rank if task.limit is None else position.rank,
+        "rank_cutoff": task.limit,
         "n_features": position.n_features,
         "representative": to_text(space.build_expression(position.representative)),
         "class_size": position.class_size,
         "direction": position.direction,
         "scores": dict(
-            zip((screener.name for screener in request.column_screeners), position.scores, strict=True)
+            zip((screener.name for screener in task.column_screeners), position.scores, strict=True)
         ),
     }
     if position.rank is None:
         facts |= {
             "n_better": position.n_better,
-            "screener_ranks": _compute_screener_ranks(number, space, generated, request),
+            "screener_ranks": _compute_screener_ranks(number, space, task),
         }
-    if request.joint_screeners:
-        _add_joint_scores(facts, number, space, score_space(space, target, request), request)
+    if task.joint_screeners:
+        _add_joint_scores(facts, number, space, score_space(space, task), task)
     return facts
 
 
-def _rank_by_joint_screener(
-    number: int, space: Space, generated: GeneratedSpace, request: ScoringConfig
-) -> dict[str, Any]:
+def _rank_by_joint_screener(number: int, space: Space, task: ScreeningTask) -> dict[str, Any]:
     """Find the rank in a list that a joint screener orders, if the feature is on its shortlist."""
-    first_screener = request.screeners[0]
-    limit = None if request.limit is None else max(request.limit, request.prescreen)
-    result = score_space(space, generated.dataset.target, replace(request, limit=limit))
-    facts: dict[str, Any] = {"n_features": result.n_scored, "rank_cutoff": request.limit}
-    _add_joint_scores(facts, number, space, result, request)
-    row = _find_row(number, space, result, request)
+    first_screener = task.screeners[0]
+    limit = None if task.limit is None else max(task.limit, task.prescreen)
+    result = score_space(space, task.change_options(top="all" if limit is None else limit))
+    facts: dict[str, Any] = {"n_features": result.n_scored, "rank_cutoff": task.limit}
+    _add_joint_scores(facts, number, space, result, task)
+    row = _find_row(number, space, result, task)
     if first_screener.name not in facts["selected"] or row is None:
         # features that are not on the shortlist have no rank
-        ranks = _compute_screener_ranks(number, space, generated, request)
-        return facts | {"status": "not shown", "screener_ranks": ranks, "rank_cutoff": request.prescreen}
+        ranks = _compute_screener_ranks(number, space, task)
+        return facts | {"status": "not shown", "screener_ranks": ranks, "rank_cutoff": task.prescreen}
     features = result.features
-    for index, screener in enumerate(request.screeners):
+    for index, screener in enumerate(task.screeners):
         if isinstance(screener, Screener):
             facts["scores"][screener.name] = float(features.scores[row, index])
     return facts | {
@@ -410,12 +375,12 @@ def _rank_by_joint_screener(
     }
 
 
-def _find_row(number: int, space: Space, scoring_result: ScoringResult, request: ScoringConfig) -> int | None:
+def _find_row(number: int, space: Space, scoring_result: ScoringResult, task: ScreeningTask) -> int | None:
     """Find the row of a feature in the ranking of the shortlist, or of all features; None if it is absent."""
-    first_name = request.screeners[0].name
+    first_name = task.screeners[0].name
     if first_name not in scoring_result.joint_results:
         return None
-    if request.limit is not None:
+    if task.limit is not None:
         shortlist = scoring_result.joint_results[first_name].shortlist
         position = int(shortlist.find_positions(sort_block(space.compute_values(np.array([number]))))[0])
         if position < 0:
@@ -426,13 +391,13 @@ def _find_row(number: int, space: Space, scoring_result: ScoringResult, request:
 
 
 def _add_joint_scores(
-    facts: dict[str, Any], number: int, space: Space, scoring_result: ScoringResult, request: ScoringConfig
+    facts: dict[str, Any], number: int, space: Space, scoring_result: ScoringResult, task: ScreeningTask
 ) -> None:
     """Add the scores and selections of the joint screeners."""
     facts.setdefault("scores", {})
     facts["selected"] = {}
     ordered = sort_block(space.compute_values(np.array([number])))
-    for screener in request.joint_screeners:
+    for screener in task.joint_screeners:
         facts["scores"][screener.name] = float("nan")
         if screener.name in scoring_result.joint_results:
             joint_result = scoring_result.joint_results[screener.name]
@@ -442,23 +407,19 @@ def _add_joint_scores(
                 facts["selected"][screener.name] = bool(joint_result.scores.selected[position])
 
 
-def _compute_screener_ranks(
-    number: int, space: Space, generated: GeneratedSpace, request: ScoringConfig
-) -> dict[str, int]:
+def _compute_screener_ranks(number: int, space: Space, task: ScreeningTask) -> dict[str, int]:
     """Compute the rank among all features by the screeners that build the shortlist or race."""
-    screeners = (
-        request.column_screeners[:1] if isinstance(request.screeners[0], Screener) else request.prescreeners
-    )
+    screeners = task.column_screeners[:1] if isinstance(task.screeners[0], Screener) else task.prescreeners
     return {
         screener.name: int(
             compute_ranks(
                 space,
-                generated.dataset.target,
+                task.target,
                 screener,
-                "free" if request.joint_screeners else request.sign,
+                "free" if task.joint_screeners else task.options.sign,
                 space.compute_values(np.array([number])),
-                backend=request.backend,
-                chunk_size=request.chunk_size,
+                backend=task.backend,
+                chunk_size=task.chunk_size,
             )[0]
         )
         for screener in screeners
@@ -466,10 +427,7 @@ def _compute_screener_ranks(
 
 
 def apply_display_filters(
-    explanation: Explanation,
-    generated: GeneratedSpace,
-    prepared: PreparedScreen,
-    control: ErrorControl | None,
+    explanation: Explanation, generated: GeneratedSpace, control: ErrorControl | None
 ) -> Explanation:
     """Find whether the list of a screen contains a feature, if options leave some features out.
 
@@ -478,9 +436,7 @@ def apply_display_filters(
     explanation : Explanation
         Rank of the feature among all features. Other statuses are returned unchanged.
     generated : GeneratedSpace
-        The space.
-    prepared : PreparedScreen
-        The screen, without error control.
+        The space of the screen, without error control.
     control : ErrorControl or None
         Error control of the screen.
 
@@ -491,20 +447,18 @@ def apply_display_filters(
     """
     if explanation.status not in {"ranked", "duplicate"}:
         return explanation
-    if prepared.max_correlation is not None:
-        explanation = _apply_redundancy_filter(explanation, prepared, prepared.max_correlation)
+    if generated.task.options.distinct is not None:
+        explanation = _apply_redundancy_filter(explanation, generated.task)
     if explanation.status != "thinned" and control is not None and control.fdr is not None:
         explanation = _apply_fdr(explanation, generated, replace(control, permutations=0), control.fdr)
     return explanation
 
 
-def _apply_redundancy_filter(
-    explanation: Explanation, prepared: PreparedScreen, max_correlation: float
-) -> Explanation:
+def _apply_redundancy_filter(explanation: Explanation, task: ScreeningTask) -> Explanation:
     """Filter redundant features as the screen does, and find the feature's class in the result."""
     if explanation.rank is None:  # more classes rank before it than fit into memory
         return replace(explanation, past_end=True)
-    filtered = screen_until_filled(prepared.dataset, prepared.config, max_correlation)
+    filtered = screen_until_filled(task)
     index, features = explanation.rank - 1, filtered.round_result.scoring_result.features
     if index >= len(filtered.representatives):
         return replace(explanation, past_end=True)
@@ -524,18 +478,17 @@ def _apply_fdr(
 ) -> Explanation:
     """Compute the q-value of the feature; if some features pass, those that do not are left out."""
     # the whole space is scored, without deadline or checkpoint
-    request = replace(generated.config.scoring, error_control=control, run_control=DEFAULT_RUN_CONTROL)
-    target = generated.dataset.target
-    result = score_space(generated.space, target, request)
-    inference = build_inference(control, target, request.screeners[0], request.sign, request.seed)
+    task = replace(generated.task, error_control=control, run_control=DEFAULT_RUN_CONTROL)
+    result = score_space(generated.space, task)
+    inference = build_inference(control, task.target, task.screeners[0], task.options.sign, task.options.seed)
     assert inference is not None  # noqa: S101  # the options are validated before
     assert result.stream_result is not None  # noqa: S101  # the space was streamed
     expression = parse_expression(
-        explanation.found_as, generated.config.grammar.operators, generated.dataset.names
+        explanation.found_as, generated.task.grammar.operators, generated.task.dataset.names
     )
     ordered = sort_block(evaluate_expression(expression, generated.columns)[None])
     columns, _ = compute_error_control(
-        inference, control, result.stream_result.inference_state, iter([ordered]), target
+        inference, control, result.stream_result.inference_state, iter([ordered]), task.target
     )
     explanation = replace(explanation, q_value=float(columns["q_value"][0]))
     some_pass = bool((result.extra_columns["q_value"] <= fdr).any())

@@ -314,7 +314,7 @@ def render_expression(expression: Expression, language: Language, inputs: Mappin
     return _SourcePrinter(language, inputs).write(expression)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _SourceText(PrintedText):
     """A text that is certainly finite, or small in magnitude, or neither."""
 

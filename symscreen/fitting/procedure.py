@@ -6,6 +6,7 @@ then fits the coefficients on the rows kept for estimation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from symscreen.fitting.coefficients import (
     predict_on_dataset,
 )
 from symscreen.fitting.model_selection import find_alternatives, find_pareto_front, score_models, select_model
-from symscreen.fitting.search_stages import FitConfig, run_search
+from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.model_criteria import assign_folds
@@ -46,41 +47,42 @@ _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 
-def run_fit(dataset: Dataset, config: FitConfig) -> FitResult | SharedFitResult:
+def run_fit(task: FitTask) -> FitResult | SharedFitResult:
     """Find a formula for the target of a dataset, or formulas with the same terms for several targets."""
     from threadpoolctl import threadpool_limits
 
     # otherwise the rounding of BLAS sums would depend on the number of threads
     with threadpool_limits(1):
-        return _fit_in_one_thread(dataset, config)
+        return _fit_in_one_thread(task)
 
 
-def _fit_in_one_thread(dataset: Dataset, config: FitConfig) -> FitResult | SharedFitResult:
+def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     """Run a fit; BLAS must be limited to one thread."""
-    options, notices = config.options, list(dataset.notices)
-    search_rows, held_out_rows = _split_rows(dataset, config)
+    options, notices = task.options, list(task.dataset.notices)
+    search_rows, held_out_rows = _split_rows(task)
+    search_task = replace(task, dataset=search_rows)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
-    found = run_search(search_rows, config, notices)
+    found = run_search(search_task, notices)
     criterion: Criterion = "ebic" if options.choose == "cv" else options.choose
-    models = score_models(found, search_rows.target.n, criterion, len(get_targets(dataset)))
-    cv_errors = _compute_nested_errors(search_rows, config, criterion) if options.choose == "cv" else None
+    models = score_models(found, search_rows.target.n, criterion, len(get_targets(search_rows)))
+    cv_errors = _compute_nested_errors(search_task, criterion) if options.choose == "cv" else None
     selected = _choose_model(found, models, cv_errors, estimation_rows)
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
     fits = fit_formulas(expressions, estimation_rows, options.level, snap=options.snap)
-    notices += _format_fit_notices(selected, fits, config)
+    notices += _format_fit_notices(selected, fits, task)
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     tables = {
-        "terms": build_term_table(fits, config.units),
+        "terms": build_term_table(fits, task.units),
         "front": build_model_table(found, search_rows, front, criterion, selected),
         "alternatives": build_model_table(found, search_rows, alternatives, criterion),
     }
-    record = _build_fit_record(found, config, search_rows.target.n, estimation_rows.target.n, cv_errors)
-    return _build_result(fits, estimation_rows, config, tables, notices=tuple(notices), record=record)
+    record = _build_fit_record(found, task, search_rows.target.n, estimation_rows.target.n, cv_errors)
+    return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 
 def _build_result(
-    fits: FormulaFits, estimation_rows: Dataset, config: FitConfig, tables: dict[str, Any], **fields: Any
+    fits: FormulaFits, estimation_rows: Dataset, task: FitTask, tables: dict[str, Any], **fields: Any
 ) -> FitResult | SharedFitResult:
     """Build the result of one target, or of several."""
     r2 = {
@@ -88,9 +90,7 @@ def _build_result(
         - (compute_unexplained_share(formula, estimation_rows) if snapped else estimates.unexplained_share)
         for formula, estimates, snapped in fits
     }
-    operators = {
-        name: operator for name, operator in config.grammar.operators.items() if name not in OPERATORS
-    }
+    operators = {name: operator for name, operator in task.grammar.operators.items() if name not in OPERATORS}
     formulas = [formula for formula, _, _ in fits]
     if len(formulas) > 1:
         formula = build_shared_formula(formulas)
@@ -101,40 +101,38 @@ def _build_result(
 
 def _build_fit_record(
     search_result: ModelSearchResult,
-    config: FitConfig,
+    task: FitTask,
     n_choosing_rows: int,
     n_estimating_rows: int,
     cv_errors: list[float | None] | None,
 ) -> dict[str, Any]:
     """Build the record of a fit: settings, size of the search and numbers of rows."""
-    options = config.options
+    options = task.options
     return {
         "searched": search_result.n_features,
         "models": search_result.n_models,
         "criterion": options.choose,
         "split": options.split,
         "folds": options.folds if options.choose == "cv" else None,
-        "seed": int(options.seed),
+        "seed": options.seed,
         "level": options.level,
         "rows_choosing": n_choosing_rows,
         "rows_estimating": n_estimating_rows,
         "cv_error": cv_errors,
-        "cut": []
-        if config.pruning_config is None
-        else [screener.name for screener in config.pruning_config.screeners],
-        "keep": None if config.pool_sizes is None else dict(config.pool_sizes),
-        **({} if config.units_record is None else {"units": config.units_record}),
-        **(config.categories_record or {}),
+        "cut": [screener.name for screener in task.pool_screeners],
+        "keep": options.pool_sizes,
+        **({} if task.units_record is None else {"units": task.units_record}),
+        **(task.categories_record or {}),
     }
 
 
-def _split_rows(dataset: Dataset, config: FitConfig) -> tuple[Dataset, Dataset | None]:
+def _split_rows(task: FitTask) -> tuple[Dataset, Dataset | None]:
     """Draw the rows that are kept from the search, without using the target, so that intervals are valid."""
-    split = config.options.split
+    dataset, split = task.dataset, task.options.split
     if split == 0:
         return dataset, None
     n = dataset.target.n
-    held_out = np.random.default_rng(config.options.seed).permutation(n)[: max(1, round(n * split))]
+    held_out = np.random.default_rng(task.options.seed).permutation(n)[: max(1, round(n * split))]
     is_held_out = np.isin(np.arange(n), held_out)
     if is_held_out.sum() < _MIN_ESTIMATING_ROWS or (~is_held_out).sum() < _MIN_CHOOSING_ROWS:
         raise OptionError(
@@ -164,18 +162,18 @@ def _choose_model(
         candidates = [other for other in candidates if other is not model]
 
 
-def _format_fit_notices(chosen_model: ScoredModel, fits: FormulaFits, config: FitConfig) -> list[str]:
+def _format_fit_notices(chosen_model: ScoredModel, fits: FormulaFits, task: FitTask) -> list[str]:
     """Return notices about the selected model and its coefficients."""
     notices = []
     if not chosen_model.term_indices:
         notices.append("no formula is better than the mean: the rows show no relation, or there are too few")
-    elif config.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
+    elif task.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
         notices.append(
             "the intervals ignore that the terms were selected on the same rows, so they are too narrow by "
             "an unknown amount; split=0.5 gives honest intervals"
         )
     not_snapped = [formula.target for formula, _, snapped in fits if not snapped]
-    if config.options.snap and not_snapped:
+    if task.options.snap and not_snapped:
         suffix = f" of {', '.join(not_snapped)}" if len(fits) > 1 else ""
         notices.append(
             f"the coefficients{suffix} are as fitted: the data do not allow simple numbers for all"
@@ -190,7 +188,7 @@ def _add_chosen_model(front_models: Sequence[ScoredModel], chosen_model: ScoredM
     return sorted([*front_models, chosen_model], key=lambda model: model.complexity)
 
 
-def _compute_nested_errors(dataset: Dataset, config: FitConfig, criterion: Criterion) -> list[float | None]:
+def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | None]:
     """Compute the cross-validation error of the whole search for each number of terms.
 
     Returns
@@ -199,35 +197,33 @@ def _compute_nested_errors(dataset: Dataset, config: FitConfig, criterion: Crite
         Mean squared error by number of terms, from 0. With several targets, the mean over targets, each
         relative to its variance. None if a fold has no such model, or one that is undefined in its rows.
     """
-    n = dataset.target.n
-    folds = assign_folds(n, config.options.folds, config.options.seed)
+    dataset, options, n = task.dataset, task.options, task.target.n
+    folds = assign_folds(n, options.folds, options.seed)
     if n - np.bincount(folds).max() < _MIN_CHOOSING_ROWS:
         raise OptionError(
-            f"{n} rows are too few for cross-validation with {config.options.folds} folds: at least "
+            f"{n} rows are too few for cross-validation with {options.folds} folds: at least "
             f"{_MIN_CHOOSING_ROWS} must remain without each fold; use another criterion or more folds"
         )
-    squares = np.zeros((config.options.terms + 1, n))
+    squares = np.zeros((options.terms + 1, n))
     for fold in range(int(folds.max()) + 1):
         training_rows, test_rows = (np.flatnonzero(mask) for mask in (folds != fold, folds == fold))
         squares[:, test_rows] = _compute_squared_errors(
-            take_rows(dataset, training_rows), dataset, config, criterion
+            replace(task, dataset=take_rows(dataset, training_rows)), dataset, criterion
         )[:, test_rows]
     return [float(error) if np.isfinite(error) else None for error in squares.mean(axis=1)]
 
 
-def _compute_squared_errors(
-    training_dataset: Dataset, dataset: Dataset, config: FitConfig, criterion: Criterion
-) -> Values:
+def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion: Criterion) -> Values:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
-    result = run_search(training_dataset, config, [])
-    models = score_models(result, training_dataset.target.n, criterion, len(get_targets(dataset)))
-    squares = np.full((config.options.terms + 1, dataset.target.n), np.nan)
+    result = run_search(training_task, [])
+    models = score_models(result, training_task.dataset.target.n, criterion, len(get_targets(dataset)))
+    squares = np.full((training_task.options.terms + 1, dataset.target.n), np.nan)
     actual = np.array([*get_targets(dataset).values()])
-    for size in range(config.options.terms + 1):
+    for size in range(training_task.options.terms + 1):
         model = next((candidate for candidate in models if len(candidate.term_indices) == size), None)
         if model is not None:
             terms = [result.terms.expressions[place] for place in model.term_indices]
-            fits = fit_formulas(terms, training_dataset, config.options.level, snap=False)
+            fits = fit_formulas(terms, training_task.dataset, training_task.options.level, snap=False)
             errors = np.stack([predict_on_dataset(formula, dataset) for formula, _, _ in fits]) - actual
             squares[size] = (errors**2 / _compute_scales(actual)[:, None]).mean(axis=0)
     return squares

@@ -6,12 +6,13 @@ write such a function and add it to `list_stages`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.config.screen_options import FitOptions
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
 from symscreen.fitting.coefficients import get_input_columns, get_targets
@@ -28,19 +29,16 @@ from symscreen.fitting.subset_search import (
 )
 from symscreen.screeners import parse_screeners
 from symscreen.screening.scoring.score_space import score_space
-from symscreen.screening.space_generation import GenerationConfig, generate_space, select_inputs
+from symscreen.screening.space_generation import generate_space, select_inputs
+from symscreen.screening.task import ScreeningTask
 from symscreen.units import compute_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from symscreen.backends import Backend
-    from symscreen.config.screen_options import FitOptions
-    from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
-    from symscreen.grammar import Grammar, Layer
-    from symscreen.screening.scoring.score_space import ScoringConfig
+    from symscreen.grammar import Layer
     from symscreen.units import Units
 
 
@@ -52,9 +50,9 @@ _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
 
-@dataclass(frozen=True, eq=False)
-class FitConfig:
-    """Configuration of a fit.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitTask(ScreeningTask):
+    """All that a fit needs; the dataset is in base units if there are units.
 
     Parameters
     ----------
@@ -62,48 +60,18 @@ class FitConfig:
         The options as the user gave them. If `layers` is not given, large spaces of the default schedule may
         be skipped. With the preset ``"ibart"`` (Ye, Senftle and Li 2021) inputs are pruned too, the LASSO
         selects features of the final space, and all subsets of these are tried.
-    grammar : Grammar
-        The rules.
     layer_schedule : tuple of tuple of Layer
         Layers of the spaces to search, smaller spaces first.
-    backend : Backend
-        Where the work runs.
-    max_bytes : int or None
-        Memory limit in bytes.
-    pruning_config, pool_sizes
-        See `GenerationConfig`.
-    units : Units or None
-        See `GenerationConfig`. The dataset is then in base units.
     units_record : mapping or None
         Record of the units of columns and targets.
     categories_record : mapping or None
         Record of categorical columns, with the same keys as in the record of a screen.
     """
 
-    options: FitOptions
-    grammar: Grammar
+    options: FitOptions = field(default_factory=FitOptions)
     layer_schedule: tuple[tuple[Layer, ...], ...]
-    backend: Backend
-    max_bytes: int | None
-    pruning_config: ScoringConfig | None = None
-    pool_sizes: Mapping[str, int] | None = None
-    units: Units | None = None
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
-
-    @property
-    def generation(self) -> GenerationConfig:
-        """Configuration of the spaces."""
-        return GenerationConfig(
-            self.grammar,
-            self.options.pool,
-            (),
-            self.pruning_config,
-            self.pool_sizes,
-            self.max_bytes,
-            self.backend.map,
-            units=self.units,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,82 +80,75 @@ class SearchTask:
 
     Parameters
     ----------
-    dataset : Dataset
-        The rows of the search.
-    config : FitConfig
-        Configuration of the fit.
+    fit : FitTask
+        The fit; its dataset has the rows of the search.
     notices : list of str
         Notices for the user. Stages append to it.
     found : ModelSearchResult
         The models of the stages before.
     """
 
-    dataset: Dataset
-    config: FitConfig
+    fit: FitTask
     notices: list[str]
     found: ModelSearchResult
 
     @property
     def data(self) -> FitData:
         """Inputs and target of the rows, and the terms that the units allow."""
-        units = self.config.units
+        dataset, units = self.fit.dataset, self.fit.units
         is_allowed = None if units is None else partial(_has_unit, units)
-        return FitData(get_input_columns(self.dataset), self.dataset.regression_target, is_allowed)
+        return FitData(get_input_columns(dataset), dataset.regression_target, is_allowed)
 
     @property
     def budget(self) -> ModelSearchBudget:
         """Limits of the search of subsets."""
-        return ModelSearchBudget(max_terms=min(self.config.options.terms, _MAX_SUBSET_TERMS))
+        return ModelSearchBudget(max_terms=min(self.fit.options.terms, _MAX_SUBSET_TERMS))
 
 
-def list_stages(config: FitConfig) -> tuple[Callable[[SearchTask], ModelSearchResult], ...]:
+def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult], ...]:
     """Return the stages of a search in their order."""
-    if config.options.preset == "ibart":
+    if fit.options.preset == "ibart":
         return (search_lasso_subsets, extend_along_paths)
     return (search_spaces, extend_along_paths)
 
 
-def run_search(dataset: Dataset, config: FitConfig, notices: list[str]) -> ModelSearchResult:
+def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     """Run the stages on the rows of a dataset; notices for the user are appended to `notices`."""
-    task = SearchTask(
-        dataset, config, notices, ModelSearchResult(make_empty_dictionary(dataset.target.n), {}, 0, 0)
-    )
-    for stage in list_stages(config):
+    task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
+    for stage in list_stages(fit):
         task = replace(task, found=stage(task))
     return task.found
 
 
 def search_spaces(task: SearchTask) -> ModelSearchResult:
     """Search the spaces of the layer schedule for models of up to four terms, small spaces exhaustively."""
-    spaces = _generate_spaces(task.dataset, task.config, task.notices)
-    return search_models(spaces, task.data, task.config.backend, task.budget)
+    return search_models(_generate_spaces(task.fit, task.notices), task.data, task.fit.backend, task.budget)
 
 
 def search_lasso_subsets(task: SearchTask) -> ModelSearchResult:
     """Grow one space with pruning, and try all subsets of the features that the LASSO selects."""
-    dataset, config = task.dataset, task.config
-    assert config.pruning_config is not None  # noqa: S101  # the preset defines the screeners
-    best_inputs = select_inputs(dataset, config.generation)
+    best_inputs = select_inputs(task.fit)
     if best_inputs is None:
-        return replace(task.found, n_features=len(dataset.names))
-    space, _ = generate_space(best_inputs, config.generation, config.layer_schedule[-1])
-    request = replace(config.pruning_config, screeners=parse_screeners("lasso"), limit=1)
-    joint_results = score_space(space, dataset.target, request).joint_results
+        return replace(task.found, n_features=len(task.fit.dataset.names))
+    fit = replace(task.fit, dataset=best_inputs, screeners=parse_screeners("lasso"))
+    space, _ = generate_space(fit, fit.layer_schedule[-1])
+    joint_results = score_space(space, fit.change_options(top=1)).joint_results
     if "lasso" not in joint_results or not joint_results["lasso"].scores.selected.any():
         return replace(task.found, n_features=space.size)
     shortlist = joint_results["lasso"].shortlist.features.number
     selected = np.sort(shortlist[joint_results["lasso"].scores.selected])
     terms = build_dictionary(space, selected, float(space.size))
-    return search_all_subsets(terms, space.size, task.data, config.backend, task.budget)
+    return search_all_subsets(terms, space.size, task.data, fit.backend, task.budget)
 
 
 def extend_along_paths(task: SearchTask) -> ModelSearchResult:
     """Add models of more than four terms along greedy and LASSO paths, unless a model is exact."""
-    found, target = task.found, task.dataset.regression_target
-    max_terms = min(task.config.options.terms, task.dataset.target.n - 2)
+    found, dataset = task.found, task.fit.dataset
+    target = dataset.regression_target
+    max_terms = min(task.fit.options.terms, dataset.target.n - 2)
     if max_terms <= _MAX_SUBSET_TERMS or len(found.terms) <= _MAX_SUBSET_TERMS or found.has_exact_model:
         return found
-    ranked = score_models(found, task.dataset.target.n, "bic", len(get_targets(task.dataset)))
+    ranked = score_models(found, dataset.target.n, "bic", len(get_targets(dataset)))
     best_indices = dict.fromkeys(index for model in ranked for index in model.term_indices)
     indices = np.array(sorted(list(best_indices)[:_MAX_PATH_FEATURES]), dtype=np.int64)
     positions = {index: position for position, index in enumerate(indices.tolist())}
@@ -218,19 +179,19 @@ def _has_unit(units: Units, term: Expression) -> bool:
     return unit is not None and (units.target is None or unit == units.target.base)
 
 
-def _generate_spaces(dataset: Dataset, config: FitConfig, notices: list[str]) -> Iterator[Space]:
+def _generate_spaces(fit: FitTask, notices: list[str]) -> Iterator[Space]:
     """Grow the spaces of the schedule one by one."""
-    pool_sizes: dict[tuple[Layer, ...], int] = {(): len(dataset.names)}
-    has_user_layers = config.options.layers is not None
-    for layers in config.layer_schedule:
+    pool_sizes: dict[tuple[Layer, ...], int] = {(): len(fit.dataset.names)}
+    has_user_layers = fit.options.layers is not None
+    for layers in fit.layer_schedule:
         space = None
         if (
             has_user_layers
             or len(pool_sizes) == 1
-            or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), dataset, config)
+            or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), fit)
         ):
             try:
-                space, _ = generate_space(dataset, config.generation, layers)
+                space, _ = generate_space(fit, layers)
             except MemoryLimitError:
                 if has_user_layers or len(pool_sizes) == 1:
                     raise
@@ -240,7 +201,7 @@ def _generate_spaces(dataset: Dataset, config: FitConfig, notices: list[str]) ->
                 f"the layers {kinds} were not searched (too large); layers={kinds!r} searches them"
             )
             continue
-        pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], dataset, config)
+        pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], fit)
         if space.size:
             yield space
 
@@ -250,20 +211,22 @@ def _count_pool(space: Space) -> int:
     return space.size + space.layer_counts[-1].n_excluded.get(CandidateStatus.OTHER_UNITS, 0)
 
 
-def _is_affordable(layer: Layer, pool_size: int | None, dataset: Dataset, config: FitConfig) -> bool:
+def _is_affordable(layer: Layer, pool_size: int | None, fit: FitTask) -> bool:
     """Return whether a layer of the default schedule takes seconds; its pool is None if too large."""
     if pool_size is None:
         return False
-    candidates = _count_candidates(layer, pool_size + len(config.grammar.constants))
-    return candidates <= _MAX_CANDIDATES and candidates * dataset.target.n <= _MAX_VALUES
+    candidates = _count_candidates(layer, pool_size + len(fit.grammar.constants))
+    return candidates <= _MAX_CANDIDATES and candidates * fit.target.n <= _MAX_VALUES
 
 
-def _bound_pruned_pool(pool_size: int, layer: Layer, dataset: Dataset, config: FitConfig) -> int:
+def _bound_pruned_pool(pool_size: int, layer: Layer, fit: FitTask) -> int:
     """Bound the size of the pool that the next layer is applied to; inputs are always kept."""
-    if config.pruning_config is None:
+    if not fit.pool_screeners:
         return pool_size
-    sizes = {layer.kind: config.pruning_config.prescreen} if config.pool_sizes is None else config.pool_sizes
-    return min(pool_size, sizes.get(layer.kind, pool_size) + len(dataset.names))
+    sizes = fit.options.pool_sizes
+    if sizes is None:
+        sizes = {layer.kind: fit.prescreen}
+    return min(pool_size, sizes.get(layer.kind, pool_size) + len(fit.dataset.names))
 
 
 def _count_candidates(layer: Layer, pool_size: int) -> int:

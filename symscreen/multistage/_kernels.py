@@ -96,6 +96,18 @@ class SvmTerms(NamedTuple):
     cost: Values
 
 
+class SvmState(NamedTuple):
+    """State of a solver: arrays of the N terms, and of the coefficients of one problem."""
+
+    offsets: Values  # d_e, (N,)
+    low: Values  # lower bounds of the duals, (N,)
+    gamma: Values  # duals, (N,)
+    fitted: Values  # (N,)
+    theta: Values  # Σ γ_e y_e x_e, whose positive part is β
+    beta: Values
+    workspace: Values  # of products of a left row and a right row
+
+
 @compile_kernel
 def compute_dot_product(left: Values, right: Values) -> float:
     """Compute a dot product with four accumulators, in an order that is the same on every processor."""
@@ -168,32 +180,23 @@ def shuffle(order: Indices, state: NDArray[np.uint64]) -> None:
 
 @compile_kernel
 def sweep(
-    terms: SvmTerms,
-    span: tuple[int, int],
-    offsets: Values,
-    low: Values,
-    gamma: Values,
-    theta: Values,
-    beta: Values,
-    workspace: Values,
-    loss: int,
-    order: Indices,
-    run_length: int,
+    terms: SvmTerms, span: tuple[int, int], state: SvmState, loss: int, order: Indices, run_length: int
 ) -> float:
     """Visit every term once, in runs of `run_length`, and return the largest optimality violation found."""
+    gamma, theta, beta = state.gamma, state.theta, state.beta
     worst = 0.0
     for run in order:
         for e in range(span[0] + run * run_length, min(span[0] + (run + 1) * run_length, span[1])):
             cost, y, old_gamma = terms.cost[e], terms.y[e], gamma[e]
             if cost <= 0.0:
                 continue
-            x, curvature = get_input(terms, e, workspace)
-            u = y * (compute_dot_product(beta, x) + offsets[e])
+            x, curvature = get_input(terms, e, state.workspace)
+            u = y * (compute_dot_product(beta, x) + state.offsets[e])
             if loss == LOGISTIC:
                 new_gamma = _maximise_logistic_dual(old_gamma, u, curvature, cost)
                 violation = abs(new_gamma - old_gamma) / cost
             else:
-                lower, slope = low[e], u - 1.0  # the slope of −D
+                lower, slope = state.low[e], u - 1.0  # the slope of −D
                 new_gamma = _maximise_hinge_dual(old_gamma, slope, curvature, lower, lower + cost)
                 violation = 0.0 if new_gamma == old_gamma else abs(slope)
             worst = max(worst, violation)
@@ -216,24 +219,17 @@ _RUN_LENGTH = 16  # terms per run in a large problem
 
 @compile_kernel
 def _compute_bounds(
-    terms: SvmTerms,
-    span: tuple[int, int],
-    offsets: Values,
-    low: Values,
-    gamma: Values,
-    beta: Values,
-    workspace: Values,
-    loss: int,
-    fitted: Values,
+    terms: SvmTerms, span: tuple[int, int], state: SvmState, loss: int
 ) -> tuple[float, float, float]:
     """Write the fitted values; return P(β), the surrogate (P itself except for the ψ-loss) and D(γ)."""
+    offsets, low, gamma, beta = state.offsets, state.low, state.gamma, state.beta
     penalty = 0.5 * compute_dot_product(beta, beta)
     primal, surrogate, dual = penalty, penalty, -penalty
     for e in range(span[0], span[1]):
         cost, y = terms.cost[e], terms.y[e]
-        x, _ = get_input(terms, e, workspace)
+        x, _ = get_input(terms, e, state.workspace)
         f = compute_dot_product(beta, x) + offsets[e]
-        fitted[e] = f
+        state.fitted[e] = f
         primal += cost * compute_loss(y * f, loss)
         if loss == LOGISTIC:
             dual -= gamma[e] * y * offsets[e]
@@ -248,27 +244,16 @@ def _compute_bounds(
 
 @compile_kernel
 def _minimise(
-    terms: SvmTerms,
-    span: tuple[int, int],
-    offsets: Values,
-    low: Values,
-    gamma: Values,
-    theta: Values,
-    beta: Values,
-    workspace: Values,
-    loss: int,
-    tolerance: float,
-    max_sweeps: int,
-    fitted: Values,
+    terms: SvmTerms, span: tuple[int, int], state: SvmState, loss: int, tolerance: float, max_sweeps: int
 ) -> tuple[float, float, int]:
     """Sweep until the relative gap is within `tolerance`; return P(β), the gap and the number of sweeps."""
     check_violation, n_sweeps, n_unchecked = _FIRST_GAP_CHECK_VIOLATION, 0, 0
     run_length = _RUN_LENGTH if span[1] - span[0] > _LARGE_PROBLEM_TERMS else 1
     order = np.arange((span[1] - span[0] + run_length - 1) // run_length).astype(np.int32)
-    state = np.array([span[1] - span[0]], dtype=np.uint64)
+    shuffle_state = np.array([span[1] - span[0]], dtype=np.uint64)
     while True:
-        shuffle(order, state)
-        worst = sweep(terms, span, offsets, low, gamma, theta, beta, workspace, loss, order, run_length)
+        shuffle(order, shuffle_state)
+        worst = sweep(terms, span, state, loss, order, run_length)
         n_sweeps += 1
         n_unchecked += 1
         if (
@@ -278,34 +263,22 @@ def _minimise(
             and n_sweeps < max_sweeps
         ):
             continue  # large problems (longer runs) check every time: their largest violation says little
-        primal, surrogate, dual = _compute_bounds(
-            terms, span, offsets, low, gamma, beta, workspace, loss, fitted
-        )
+        primal, surrogate, dual = _compute_bounds(terms, span, state, loss)
         if surrogate - dual <= tolerance * abs(surrogate) or n_sweeps >= max_sweeps or worst == 0.0:
             return primal, surrogate - dual, n_sweeps
         check_violation, n_unchecked = min(check_violation, worst) / 4.0, 0
 
 
 @compile_kernel
-def _initialise(
-    terms: SvmTerms,
-    span: tuple[int, int],
-    fitted: Values,
-    gamma: Values,
-    theta: Values,
-    beta: Values,
-    workspace: Values,
-    loss: int,
-    offsets: Values,
-) -> float:
+def _initialise(terms: SvmTerms, span: tuple[int, int], state: SvmState, beta: Values, loss: int) -> float:
     """Compute the offsets d_e = f_e − x_eᵀβ and θ from the fitted values f and the duals; return P(β)."""
-    primal = 0.5 * compute_dot_product(beta, beta)
+    primal, theta = 0.5 * compute_dot_product(beta, beta), state.theta
     theta[:] = 0.0
     for e in range(span[0], span[1]):
-        x, _ = get_input(terms, e, workspace)
-        offsets[e] = fitted[e] - compute_dot_product(beta, x)
-        primal += terms.cost[e] * compute_loss(terms.y[e] * fitted[e], loss)
-        signed_dual = gamma[e] * terms.y[e]
+        x, _ = get_input(terms, e, state.workspace)
+        state.offsets[e] = state.fitted[e] - compute_dot_product(beta, x)
+        primal += terms.cost[e] * compute_loss(terms.y[e] * state.fitted[e], loss)
+        signed_dual = state.gamma[e] * terms.y[e]
         if signed_dual != 0.0:
             for k in range(theta.size):
                 theta[k] += signed_dual * x[k]
@@ -313,13 +286,12 @@ def _initialise(
 
 
 @compile_kernel
-def _set_boxes(
-    terms: SvmTerms, span: tuple[int, int], fitted: Values, loss: int, low: Values, gamma: Values
-) -> bool:
+def _set_boxes(terms: SvmTerms, span: tuple[int, int], state: SvmState, loss: int) -> bool:
     """Set the lower bounds of the duals and clip the duals to their boxes; return whether any changed."""
+    low, gamma = state.low, state.gamma
     changed = False
     for e in range(span[0], span[1]):
-        is_linearised = loss == PSI and terms.y[e] * fitted[e] < 0.0
+        is_linearised = loss == PSI and terms.y[e] * state.fitted[e] < 0.0
         low[e] = -terms.cost[e] if is_linearised else 0.0
         clipped = min(max(gamma[e], low[e]), low[e] + terms.cost[e])
         changed = changed or clipped != gamma[e]
@@ -398,25 +370,22 @@ def solve_groups(
         Output: the objective, the duality gap and the number of sweeps of each group.
     """
     size = coefficients.shape[1]
-    theta, beta, workspace = np.empty(size), np.empty(size), np.empty(size)
+    theta, beta = np.empty(size), np.empty(size)
+    state = SvmState(offsets, low, gamma, fitted, theta, beta, np.empty(size))
     for g in range(groups[0], groups[1]):
         span = (starts[g], starts[g + 1])
-        _set_boxes(terms, span, fitted, loss, low, gamma)
-        best = _initialise(terms, span, fitted, gamma, theta, coefficients[g], workspace, loss, offsets)
+        _set_boxes(terms, span, state, loss)
+        best = _initialise(terms, span, state, coefficients[g], loss)
         diagnostics[g, 2] = 0.0
         for _ in range(_MAX_TANGENT_ROUNDS):
             np.maximum(theta, 0.0, beta)
             fitted_before = fitted[span[0] : span[1]].copy()
-            primal, gap, n_sweeps = _minimise(
-                terms, span, offsets, low, gamma, theta, beta, workspace, loss, tolerance, max_sweeps, fitted
-            )
+            primal, gap, n_sweeps = _minimise(terms, span, state, loss, tolerance, max_sweeps)
             if primal > best or gap > tolerance * primal:
                 old, fitted_after = coefficients[g], fitted[span[0] : span[1]]
                 step = _search_line(terms, span, old, beta, fitted_before, fitted_after, loss)
                 beta[:] = old + step * (beta - old)
-                line_primal, _, _ = _compute_bounds(
-                    terms, span, offsets, low, gamma, beta, workspace, loss, fitted
-                )
+                line_primal, _, _ = _compute_bounds(terms, span, state, loss)
                 gap += line_primal - primal if loss != PSI else 0.0
                 primal = line_primal
             diagnostics[g, 1], diagnostics[g, 2] = gap, diagnostics[g, 2] + n_sweeps
@@ -428,10 +397,10 @@ def solve_groups(
                 fitted[span[0] : span[1]] = fitted_before
             if loss != PSI or decrease <= tolerance * best:
                 break
-            if _set_boxes(terms, span, fitted, loss, low, gamma):
+            if _set_boxes(terms, span, state, loss):
                 theta[:] = 0.0
                 for e in range(span[0], span[1]):
-                    x, _ = get_input(terms, e, workspace)
+                    x, _ = get_input(terms, e, state.workspace)
                     for k in range(size):
                         theta[k] += gamma[e] * terms.y[e] * x[k]
         diagnostics[g, 0] = best

@@ -5,12 +5,13 @@ convex (see `symscreen.multistage.factor_model`), so the loss never increases.
 
 - `build_problem` lists the terms of eq. (9).
 - `draw_factors` draws random initial factors; `transfer_factors` takes them from a previous fit (warm start).
-- `fit_from_starts` fits from several starts and returns the fit with the smallest loss. `FitProgress` reports
-  each step to a trace, a callback and a progress bar.
+- `fit_from_starts` fits from several starts and returns the fit with the smallest loss. `open_step_reporter`
+  reports each step to a trace, a callback and a progress bar.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,8 +34,6 @@ from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
-    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -327,60 +326,27 @@ def _compute_objective_from_fitted(
     )
 
 
-class FitProgress:
-    """Step callback of `descend`: records each step, calls the user's callback and updates a progress bar.
+@contextmanager
+def open_step_reporter(
+    trace: list[FitStep], max_rounds: int, callback: Callable[[FitStep], Any] | None, *, show_bar: bool
+) -> Iterator[Callable[[FitStep], None]]:
+    """Yield a step callback of `descend` that fills the trace, calls the user's callback and moves a bar."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    Parameters
-    ----------
-    trace : list of FitStep
-        List to which the steps are appended.
-    max_rounds : int
-        Maximum number of rounds, the length of the progress bar.
-    callback : callable or None
-        Called with each step.
-    show_bar : bool
-        Whether to show a progress bar on standard error.
-    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not show_bar) as bar:
+        task = bar.add_task("starting", total=max_rounds)
 
-    def __init__(
-        self,
-        trace: list[FitStep],
-        max_rounds: int,
-        callback: Callable[[FitStep], None] | None,
-        *,
-        show_bar: bool,
-    ) -> None:
-        self._trace, self._max_rounds, self._callback, self._show_bar = trace, max_rounds, callback, show_bar
-        self._bar: Any = None
+        def report(step: FitStep) -> None:
+            trace.append(step)
+            if show_bar:
+                text = f"iteration {step.iteration}, block {step.block}: loss {step.loss:.6g}"
+                bar.update(task, description=text, completed=max(step.iteration - 1, 0))
+            if callback is not None:
+                callback(step)
 
-    def __enter__(self) -> Self:
-        if self._show_bar:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True))
-            self._bar.start()
-            self._task = self._bar.add_task("starting", total=self._max_rounds)
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, step: FitStep) -> None:
-        """Record a step and report it."""
-        self._trace.append(step)
-        if self._bar is not None:
-            description = f"iteration {step.iteration}, block {step.block}: loss {step.loss:.6g}"
-            self._bar.update(self._task, description=description, completed=max(step.iteration - 1, 0))
-        if self._callback is not None:
-            self._callback(step)
+        yield report
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +396,7 @@ def fit_from_starts(
     hinge_first : bool
         Whether to fit the ψ-loss from the solution of the hinge loss, which is close to a good local minimum.
     callback, show_bar
-        See `FitProgress`.
+        See `open_step_reporter`.
 
     Returns
     -------
@@ -442,24 +408,14 @@ def fit_from_starts(
         trace: list[FitStep] = []
         limits: dict[str, Any] = {"tolerance": tolerance, "iterations": max_rounds}
         if solver_options.loss == PSI and hinge_first:
-            descend(
-                problem,
-                factors,
-                penalties,
-                replace(solver_options, loss=HINGE),
-                on_step=_ignore_step,
-                **limits,
-            )
-        with FitProgress(trace, max_rounds, callback, show_bar=show_bar) as progress:
+            hinge = replace(solver_options, loss=HINGE)
+            descend(problem, factors, penalties, hinge, on_step=lambda step: None, **limits)  # noqa: ARG005
+        with open_step_reporter(trace, max_rounds, callback, show_bar=show_bar) as report:
             n_rounds_and_converged = descend(
-                problem, factors, penalties, solver_options, on_step=progress, **limits
+                problem, factors, penalties, solver_options, on_step=report, **limits
             )
         attempts.append(FitAttempt(factors, trace, *n_rounds_and_converged))
     return min(attempts, key=lambda attempt: attempt.trace[-1].loss)
-
-
-def _ignore_step(step: FitStep) -> None:
-    """Do nothing."""
 
 
 def draw_factors(

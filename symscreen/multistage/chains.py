@@ -13,7 +13,7 @@ from symscreen.messages import escape_control_chars, suggest
 from symscreen.targets.stages import check_stage_names, find_first_violation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -242,20 +242,40 @@ def _check_data_frame(table: Any) -> None:
 
 def _parse_stage_column(column: pd.Series, name: str) -> Outcomes:
     """Parse a column of one stage to outcomes (R,): 1, −1, and 0 where missing."""
+    hint = "; give 1 for reached, 0 for not reached, or leave it empty if not observed"
+    outcomes, codes = _parse_values(column, name, _parse_outcome, lambda value: hint)  # noqa: ARG005
+    return np.asarray(outcomes, dtype=np.int8)[codes]
+
+
+def _parse_last_stage_column(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcomes:
+    """Parse a column of last stages to outcomes (R, T + 1)."""
+    last_stages, codes = _parse_values(
+        column,
+        name,
+        lambda value: _parse_last_stage(value, stages),
+        lambda value: f", which is not a stage{suggest(str(value), stages)}",
+    )
+    outcomes = np.where(np.arange(len(stages)) <= np.array(last_stages)[:, None], 1, -1)
+    outcomes[-1] = 0
+    return outcomes.astype(np.int8)[codes]
+
+
+def _parse_values(
+    column: pd.Series, name: str, parse: Callable[[Any], int | None], explain: Callable[[Any], str]
+) -> tuple[list[int], NDArray[np.int64]]:
+    """Parse the distinct values of a column; return them, with 0 for a missing one as the last, and codes."""
     import pandas as pd
 
-    codes, values = pd.factorize(column)
-    outcomes = np.zeros(len(values) + 1, dtype=np.int8)  # missing values have the code −1, the last entry
+    codes, values = pd.factorize(column)  # missing values have the code −1, the last entry
+    parsed = []
     for code, value in enumerate(values):
-        outcome = _parse_outcome(value)
-        if outcome is None:
+        number = parse(value)
+        if number is None:
             row = int(np.flatnonzero(codes == code)[0])
-            raise DataError(
-                f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}; "
-                "give 1 for reached, 0 for not reached, or leave it empty if not observed"
-            )
-        outcomes[code] = outcome
-    return outcomes[codes]
+            cell = f"{escape_control_chars(name)!r} is {format_value(value)}"
+            raise DataError(f"row {row + 1}: {cell}{explain(value)}")
+        parsed.append(number)
+    return [*parsed, 0], codes
 
 
 def _parse_outcome(value: Any) -> int | None:
@@ -263,25 +283,6 @@ def _parse_outcome(value: Any) -> int | None:
     if not isinstance(value, int | float | np.number | np.bool_):
         return None
     return 1 if value == 1 else -1 if value in {0, -1} else None
-
-
-def _parse_last_stage_column(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcomes:
-    """Parse a column of last stages to outcomes (R, T + 1)."""
-    import pandas as pd
-
-    codes, values = pd.factorize(column)
-    outcomes = np.zeros((len(values) + 1, len(stages)), dtype=np.int8)
-    for code, value in enumerate(values):
-        last_stage = _parse_last_stage(value, stages)
-        if last_stage is None:
-            row = int(np.flatnonzero(codes == code)[0])
-            known = suggest(str(value), stages)
-            raise DataError(
-                f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}, which is not "
-                f"a stage{known}"
-            )
-        outcomes[code] = np.where(np.arange(len(stages)) <= last_stage, 1, -1)
-    return outcomes[codes]
 
 
 def _parse_last_stage(value: Any, stages: tuple[str, ...]) -> int | None:

@@ -39,7 +39,7 @@ from symscreen.report.figures.diagnostics import (
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, has_scatters
 from symscreen.report.figures.precision_recall_curves import use_default_style
 from symscreen.report.figures.style import draw_inline_svg
-from symscreen.report.terminal.reading_notes import format_target_prefix
+from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +141,7 @@ def _build_summary(result: ScreenResult) -> list[str]:
         scored += f" of {search['features']:,} ({search['mode']})"
     names = ", ".join(record["options"]["screener"])
     rows, inputs = f"{data['rows']:,} rows", f"{len(data['inputs']):,} inputs"
-    target = f"{format_target_prefix(data)}{escape_control_chars(data['target'])} in {rows}"
+    target = f"{find_recorded_type(data).prefix}{escape_control_chars(data['target'])} in {rows}"
     lines = [f"{scored} features of {inputs} scored against {target} by {names}; {len(result):,} are kept."]
     if len(result) > MAX_FEATURES:
         lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")

@@ -85,12 +85,10 @@ def generate_cases(target_type: TargetType, rng: np.random.Generator) -> Iterato
     generate = _CASE_GENERATORS.get(target_type)
     if generate is not None:
         return generate(rng)
-    build, z, noise = (
-        TARGET_TYPES[target_type].build_example,
-        np.sort(rng.normal(size=CASE_ROWS)),
-        _draw_noise(rng),
-    )
-    return _generate_cases(target_type, rng, z, build(z), (z[::3], build(z[::3])), noise=noise)
+    found, z, noise = TARGET_TYPES[target_type], np.sort(rng.normal(size=CASE_ROWS)), _draw_noise(rng)
+    y, few = found.build_example(z), (z[::3], found.build_example(z[::3]))
+    direction = -1 if found.sign_conflict is None else 1
+    return _generate_cases(target_type, rng, z, y, few, noise=noise, direction=direction)
 
 
 def _generate_cases(

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.screening.residual_rounds import RoundResult
-    from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
+    from symscreen.screening.scoring.score_space import ScoringResult
     from symscreen.screening.scoring.top_features import FeatureTable
+    from symscreen.screening.task import ScreeningTask
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import Target
 
     Matches = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 
@@ -96,40 +96,24 @@ class ClassMembers:
 
 
 def find_class_members(
-    space: Space, target: Target, scoring: ScoringConfig, scoring_result: ScoringResult, limit: int
+    space: Space, task: ScreeningTask, scoring_result: ScoringResult, limit: int
 ) -> ClassMembers:
-    """Find the members of the classes of a ranking.
+    """Find the members of the classes of a ranking: at most `limit` of each, by the order within a class.
 
-    Parameters
-    ----------
-    space : Space
-        The space that was screened.
-    target : Target
-        The target of the screen.
-    scoring : ScoringConfig
-        The configuration of the screen.
-    scoring_result : ScoringResult
-        The ranking of k entries.
-    limit : int
-        Maximum number of members to return for each class.
-
-    Returns
-    -------
-    ClassMembers
-        The result does not depend on the backend or the chunk size.
+    The classes of a ranking that a search restricted have members in the whole space.
     """
     classes = scoring_result.classes
-    scorer = Scorer(space, target, scoring.column_screeners, scoring.sign, ())
+    scorer = Scorer(space, task.target, task.column_screeners, task.options.sign, ())
     finder = _ClassMemberFinder(
         scorer,
         scoring_result,
         TopKSpec(0, classes.equivalence, classes.mirrored, None),
-        _compute_loss_threshold(scoring, scoring_result),
+        _compute_loss_threshold(task, scoring_result),
         limit,
     )
     sizes = np.zeros(len(scoring_result.features), dtype=np.int64)
     parts = [make_empty_features(len(scorer.screeners))]
-    for chunk_members, chunk_sizes in scoring.backend.map(finder, space.split_chunks(scoring.chunk_size)):
+    for chunk_members, chunk_sizes in task.backend.map(finder, space.split_chunks(task.chunk_size)):
         sizes += chunk_sizes
         parts.append(chunk_members)
         if sum(map(len, parts[1:])) > 2 * len(parts[0]) + _MIN_MERGE_FEATURES:
@@ -180,9 +164,9 @@ class _ClassMemberFinder:
         return np.flatnonzero(round_sort_keys(loss) <= self.threshold)
 
 
-def _compute_loss_threshold(scoring: ScoringConfig, scoring_result: ScoringResult) -> float:
+def _compute_loss_threshold(task: ScreeningTask, scoring_result: ScoringResult) -> float:
     """Return the loss above which no feature belongs to a reported class; infinite if unknown."""
-    if scoring.screeners[0] != scoring.column_screeners[0] or not len(scoring_result.features):
+    if task.screeners[0] != task.column_screeners[0] or not len(scoring_result.features):
         return np.inf
     # the losses of classes that were merged as equal up to rounding may differ by a swap of two rows
     if scoring_result.classes.has_merged_entries:
@@ -418,47 +402,34 @@ def _format_forms(space: Space, matches: list[tuple[int, int]], feature: int, li
 
 
 def list_class_members(
-    round_results: Sequence[RoundResult], scoring: ScoringConfig, limit: int, spellings: int = 0
+    round_results: Sequence[RoundResult], task: ScreeningTask, limit: int, spellings: int = 0
 ) -> pd.DataFrame:
     """List the members of the reported classes of a screen.
-
-    Parameters
-    ----------
-    round_results : sequence of RoundResult
-        The rounds of the screen.
-    scoring : ScoringConfig
-        The configuration of the screen.
-    limit : int
-        Maximum number of members of each class.
-    spellings : int
-        Maximum number of equivalent forms of each member.
 
     Returns
     -------
     pandas.DataFrame
-        One row per member: ``rank`` (of the class in the ranking), ``class_size``, ``member`` (1 for the
-        representative), ``expression``, ``complexity``, ``layer``, ``direction``, ``relation`` (a key of
-        `RELATIONS`). Classes have the order of the ranking. The representative comes first, then the other
-        members by |Pearson's correlation| with the target and complexity. If `spellings` is positive, the
-        column ``also_written`` contains lists of formulas.
+        `MEMBER_COLUMNS`, at most `limit` members per class, the representative first; with `spellings`, also
+        a column ``also_written`` with at most this number of equivalent forms of each member.
     """
     import pandas as pd
 
     frames, n_shown = [], 0
     for round_result in round_results:
-        frames.append(_list_round_members(round_result, scoring, limit, n_shown, spellings))
+        round_task = replace(task, dataset=round_result.dataset)
+        frames.append(_list_round_members(round_result, round_task, limit, n_shown, spellings))
         n_shown += len(round_result.shown_indices)
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
 
 def _list_round_members(
-    round_result: RoundResult, scoring: ScoringConfig, limit: int, n_before: int, spellings: int
+    round_result: RoundResult, task: ScreeningTask, limit: int, n_before: int, spellings: int
 ) -> pd.DataFrame:
     """List the class members of one round; `n_before` features were reported in earlier rounds."""
     import pandas as pd
 
     space, ranking = round_result.space, round_result.scoring_result.features
-    members = find_class_members(space, round_result.target, scoring, round_result.scoring_result, limit)
+    members = find_class_members(space, task, round_result.scoring_result, limit)
     rows: list[dict[str, Any]] = []
     listed: list[int] = []
     for rank, index in enumerate(round_result.shown_indices.tolist(), start=n_before + 1):
@@ -489,7 +460,7 @@ def _list_round_members(
     table = pd.DataFrame(rows, columns=list(MEMBER_COLUMNS))
     if spellings:
         table["also_written"] = find_equivalent_forms(
-            space, np.array(listed, dtype=np.int64), spellings, scoring.backend
+            space, np.array(listed, dtype=np.int64), spellings, task.backend
         )
     return table
 
@@ -634,10 +605,8 @@ def classes(
         check_members(stored, result.table, result.record)
         _check_formulas(stored, result.record)
         return stored[stored.member <= limit].reset_index(drop=True)
-    prepared = prepare_from_record(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
-    round_results, _ = run_non_redundant_rounds(
-        prepared.dataset, prepared.config, prepared.rounds, prepared.max_correlation
-    )
+    task = prepare_from_record(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
+    round_results, _ = run_non_redundant_rounds(task)
     formulas = [
         to_text(expression) for round_result in round_results for expression in round_result.expressions
     ]
@@ -646,7 +615,7 @@ def classes(
             "repeating the recorded screen does not give this ranking any more: the ranking was changed, or "
             "another version of symscreen computed it; screen again"
         )
-    return list_class_members(round_results, prepared.config.scoring, limit, spellings)
+    return list_class_members(round_results, task, limit, spellings)
 
 
 def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:

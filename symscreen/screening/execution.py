@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscreen.backends import Dask
@@ -29,89 +30,66 @@ from symscreen.statistics.nulls.xi_null import build_xi_null, is_dominated_by_on
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from symscreen.expansion import Space
-    from symscreen.screening.checkpoint import CheckpointStore
-    from symscreen.screening.preparation import PreparedScreen
-    from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
+    from symscreen.screening.residual_rounds import RoundResult
+    from symscreen.screening.task import ScreeningTask
 
 
 _RESULT_NEUTRAL_OPTIONS = ("jobs", "chunk_size")  # options that do not affect the saved state
 
 
-def run_screen(prepared: PreparedScreen) -> ScreenResult:
-    """Run a prepared screen.
-
-    Parameters
-    ----------
-    prepared : PreparedScreen
-        Output of `symscreen.screening.preparation.prepare_screen`.
-
-    Returns
-    -------
-    ScreenResult
+def run_screen(task: ScreeningTask) -> ScreenResult:
+    """Run a screen.
 
     Raises
     ------
     OutputError
         If the checkpoint folder is not available or belongs to another run.
     """
-    log_event(
-        "prepared",
-        rows=prepared.dataset.target.n,
-        inputs=len(prepared.dataset.names),
-        digest=prepared.dataset.digest,
-    )
-    with open_run(prepared) as run:
-        result = _build_result(prepared, run)
+    log_event("prepared", rows=task.target.n, inputs=len(task.dataset.names), digest=task.dataset.digest)
+    with open_run(task) as running_task:
+        result = _build_result(running_task)
     log_event("finished", scored=result.n_scored, shown=len(result))
     return result
 
 
-def _build_result(prepared: PreparedScreen, run: RunContext) -> ScreenResult:
+def _build_result(task: ScreeningTask) -> ScreenResult:
     """Run all rounds of a screen and the requested analyses, and build the result with its record."""
-    dataset, config = prepared.dataset, run.config
-    round_results, redundancy_record = run_non_redundant_rounds(
-        dataset, config, prepared.rounds, prepared.max_correlation
-    )
+    dataset, options = task.dataset, task.options
+    round_results, redundancy_record = run_non_redundant_rounds(task)
     space, first = round_results[0].space, round_results[0].scoring_result
-    extra_record = build_extra_record(round_results, config)
-    extra_record |= build_partial_record(space, first.stream_result, len(config.layers))
+    extra_record = build_extra_record(round_results, task)
+    extra_record |= build_partial_record(space, first.stream_result, len(task.layers))
     if redundancy_record is not None:
         extra_record["distinct"] = redundancy_record
-    if prepared.half_sampling is not None:
-        round_results[0], extra_record["stability"] = add_stability(
-            dataset, config, round_results[0], prepared.half_sampling
-        )
-    if prepared.confidence_level is not None:
-        round_results[0], extra_record["intervals"] = add_intervals(
-            round_results[0], prepared.confidence_level, prepared.row_groups
-        )
-    round_results, numerical_error_record = flag_numerical_errors(round_results, dataset, config)
+    if options.stability is not None:
+        round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
+    if options.intervals is not None:
+        round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
+    round_results, numerical_error_record = flag_numerical_errors(task, round_results)
     extra_record |= numerical_error_record
-    if prepared.members is not None:
-        extra_record["classes"] = build_members_record(
-            list_class_members(round_results, config.scoring, prepared.members), prepared.members
-        )
+    if options.members is not None:
+        members = list_class_members(round_results, task, options.members)
+        extra_record["classes"] = build_members_record(members, options.members)
     record = build_run_record(
         dataset,
         space,
-        config.grammar,
-        prepared.options | run.build_run_options(round_results),
+        task.grammar,
+        {**task.record, **_build_run_record(task, round_results)},
         n_scored=first.n_scored,
         n_invalid=first.n_invalid,
         extra_record=extra_record,
     )
     result = build_screen_result(
         [(each.space, each.scoring_result, each.shown_indices) for each in round_results],
-        config.scoring.screeners,
+        task.screeners,
         record,
         scale=dataset.target.gini_mean_difference,
-        units=config.units,
+        units=task.units,
         notices=(
             *dataset.notices,
             *round_results[-1].notices,
-            *run.format_notices(round_results),
-            *_format_null_notices(prepared),
+            *_format_run_notices(task, round_results),
+            *_format_null_notices(task),
             *_format_numerical_error_notices(numerical_error_record),
         ),
         target_ranks=round_results[-1].target_ranks,
@@ -128,15 +106,14 @@ def _format_numerical_error_notices(record: Mapping[str, Any]) -> tuple[str, ...
     return (f"rounding errors affect the scores of {features}: see unsafe_rows and unsafe_by",)
 
 
-def _format_null_notices(prepared: PreparedScreen) -> tuple[str, ...]:
+def _format_null_notices(task: ScreeningTask) -> tuple[str, ...]:
     """Return a notice if all p-values are 1 because the null distribution of xi is unknown."""
-    scoring = prepared.config.scoring
-    error_control, null = scoring.error_control, getattr(scoring.screeners[0], "null_distribution", None)
+    error_control = task.error_control
     if (
         error_control is None
         or not error_control.p_values
-        or null is not build_xi_null
-        or not is_dominated_by_one_value(prepared.dataset.numeric_target)
+        or getattr(task.screeners[0], "null_distribution", None) is not build_xi_null
+        or not is_dominated_by_one_value(task.dataset.numeric_target)
     ):
         return ()
     notice = (
@@ -146,95 +123,64 @@ def _format_null_notices(prepared: PreparedScreen) -> tuple[str, ...]:
     return (notice,)
 
 
-@dataclass(frozen=True, eq=False)
-class RunContext:
-    """A screen that is running.
+def _build_run_record(task: ScreeningTask, round_results: Sequence[RoundResult]) -> dict[str, Any]:
+    """Return the record of how this run was executed; empty without Dask and checkpoint."""
+    run: dict[str, Any] = {}
+    if isinstance(task.backend, Dask):
+        run["backend"] = {"name": task.backend.name, **task.backend.metadata}
+    if task.run_control.checkpoint is not None:
+        streams = [each.scoring_result.stream_result for each in round_results]
+        run["chunks"] = sum(stream.n_chunks for stream in streams if stream is not None)
+        run["resumed_chunks"] = sum(stream.n_resumed_chunks for stream in streams if stream is not None)
+    return {"run": run} if run else {}
 
-    Parameters
-    ----------
-    config : ScreenConfig
-        The configuration of the screen, with the checkpoint store in its run control.
-    checkpoint : CheckpointStore or None
-        Where the states of the streams are saved.
-    """
 
-    config: ScreenConfig
-    checkpoint: CheckpointStore | None
-
-    def build_run_options(self, round_results: Sequence[RoundResult]) -> dict[str, Any]:
-        """Return the record of how this run was executed; empty without Dask and checkpoint."""
-        backend, run = self.config.scoring.backend, dict[str, Any]()
-        if isinstance(backend, Dask):
-            run["backend"] = {"name": backend.name, **backend.metadata}
-        if self.checkpoint is not None:
-            streams = [each.scoring_result.stream_result for each in round_results]
-            run["chunks"] = sum(stream.n_chunks for stream in streams if stream is not None)
-            run["resumed_chunks"] = sum(stream.n_resumed_chunks for stream in streams if stream is not None)
-        return {"run": run} if run else {}
-
-    def format_notices(self, round_results: Sequence[RoundResult]) -> tuple[str, ...]:
-        """Return notices about resumption, partial results and failed checkpoint saves."""
-        notices = []
-        for round_result in round_results:
-            space, stream_result = round_result.space, round_result.scoring_result.stream_result
-            if stream_result is not None and stream_result.n_resumed_chunks:
-                notices.append(
-                    f"resumed from a checkpoint: {stream_result.n_resumed_chunks:,} chunks were done before"
-                )
-            record = build_partial_record(space, stream_result, len(self.config.layers))
-            if record:
-                notices.append(format_partial_notice(record["partial"]) + self._format_resume_hint(space))
-        if self.checkpoint is not None and self.checkpoint.failure is not None:
-            notices.append(f"the checkpoint is not up to date: {self.checkpoint.failure}")
-        return tuple(notices)
-
-    def _format_resume_hint(self, space: Space) -> str:
-        """Return how to continue a run that a time limit ended."""
-        if space.stopped_at_layer is not None:
-            return "; layers are generated anew in each run: give a longer --time-limit, or omit it"
-        return "" if self.checkpoint is None else "; run the same command again to resume"
+def _format_run_notices(task: ScreeningTask, round_results: Sequence[RoundResult]) -> tuple[str, ...]:
+    """Return notices about resumption, partial results and failed checkpoint saves."""
+    notices, checkpoint = [], task.run_control.checkpoint
+    for round_result in round_results:
+        space, stream_result = round_result.space, round_result.scoring_result.stream_result
+        if stream_result is not None and stream_result.n_resumed_chunks:
+            notices.append(
+                f"resumed from a checkpoint: {stream_result.n_resumed_chunks:,} chunks were done before"
+            )
+        record = build_partial_record(space, stream_result, len(task.layers))
+        if record:
+            hint = "" if checkpoint is None else "; run the same command again to resume"
+            if space.stopped_at_layer is not None:
+                hint = "; layers are generated anew in each run: give a longer --time-limit, or omit it"
+            notices.append(format_partial_notice(record["partial"]) + hint)
+    if checkpoint is not None and checkpoint.failure is not None:
+        notices.append(f"the checkpoint is not up to date: {checkpoint.failure}")
+    return tuple(notices)
 
 
 @contextmanager
-def open_run(prepared: PreparedScreen) -> Iterator[RunContext]:
-    """Open the resources of a running screen and close them when it ends for any reason.
-
-    Parameters
-    ----------
-    prepared : PreparedScreen
-        Output of `symscreen.screening.preparation.prepare_screen`.
-
-    Yields
-    ------
-    RunContext
-
-    Raises
-    ------
-    OutputError
-        If the checkpoint folder is not available or belongs to another run.
-    """
-    config, checkpoint = prepared.config, None
+def open_run(task: ScreeningTask) -> Iterator[ScreeningTask]:
+    """Open the resources of a running screen and close them when it ends for any reason."""
     with ExitStack() as stack:
-        if isinstance(config.scoring.backend, Dask):
-            stack.callback(config.scoring.backend.close)
-        if prepared.checkpoint_path is not None:
+        if isinstance(task.backend, Dask):
+            stack.callback(task.backend.close)
+        if task.options.checkpoint is not None:
             checkpoint = stack.enter_context(
-                open_checkpoint(prepared.checkpoint_path, _describe_run(prepared))
+                open_checkpoint(Path(task.options.checkpoint), _describe_run(task))
             )
-            run_control = replace(config.scoring.run_control, checkpoint=checkpoint)
-            config = replace(config, scoring=replace(config.scoring, run_control=run_control))
-        yield RunContext(config, checkpoint)
+            task = replace(task, run_control=replace(task.run_control, checkpoint=checkpoint))
+        yield task
 
 
-def _describe_run(prepared: PreparedScreen) -> dict[str, Any]:
+def _describe_run(task: ScreeningTask) -> dict[str, Any]:
     """Return everything that the bytes of a saved state depend on."""
-    dataset = prepared.dataset
     packages = ("symscreen", "numpy", "numba", "scipy")
     return {
         "versions": {package: metadata.version(package) for package in packages},
         "options": {
-            name: value for name, value in prepared.options.items() if name not in _RESULT_NEUTRAL_OPTIONS
+            name: value for name, value in task.record.items() if name not in _RESULT_NEUTRAL_OPTIONS
         },
-        "grammar": build_grammar_record(prepared.config.grammar),
-        "data": {"digest": dataset.digest, "rows": dataset.target.n, "inputs": list(dataset.names)},
+        "grammar": build_grammar_record(task.grammar),
+        "data": {
+            "digest": task.dataset.digest,
+            "rows": task.target.n,
+            "inputs": list(task.dataset.names),
+        },
     }

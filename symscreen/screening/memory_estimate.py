@@ -23,7 +23,7 @@ from symscreen.screening.scoring.streaming import add_margin
 
 if TYPE_CHECKING:
     from symscreen.expansion import Space, SpaceSizeEstimate
-    from symscreen.screening.scoring.score_space import ScoringConfig
+    from symscreen.screening.task import ScreeningTask
 
 
 _VALUE_BYTES = 8
@@ -78,7 +78,7 @@ class MemoryEstimate:
 
 
 def estimate_memory(
-    space: Space, n_rows: int, scoring: ScoringConfig, *, recompute_pool: bool = False
+    space: Space, n_rows: int, task: ScreeningTask, *, recompute_pool: bool = False
 ) -> MemoryEstimate:
     """Estimate the memory of a screen of a space that has been counted or generated.
 
@@ -88,7 +88,7 @@ def estimate_memory(
         The space, with or without values. Values that it holds already are part of `process_bytes`.
     n_rows : int
         Number of rows of the table.
-    scoring : ScoringConfig
+    task : ScreeningTask
         How the space will be scored.
     recompute_pool : bool
         Whether the pool's values will be recomputed instead of stored.
@@ -105,13 +105,13 @@ def estimate_memory(
         + space.pool.estimate_bytes(0),
         candidate_bytes=total if has_no_values else 0,
         filter_bytes=_estimate_filter_bytes(total, n_rows) if has_no_values else 0,
-        scoring_bytes=estimate_scoring_bytes(n_rows, scoring, n_features=space.size, n_candidates=total),
-        row_order_bytes=0 if recompute_pool else estimate_presort_bytes(space, n_rows, scoring),
+        scoring_bytes=estimate_scoring_bytes(n_rows, task, n_features=space.size, n_candidates=total),
+        row_order_bytes=0 if recompute_pool else estimate_presort_bytes(space, n_rows, task),
     )
 
 
 def estimate_memory_from_size(
-    size_estimate: SpaceSizeEstimate, n_rows: int, scoring: ScoringConfig, *, recompute_pool: bool = False
+    size_estimate: SpaceSizeEstimate, n_rows: int, task: ScreeningTask, *, recompute_pool: bool = False
 ) -> MemoryEstimate:
     """Estimate the memory of a screen from an exact or approximate size of the space.
 
@@ -121,7 +121,7 @@ def estimate_memory_from_size(
         Size of the space.
     n_rows : int
         Number of rows of the table.
-    scoring : ScoringConfig
+    task : ScreeningTask
         How the space will be scored.
     recompute_pool : bool
         Whether the pool's values will be recomputed instead of stored.
@@ -132,7 +132,7 @@ def estimate_memory_from_size(
     """
     pool_size, total = size_estimate.n_members, size_estimate.n_candidates
     row_order_bytes = 0
-    if not recompute_pool and _is_presort_useful(scoring):
+    if not recompute_pool and _is_presort_useful(task):
         row_order_bytes = estimate_pool_order_bytes(pool_size, size_estimate.n_monotone_children, n_rows)
     return MemoryEstimate(
         process_bytes=read_resident_bytes(),
@@ -140,7 +140,7 @@ def estimate_memory_from_size(
         candidate_bytes=total,
         filter_bytes=_estimate_filter_bytes(total, n_rows),
         scoring_bytes=estimate_scoring_bytes(
-            n_rows, scoring, n_features=size_estimate.n_features, n_candidates=total
+            n_rows, task, n_features=size_estimate.n_features, n_candidates=total
         ),
         row_order_bytes=row_order_bytes,
     )
@@ -151,7 +151,7 @@ def _estimate_filter_bytes(n_candidates: int, n_rows: int) -> int:
     return estimate_filter_bytes(n_candidates) - n_candidates + estimate_block_bytes(n_rows)
 
 
-def estimate_presort_bytes(space: Space, n_rows: int, scoring: ScoringConfig) -> int:
+def estimate_presort_bytes(space: Space, n_rows: int, task: ScreeningTask) -> int:
     """Estimate the memory of the row orders of the pool's features.
 
     Parameters
@@ -160,7 +160,7 @@ def estimate_presort_bytes(space: Space, n_rows: int, scoring: ScoringConfig) ->
         The space, with or without values.
     n_rows : int
         Number of rows of the table.
-    scoring : ScoringConfig
+    task : ScreeningTask
         How the space will be scored.
 
     Returns
@@ -169,17 +169,17 @@ def estimate_presort_bytes(space: Space, n_rows: int, scoring: ScoringConfig) ->
         Bytes; 0 if presorting would not save time, because no screener uses ranks or a search sorts only few
         features.
     """
-    return estimate_order_bytes(space, n_rows) if _is_presort_useful(scoring) else 0
+    return estimate_order_bytes(space, n_rows) if _is_presort_useful(task) else 0
 
 
-def _is_presort_useful(scoring: ScoringConfig) -> bool:
+def _is_presort_useful(task: ScreeningTask) -> bool:
     """Return whether presorting the pool saves time."""
-    has_rank_screener = any(screener.equivalence == "ranks" for screener in scoring.prescreeners)
-    return has_rank_screener and scoring.search.mode == "exact"
+    has_rank_screener = any(screener.equivalence == "ranks" for screener in task.prescreeners)
+    return has_rank_screener and task.options.search == "exact"
 
 
 def estimate_scoring_bytes(
-    n_rows: int, scoring: ScoringConfig, *, n_features: int | None = None, n_candidates: int = 0
+    n_rows: int, task: ScreeningTask, *, n_features: int | None = None, n_candidates: int = 0
 ) -> int:
     """Estimate the memory of scoring a space, without pool and candidates.
 
@@ -187,7 +187,7 @@ def estimate_scoring_bytes(
     ----------
     n_rows : int
         Number of rows of the table.
-    scoring : ScoringConfig
+    task : ScreeningTask
         How the space will be scored.
     n_features : int, optional
         Number of features of the space. By default every list is assumed to reach its maximum length.
@@ -199,38 +199,38 @@ def estimate_scoring_bytes(
     int
         Bytes.
     """
-    kinds = find_shortlist_kinds(scoring)
-    entry_bytes = _FEATURE_BYTES + _SCORE_BYTES * len(scoring.screeners)
-    ranking_length = _compute_max_list_length(scoring.limit, n_features)
-    shortlist_length = _compute_max_list_length(scoring.prescreen, n_features)
-    n_entries = ranking_length + len(kinds) * len(scoring.prescreeners) * shortlist_length
+    kinds = find_shortlist_kinds(task)
+    entry_bytes = _FEATURE_BYTES + _SCORE_BYTES * len(task.screeners)
+    ranking_length = _compute_max_list_length(task.limit, n_features)
+    shortlist_length = _compute_max_list_length(task.prescreen, n_features)
+    n_entries = ranking_length + len(kinds) * len(task.prescreeners) * shortlist_length
     # without a limit, chunk results that wait to be merged hold every feature
-    n_waiting = (2 * scoring.jobs + 1) * scoring.chunk_size if scoring.limit is None else 0
-    streaming = scoring.jobs * estimate_block_bytes(n_rows) + entry_bytes * (
+    n_waiting = (2 * task.backend.jobs + 1) * task.chunk_size if task.limit is None else 0
+    streaming = task.backend.jobs * estimate_block_bytes(n_rows) + entry_bytes * (
         _MERGE_COPIES * n_entries + n_waiting
     )
-    if scoring.search.mode != "exact":
+    if task.options.search != "exact":
         streaming = max(streaming, _SEARCH_BYTES + _SEARCH_CANDIDATE_BYTES * n_candidates) + n_candidates
-    streaming += _estimate_inference_bytes(n_rows, scoring)
+    streaming += _estimate_inference_bytes(n_rows, task)
     finalizing = entry_bytes * _MERGE_COPIES * n_entries + ranking_length * _RESULT_ROW_BYTES
-    if scoring.limit is not None:
+    if task.limit is not None:
         finalizing += int(_DEDUPLICATION_COPIES * _VALUE_BYTES * n_rows * ranking_length)
     if kinds:
-        copies = (_JOINT_COPIES if scoring.joint_screeners else _COMPARISON_COPIES) * len(kinds)
+        copies = (_JOINT_COPIES if task.joint_screeners else _COMPARISON_COPIES) * len(kinds)
         finalizing += copies * _VALUE_BYTES * n_rows * shortlist_length + min(
             _SORTED_BLOCK_BYTES, _SORTED_VALUE_BYTES * n_rows * max(shortlist_length, ranking_length)
         )
-    libraries = _LIBRARY_BYTES + (_JOINT_LIBRARY_BYTES if scoring.joint_screeners else 0)
+    libraries = _LIBRARY_BYTES + (_JOINT_LIBRARY_BYTES if task.joint_screeners else 0)
     return libraries + max(streaming, finalizing)
 
 
-def _estimate_inference_bytes(n_rows: int, scoring: ScoringConfig) -> int:
+def _estimate_inference_bytes(n_rows: int, task: ScreeningTask) -> int:
     """Estimate the memory of p-value counts and permutations."""
-    if scoring.error_control is None:
+    if task.error_control is None:
         return 0
-    permutations = scoring.error_control.permutations
+    permutations = task.error_control.permutations
     block = compute_block_size(n_rows) * (n_rows + permutations) if permutations and n_rows else 0
-    return _P_VALUE_COUNTS_BYTES + _VALUE_BYTES * (n_rows * permutations + scoring.jobs * block)
+    return _P_VALUE_COUNTS_BYTES + _VALUE_BYTES * (n_rows * permutations + task.backend.jobs * block)
 
 
 def _compute_max_list_length(limit: int | None, n_features: int | None) -> int:

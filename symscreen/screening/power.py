@@ -1,9 +1,4 @@
-"""What data can find: how often a planted formula is among the best, by the size of the noise.
-
-A known formula planted on the columns of a table: the responses it makes, and where its feature stands.
-
-`symscreen.power`: could these data find a formula at all? It is planted, and looked for under noise.
-"""
+"""`symscreen.power`: could these data find a formula? It is planted and searched for under noise."""
 
 from __future__ import annotations
 
@@ -25,8 +20,8 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
+from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
-from symscreen.screening.residual_rounds import make_generation_config
 from symscreen.screening.scoring.rank_counting import compute_class_rank
 from symscreen.screening.scoring.top_features import compute_signatures
 from symscreen.screening.space_generation import generate_space
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
-    from symscreen.screening.residual_rounds import ScreenConfig
+    from symscreen.screening.task import ScreeningTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,30 +49,30 @@ class PowerResult:
     Parameters
     ----------
     table : pandas.DataFrame
-        One row a noise ratio, ascending: ``noise_ratio``, ``repeats``, ``found`` (in how many of them the
-        feature's class was among the best K), ``probability``, its Wilson interval at 95 % ``low`` and
+        One row per noise ratio, ascending: ``noise_ratio``, ``repeats``, ``found`` (number of repeats with
+        the feature's class among the best K), ``probability``, its Wilson interval at 95 % ``low`` and
         ``high``, ``median_rank`` and ``mean_rank`` of the class.
     truth, feature : str
-        What was planted, and what was looked for.
+        The planted formula, and the feature that is searched for.
     closest_member : str
-        The member of the feature's class that the space holds, the closest to it; empty where cuts make the
-        space depend on the response.
+        The member of the feature's class in the space that is closest to it; empty if pruning makes the space
+        depend on the target.
     relation : str
         How that member is related to the feature: see `symscreen.screening.class_members.RELATIONS`.
     top : int
         K.
     n_features : int or None
-        How many features the space has, at most; None where it depends on the response.
+        Number of features of the space, at most; None if it depends on the target.
     n_rows : int
-        How many rows there are.
+        Number of rows.
     screener : str
-        Who ranks.
+        The screener that ranks.
     half_power_noise : tuple of float, or None
-        Between which noise ratios the probability falls below one half; twice the same number where it can
-        be interpolated on the logarithm of the ratio, and twice 0 where it is not found even without noise.
-        None where it does not fall below it.
+        The noise ratios between which the probability falls below one half: twice the same number if it is
+        interpolated on the logarithm of the ratio, twice 0 if the feature is not found even without noise.
+        None if the probability does not fall below one half.
     notices : tuple of str
-        For people.
+        Notices about the data.
     """
 
     table: pd.DataFrame
@@ -93,11 +88,9 @@ class PowerResult:
     notices: tuple[str, ...]
 
 
-_MAX_VALUE = 1e306  # of noise and formula together: no normal number is beyond 40, a response goes to 4e307
-_NOISE_RANDOM_STREAM = 1  # which of the streams of random numbers of a seed
-_MAX_EXAMINED_MEMBERS = (
-    256  # members of the feature's class among which the one that is closest to it is named
-)
+_MAX_VALUE = 1e306  # of noise and formula; normal numbers stay below 40, and targets below 4e307
+_NOISE_RANDOM_STREAM = 1  # random stream of a seed
+_MAX_EXAMINED_MEMBERS = 256  # members of the feature's class that are compared with it
 _RELATIONS_BY_CLOSENESS = ("same values", "affine copy", "same ranks", "mirrored ranks", "rounding")
 
 
@@ -107,14 +100,14 @@ class PlantedFormula:
 
     Parameters
     ----------
-    dataset : Table
-        With the formula's values as its response, rows numbered as they stand here.
+    dataset : Dataset
+        The data with the formula's values as target; rows are numbered in their order here.
     feature : Expression
-        What is looked for.
+        The feature that is searched for.
     space : Space or None
-        The features, over the rows of `table`; None where cuts make it depend on the response.
+        The space over the rows of `dataset`. None if pruning makes it depend on the target.
     member_number : int
-        The number of the member of the feature's class that is closest to it; −1 without a space.
+        Number of the member of the feature's class that is closest to it; −1 without a space.
     relation : str
         How that member is related to the feature.
     """
@@ -126,47 +119,27 @@ class PlantedFormula:
     relation: str
 
 
-def plant_formula(
-    dataset: Dataset, config: ScreenConfig, truth: Expression, feature: Expression
-) -> PlantedFormula:
-    """Plant a formula, and find the feature to look for in the space.
-
-    Parameters
-    ----------
-    dataset : Table
-        The data; its response is not used.
-    config : Job
-        How the space is grown, and who ranks.
-    truth : Expression
-        What makes the response.
-    feature : Expression
-        What is to be found.
-
-    Returns
-    -------
-    Plant
+def plant_formula(task: ScreeningTask, truth: Expression, feature: Expression) -> PlantedFormula:
+    """Plant a formula, and find the feature to search for in the space.
 
     Raises
     ------
     FormulaError
         If either is undefined in some row, or constant, or the space has no member of the feature's class.
     """
-    by_name = dict(zip(dataset.names, dataset.columns, strict=True))
-    for what, expression in (("truth", truth), ("feature", feature)):
-        _check_values(what, expression, evaluate_expression(expression, by_name))
-    made = replace_target(
-        replace(dataset, source_rows=np.arange(dataset.target.n)), evaluate_expression(truth, by_name)
-    )
-    made = replace(made, source_rows=np.arange(dataset.target.n))
-    if config.pool_screeners:
-        return PlantedFormula(made, feature, None, -1, "")
-    space = generate_space(made, make_generation_config(made, config), config.layers)[0]
-    values = evaluate_expression(feature, dict(zip(made.names, made.columns, strict=True)))
-    numbers = _find_class_members(space, config, values)
+    dataset = replace(task.dataset, source_rows=np.arange(task.target.n))
+    for role, expression in (("truth", truth), ("feature", feature)):
+        _check_values(role, expression, evaluate_expression(expression, dataset.columns_by_name))
+    dataset = replace_target(dataset, evaluate_expression(truth, dataset.columns_by_name))
+    dataset = replace(dataset, source_rows=np.arange(dataset.target.n))
+    if task.pool_screeners:
+        return PlantedFormula(dataset, feature, None, -1, "")
+    task = replace(task, dataset=dataset)
+    space = _generate_space(task)
+    values = evaluate_expression(feature, dataset.columns_by_name)
+    numbers = _find_class_members(space, task, values)
     if not len(numbers):
-        numbers = find_affine_copies_in_space(
-            space, [feature], dict(zip(made.names, made.columns, strict=True))
-        )
+        numbers = find_affine_copies_in_space(space, [feature], dataset.columns_by_name)
     if not len(numbers):
         text = to_text(feature)
         raise FormulaError(
@@ -176,14 +149,12 @@ def plant_formula(
         )
     numbers = numbers[:_MAX_EXAMINED_MEMBERS]
     relations = classify_relations(values, space.compute_values(numbers))
-    simple = space.get_metadata(numbers).complexity
-    best = min(
-        range(len(numbers)), key=lambda at: (_RELATIONS_BY_CLOSENESS.index(relations[at]), simple[at], at)
-    )
+    closeness = np.array([_RELATIONS_BY_CLOSENESS.index(relation) for relation in relations])
+    best = int(np.lexsort((space.get_metadata(numbers).complexity, closeness))[0])
     member, relation = int(numbers[best]), relations[best]
     if relation == "same values" and find_affine_copies([space.build_expression(member)], feature)[0]:
         relation = "same formula"
-    return PlantedFormula(made, feature, space, member, relation)
+    return PlantedFormula(dataset, feature, space, member, relation)
 
 
 def _check_values(role: str, expression: Expression, values: Values) -> None:
@@ -218,30 +189,22 @@ class _SignatureMatcher:
         return np.concatenate(found)
 
 
-def _find_class_members(space: Space, config: ScreenConfig, values: Values) -> NDArray[np.int64]:
+def _generate_space(task: ScreeningTask) -> Space:
+    """Generate the space of a task, with memory reserved for scoring."""
+    return generate_space(task, reserved_bytes=estimate_scoring_bytes(task.target.n, task))[0]
+
+
+def _find_class_members(space: Space, task: ScreeningTask, values: Values) -> NDArray[np.int64]:
     """Find the members of a feature's class in a space."""
-    request = config.scoring
-    screener, mirrored = request.column_screeners[0], request.sign == "free"
-    wanted = compute_signatures(
-        sort_block(np.ascontiguousarray(values[None])), screener.equivalence, mirrored=mirrored
-    )[0]
-    matching = _SignatureMatcher(space, screener, mirrored, wanted)
-    return np.concatenate(list(request.backend.map(matching, space.split_chunks(request.chunk_size))))
+    screener, mirrored = task.column_screeners[0], task.options.sign == "free"
+    block = sort_block(np.ascontiguousarray(values[None]))
+    signature = compute_signatures(block, screener.equivalence, mirrored=mirrored)[0]
+    matcher = _SignatureMatcher(space, screener, mirrored, signature)
+    return np.concatenate(list(task.backend.map(matcher, space.split_chunks(task.chunk_size))))
 
 
 def compute_noise_std(planted_formula: PlantedFormula, ratio: float) -> float:
-    """Return the standard deviation of the noise.
-
-    Parameters
-    ----------
-    planted_formula : Plant
-        What was planted.
-    ratio : float
-        The standard deviation over the root mean square of the formula's values.
-
-    Returns
-    -------
-    float
+    """Return the standard deviation of noise: `ratio` times the root mean square of the formula's values.
 
     Raises
     ------
@@ -261,55 +224,38 @@ def compute_noise_std(planted_formula: PlantedFormula, ratio: float) -> float:
 
 
 def simulate_ranks(
-    planted_formula: PlantedFormula, config: ScreenConfig, ratio: float, repeats: int
+    planted_formula: PlantedFormula, task: ScreeningTask, ratio: float, repeats: int
 ) -> Iterator[float]:
-    """Add noise to the planted formula again and again, and find the place of the feature's class.
+    """Add noise to the planted formula repeatedly, and yield the rank of the feature's class each time.
 
-    Parameters
-    ----------
-    planted_formula : Plant
-        What was planted.
-    config : Job
-        How the space is grown, and who ranks.
-    ratio : float
-        The noise's standard deviation over the root mean square of the formula's values.
-    repeats : int
-        How often.
-
-    Yields
-    ------
-    float
-        The place among all classes, from 1; infinite where a cut has lost the class. Repeat r draws the same
-        noise at every ratio, but for its scale, so that power falls smoothly.
+    The rank is among all classes, from 1; infinite if pruning lost the class. Repeat r draws the same noise
+    at every ratio, up to its scale, so that the power falls smoothly with the ratio.
     """
-    values, size = planted_formula.dataset.numeric_target.values, compute_noise_std(planted_formula, ratio)  # noqa: PD011
+    values = planted_formula.dataset.numeric_target.values  # noqa: PD011  # not a data frame
+    std = compute_noise_std(planted_formula, ratio)
     for repeat in range(repeats):
-        seeds = np.random.SeedSequence((config.scoring.seed, _NOISE_RANDOM_STREAM, repeat))
+        seeds = np.random.SeedSequence((task.options.seed, _NOISE_RANDOM_STREAM, repeat))
         noise = np.random.default_rng(seeds).standard_normal(len(values))
-        yield _compute_rank(
-            planted_formula, replace_target(planted_formula.dataset, values + size * noise), config
-        )
+        dataset = replace_target(planted_formula.dataset, values + std * noise)
+        yield _compute_rank(planted_formula, replace(task, dataset=dataset))
 
 
-def _compute_rank(planted_formula: PlantedFormula, dataset: Dataset, config: ScreenConfig) -> float:
-    """Find the place of the feature's class against the response of a table with the rows of the plant."""
-    request = config.scoring
+def _compute_rank(planted_formula: PlantedFormula, task: ScreeningTask) -> float:
+    """Compute the rank of the feature's class by the target of a task with the planted rows."""
     if planted_formula.space is None:
-        space = generate_space(dataset, make_generation_config(dataset, config), config.layers)[0]
-        values = evaluate_expression(
-            planted_formula.feature, dict(zip(dataset.names, dataset.columns, strict=True))
-        )
+        space = _generate_space(task)
+        values = evaluate_expression(planted_formula.feature, task.dataset.columns_by_name)
     else:
-        space = permute_space_rows(planted_formula.space, dataset.source_rows)
+        space = permute_space_rows(planted_formula.space, task.dataset.source_rows)
         values = space.compute_values(np.array([planted_formula.member_number]))[0]
     return compute_class_rank(
         space,
-        dataset.target,
-        request.column_screeners[0],
-        request.sign,
+        task.target,
+        task.column_screeners[0],
+        task.options.sign,
         values,
-        backend=request.backend,
-        chunk_size=request.chunk_size,
+        backend=task.backend,
+        chunk_size=task.chunk_size,
     )
 
 
@@ -333,36 +279,36 @@ def power(
     Parameters
     ----------
     X, y
-        As of `symscreen.screen`; the values of the response are not used.
+        As in `symscreen.screen`; the values of the target are not used.
     truth : str
-        The formula: the response is its values with normal noise.
+        The formula: the target is its values with normal noise.
     noise_ratio : sequence of float
-        The noise's standard deviation over the root mean square of the formula's values.
+        The standard deviation of the noise over the root mean square of the formula's values.
     repeats : int
-        How often noise is drawn at each ratio; without noise once is enough.
+        How often noise is drawn at each ratio; without noise, one repeat is enough.
     feature : str, optional
-        What is to be found, where it is not the whole truth: one of its terms, for instance.
+        The feature to find, if it is not the whole truth: for instance one of its terms.
     **options : object
-        As of `symscreen.screen`: what shapes the space, ``screener`` (the first one, which must score each
-        feature alone, ranks), ``sign``, ``top`` (K), ``keep`` and ``cut``, ``seed`` and ``jobs``.
+        As in `symscreen.screen`: options of the space, ``screener`` (the first one, which must be a column
+        screener, ranks), ``sign``, ``top`` (K), ``keep`` and ``cut``, ``seed`` and ``jobs``.
 
     Returns
     -------
-    Power
+    PowerResult
 
     Raises
     ------
     FormulaError
-        If the truth is undefined or constant on the data, or the space cannot hold the feature.
+        If the truth is undefined or constant on the data, or the space cannot contain the feature.
     OptionError
-        If an option has no meaning here, or noise so large would overflow.
+        If an option has no meaning here, or the noise would overflow.
 
     Notes
     -----
-    The feature counts as found where its class is among the best K, as a screen would show it: every member
-    of the space with the same ranks (for linear screeners: every affine copy) is as good as the feature
-    itself. Ranks are places among classes, ties broken as in a screen. Beyond 16,384 they are estimated,
-    to about a hundredth. The space is grown once; each repeat costs one pass of scoring.
+    The feature counts as found if its class is among the best K, as a screen would show it: every member of
+    the space with the same ranks (for linear screeners: every affine copy) is as good as the feature itself.
+    Ranks are among classes; ties are broken as in a screen. Beyond 16,384 they are estimated, to about one
+    percent. The space is generated once; each repeat costs one pass of scoring.
 
     Examples
     --------
@@ -373,75 +319,72 @@ def power(
     >>> found.table[["noise_ratio", "probability"]].values.tolist()[0], found.closest_member
     ([0.0, 1.0], 'x3*x1**3')
     """
-    given = make_screen_options(options, verb="power")
-    _check_options(given)
+    screen_options = make_screen_options(options, verb="power")
+    _check_options(screen_options)
     ratios = _parse_ratios(noise_ratio)
     check_positive_int("repeats", repeats)
-    ready = prepare_screen(X, y, replace(given, progress=None))  # it is told of repeats, not of chunks
-    job = ready.config
-    require_numeric_target(ready.dataset.target, "power")
-    _check_column_screener(job)
-    operators, names = job.grammar.operators, ready.dataset.names
-    planting = parse_expression(truth, operators, names)
-    wanted = planting if feature is None else parse_expression(feature, operators, names)
-    plant = plant_formula(ready.dataset, job, planting, wanted)
+    # progress is that of the repeats, not of the chunks
+    task = prepare_screen(X, y, replace(screen_options, progress=None))
+    require_numeric_target(task.target, "power")
+    _check_column_screener(task)
+    operators, names = task.grammar.operators, task.dataset.names
+    planted_expression = parse_expression(truth, operators, names)
+    feature_expression = (
+        planted_expression if feature is None else parse_expression(feature, operators, names)
+    )
+    planted_formula = plant_formula(task, planted_expression, feature_expression)
     for ratio in ratios:
-        compute_noise_std(plant, ratio)  # refuses it before any work
-    limit = job.scoring.limit
-    assert limit is not None  # noqa: S101  # `_refuse` has seen to it
-    runs = [repeats if ratio else 1 for ratio in ratios]
-    places: list[list[float]] = []
-    done = 0
-    for ratio, times in zip(ratios, runs, strict=True):
-        places.append([])
-        for place in simulate_ranks(plant, job, ratio, times):
-            places[-1].append(place)
-            done += 1
-            if callable(given.progress):
-                given.progress(done, sum(runs))
-    table = _build_power_table(ratios, places, limit)
-    space = plant.space
+        compute_noise_std(planted_formula, ratio)  # raises an error before any work
+    limit = task.limit
+    assert limit is not None  # noqa: S101  # `_check_options` refuses top="all"
+    n_repeats = [repeats if ratio else 1 for ratio in ratios]
+    ranks: list[list[float]] = []
+    for ratio, n in zip(ratios, n_repeats, strict=True):
+        ranks.append([])
+        for rank in simulate_ranks(planted_formula, task, ratio, n):
+            ranks[-1].append(rank)
+            if callable(screen_options.progress):
+                screen_options.progress(sum(map(len, ranks)), sum(n_repeats))
+    table = _build_power_table(ratios, ranks, limit)
+    space = planted_formula.space
     return PowerResult(
         table=table,
-        truth=to_text(planting),
-        feature=to_text(wanted),
-        closest_member="" if space is None else to_text(space.build_expression(plant.member_number)),
-        relation=plant.relation,
+        truth=to_text(planted_expression),
+        feature=to_text(feature_expression),
+        closest_member=""
+        if space is None
+        else to_text(space.build_expression(planted_formula.member_number)),
+        relation=planted_formula.relation,
         top=limit,
         n_features=None if space is None else space.size,
-        n_rows=ready.dataset.target.n,
-        screener=job.scoring.column_screeners[0].name,
+        n_rows=task.target.n,
+        screener=task.column_screeners[0].name,
         half_power_noise=_find_half_power_noise(ratios, table["probability"].tolist()),
-        notices=ready.dataset.notices,
+        notices=task.dataset.notices,
     )
 
 
 def _check_options(options: ScreenOptions) -> None:
-    """Refuse what has no meaning for a planted formula."""
+    """Refuse options that have no meaning for a planted formula."""
     if options.top == "all":
         raise OptionError("top is 'all': power asks whether a formula is among the best K; give a number")
     if options.search != "exact":
         raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
     if options.rounds != 1:
         raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")
-    unheeded = {
-        "distinct": options.distinct,
-        "stability": options.stability,
-        "members": options.members,
-        "intervals": options.intervals or None,
-    }
-    for name, value in unheeded.items():
+    for name in ("distinct", "stability", "members", "intervals"):
+        value = getattr(options, name)
         if value is not None:
             raise OptionError(
                 f"{name} is {value!r}: power lists nothing that it could apply to; leave it out"
             )
-    for name, columns in (("ranking", options.ranking), ("stages", options.stages), ("event", options.event)):
-        if columns is not None:
+    for name in ("ranking", "stages", "event"):
+        if getattr(options, name) is not None:
             raise OptionError(f"power plants a numeric response; name a --target in the place of --{name}")
 
 
-def _check_column_screener(config: ScreenConfig) -> None:
-    first = config.scoring.screeners[0]
+def _check_column_screener(task: ScreeningTask) -> None:
+    first = task.screeners[0]
     if not isinstance(first, Screener):
         raise OptionError(
             f"{first.name} judges features together, and power counts how many single ones are better: put a "

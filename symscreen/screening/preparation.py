@@ -1,26 +1,17 @@
-"""From options to a screen that is ready to run: dataset, grammar, what to score, weights and groups of rows.
+"""From the data and the options of a screen to a task that is ready to run.
 
-Every verb that screens begins with `prepare_screen`.
+Every use case that screens begins with `prepare_screen`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
-from symscreen.config.parsing import (
-    DEFAULT_PRESCREEN,
-    check_positive_int,
-    check_sign,
-    parse_memory_limit,
-    parse_names,
-    parse_top,
-    to_tuple,
-)
-from symscreen.config.space_options import format_unused_rule_notices, parse_pool_sizes, read_grammar
+from symscreen.config.parsing import parse_memory_limit, parse_names, to_tuple
+from symscreen.config.space_options import format_unused_rule_notices, read_grammar
 from symscreen.data import (
     TargetSource,
     check_target_options,
@@ -34,27 +25,19 @@ from symscreen.data import (
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import suggest
 from symscreen.screeners import (
+    JointScreener,
     Screener,
-    TargetAggregation,
     check_target_support,
     make_multioutput_screener,
     parse_screeners,
+    select_prescreeners,
 )
 from symscreen.screening.inference.error_control import parse_error_control
-from symscreen.screening.inference.intervals import parse_confidence_level
-from symscreen.screening.inference.redundancy import check_max_correlation
+from symscreen.screening.inference.intervals import check_intervals
 from symscreen.screening.inference.stability import build_half_sampling
-from symscreen.screening.residual_rounds import ScreenConfig
-from symscreen.screening.run_control import build_run_control, check_time_limit, parse_backend
-from symscreen.screening.scoring.score_space import ScoringConfig
-from symscreen.screening.scoring.streaming import compute_chunk_size
-from symscreen.screening.scoring_options import (
-    check_prescreen_size,
-    parse_pool_screeners,
-    parse_search,
-)
+from symscreen.screening.run_control import build_run_control, parse_backend
+from symscreen.screening.task import RowGroups, ScreeningTask
 from symscreen.statistics.inference.max_t import count_exchangeable_groups
 from symscreen.statistics.inference.t0_interval import MIN_UNITS
 from symscreen.targets.registry import TARGET_TYPES
@@ -63,16 +46,92 @@ from symscreen.units import check_formula_units, read_units
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.inference.stability import HalfSampling
     from symscreen.targets import Target, TargetType
 
-    ScreenerSpec = str | Sequence[str | AnyScreener]
+
+def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> ScreeningTask:  # noqa: N803  # as in `screen`
+    """Read the data and the options of a screen.
+
+    Parameters
+    ----------
+    X, y
+        See `symscreen.screen`.
+    options : ScreenOptions
+        The options.
+
+    Returns
+    -------
+    ScreeningTask
+
+    Raises
+    ------
+    InputError
+        If the data, the grammar, a formula or an option cannot be used; see its subclasses.
+    """
+    check_conflicts(options)
+    X, data_options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
+    source, target_class = read_target_source(X, y, data_options)
+    screeners, pool_screeners = _read_screeners(options, target_class)
+    target_class.check_options(options.sign, options.search, options.rounds)
+    check_search(options, screeners)
+    backend, run_control = parse_backend(options), build_run_control(options)
+    error_control, notices = parse_error_control(
+        options,
+        ranking_screener=screeners[0],
+        target_type=target_class.target_type,
+        has_pruning=bool(pool_screeners),
+    )
+    max_bytes = parse_memory_limit(options.max_ram)
+    dataset = read_source(source, target_class, inputs=data_options.inputs, missing=options.missing)
+    row_groups = build_row_groups(dataset, source.frame, options)
+    build_half_sampling(dataset, options, row_groups)
+    if error_control is not None and row_groups is not None:
+        # permutations shuffle whole groups; there are no null distributions that do
+        error_control = (
+            replace(error_control, p_values=False, groups=row_groups.group_ids)
+            if error_control.permutations
+            else None
+        )
+    check_intervals(options, screeners, dataset.target)
+    if options.prescreen is not None:
+        check_prescreen_size(
+            (*screeners, *pool_screeners), options.prescreen, dataset.target.n, dataset.target.n_labels
+        )
+    grammar, layers = read_grammar(options)
+    notices = (
+        *dataset.notices,
+        *format_unused_rule_notices(grammar, layers, dataset.names),
+        *notices,
+        *format_group_notices(row_groups, options),
+    )
+    formulas = [parse_expression(text, grammar.operators, dataset.names) for text in to_tuple(options.also)]
+    derived = find_categorical_features(source.frame, dataset.names)
+    dataset, units = read_units(
+        replace(dataset, notices=notices), options.units, options.target_units, derived
+    )
+    if units is not None:
+        check_formula_units(formulas, units)
+    task = ScreeningTask(
+        dataset=dataset,
+        grammar=grammar,
+        layers=layers,
+        screeners=screeners,
+        backend=backend,
+        options=options,
+        formulas=formulas,
+        units=units,
+        pool_screeners=pool_screeners,
+        max_bytes=max_bytes,
+        run_control=run_control,
+        error_control=error_control,
+        row_groups=row_groups,
+    )
+    return replace(task, record=build_options_record(task) | build_category_record(source.frame, options))
 
 
 def read_target_source(
@@ -117,50 +176,96 @@ def read_target_source(
     return source, found
 
 
-@dataclass(frozen=True, eq=False)
-class RowGroups:
-    """Rows that belong together.
+def _read_screeners(
+    options: ScreenOptions, target_class: type[Target]
+) -> tuple[tuple[AnyScreener, ...], tuple[AnyScreener, ...]]:
+    """Return the screeners that rank, and those that prune the pool."""
+    target_type = target_class.target_type
+    pool_screeners = parse_pool_screeners(options, target_type)
+    shorthand = {"rule": options.rule, "engine": options.engine}
+    screeners = parse_screeners(options.screener, shorthand, other_screeners=pool_screeners)
+    check_target_support(screeners, target_type)
+    if not target_class.combines_outputs:
+        return screeners, pool_screeners
+    return adapt_to_multi_output(screeners, options), adapt_to_multi_output(pool_screeners, options)
 
-    Parameters
-    ----------
-    column : str
-        The column that tells the groups.
-    group_ids : int64 array, shape (n,)
-        For each row of the table the number of its group, from 0 up.
+
+def adapt_to_multi_output(
+    screeners: tuple[AnyScreener, ...], options: ScreenOptions
+) -> tuple[AnyScreener, ...]:
+    """Let every screener score against all targets at once; joint screeners were refused before."""
+    return tuple(
+        make_multioutput_screener(screener, options.across)
+        for screener in screeners
+        if isinstance(screener, Screener)
+    )
+
+
+def parse_pool_screeners(
+    options: ScreenOptions, target_type: TargetType = "numeric"
+) -> tuple[AnyScreener, ...]:
+    """Read the screeners that prune the pool between layers; none without pruning.
+
+    A joint screener keeps the features that it selects, so it has its pruning form.
     """
+    if options.cut is None and options.keep is None:
+        return ()
+    cut = TARGET_TYPES[target_type].pool_screeners if options.cut is None else options.cut
+    screeners = parse_screeners(cut, {"rule": options.rule, "engine": options.engine}, allow_unused=True)
+    check_target_support(screeners, target_type)
+    if options.keep is None and any(isinstance(screener, Screener) for screener in screeners):
+        names = ", ".join(screener.name for screener in screeners if isinstance(screener, Screener))
+        raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
+    screeners = tuple(
+        screener if isinstance(screener, Screener) else screener.pruning_screener for screener in screeners
+    )
+    for screener in screeners:
+        if isinstance(screener, JointScreener) and screener.all_settings.get("rule") == "none":
+            raise OptionError(f"cut by {screener.name}: with rule=none it selects nothing; name a rule")
+    return screeners
 
-    column: str
-    group_ids: NDArray[np.int64]
 
-    @property
-    def n_groups(self) -> int:
-        """How many groups there are."""
-        return int(self.group_ids.max(initial=-1)) + 1
+def check_prescreen_size(
+    screeners: Sequence[AnyScreener], prescreen: int, n_rows: int, n_labels: int = 2
+) -> None:
+    """Refuse a shortlist that is longer than a joint screener can take."""
+    ranking = f" that rank {n_labels} labels" if n_labels > 2 else ""
+    for screener in screeners:
+        if isinstance(screener, JointScreener) and prescreen > (
+            most := screener.compute_max_features(n_rows, n_labels)
+        ):
+            raise OptionError(
+                f"prescreen is {prescreen:,}, but {screener.name} takes at most {most:,} features of "
+                f"{n_rows:,} rows{ranking}"
+            )
+
+
+def check_search(options: ScreenOptions, screeners: Sequence[AnyScreener]) -> None:
+    """Refuse a risk without a race, and a race of screeners for which no bound is known."""
+    if options.search != "race":
+        if options.risk is not None:
+            raise OptionError(
+                f"risk is {options.risk!r}, but {options.search} takes none: only --search race states a risk"
+            )
+        return
+    leaders = select_prescreeners(screeners)
+    if not all(screener.is_pairwise for screener in leaders):
+        names = ", ".join(screener.name for screener in leaders)
+        raise OptionError(
+            f"--search race has no bound for {names}: put t0 first among the column screeners, or use "
+            "--search sieve"
+        )
+
+
+def _find_excluded_columns(options: ScreenOptions) -> Sequence[str]:
+    """Return the columns to leave out, with those of groups and weights."""
+    named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
+    more = [name for name in (options.groups, options.weights) if name is not None]
+    return list(dict.fromkeys(map(str, [*named, *more])))
 
 
 def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> RowGroups | None:
-    """Read the groups of rows, or refuse them where no option uses them.
-
-    Parameters
-    ----------
-    dataset : Table
-        The data.
-    source : object
-        Where they come from.
-    options : ScreenOptions
-        Of the screen.
-
-    Returns
-    -------
-    Grouping or None
-
-    Raises
-    ------
-    OptionError
-        If no option uses groups, or if there are fewer than four groups.
-    TableError
-        If the groups cannot be read.
-    """
+    """Read the groups of rows; refuse them if no option uses them, or if there are fewer than four."""
     name = options.groups
     if name is None:
         return None
@@ -168,29 +273,17 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
         raise OptionError(
             f"groups is {name!r}, but nothing heeds it: give --stability, --intervals or --permutations, too"
         )
-    found = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
-    if found.n_groups < MIN_UNITS:
+    row_groups = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
+    if row_groups.n_groups < MIN_UNITS:
         raise OptionError(
-            f"--groups {name} has {found.n_groups} groups, too few to tell how they differ: give at least "
-            f"{MIN_UNITS}"
+            f"--groups {name} has {row_groups.n_groups} groups, too few to tell how they differ: give at "
+            f"least {MIN_UNITS}"
         )
-    return found
+    return row_groups
 
 
 def format_group_notices(row_groups: RowGroups | None, options: ScreenOptions) -> tuple[str, ...]:
-    """Say what groups leave out, and which of them cannot trade places when the response is permuted.
-
-    Parameters
-    ----------
-    row_groups : Grouping or None
-        Of the rows.
-    options : ScreenOptions
-        Of the screen.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Say what is left out because of groups, and which groups keep their places under permutations."""
     if row_groups is None:
         return ()
     notices = []
@@ -199,198 +292,11 @@ def format_group_notices(row_groups: RowGroups | None, options: ScreenOptions) -
             "p- and q-values are left out: null distributions take rows for exchangeable, and those of one "
             f"group by {row_groups.column} are not"
         )
-    moved, units = count_exchangeable_groups(row_groups.group_ids), row_groups.n_groups
-    if options.permutations is not None and moved < units:
+    n_moved, n_groups = count_exchangeable_groups(row_groups.group_ids), row_groups.n_groups
+    if options.permutations is not None and n_moved < n_groups:
         notices.append(
-            f"permutations: {units - moved:,} of {units:,} groups by {row_groups.column} have a number of "
-            "rows "
-            "of their own and keep their places: their rows are shuffled within them only, which finds less"
+            f"permutations: {n_groups - n_moved:,} of {n_groups:,} groups by {row_groups.column} have a "
+            "number of rows of their own and keep their places: their rows are shuffled within them only, "
+            "which finds less"
         )
     return tuple(notices)
-
-
-_MAX_ROUNDS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedScreen:
-    """A screen that is ready to run.
-
-    Parameters
-    ----------
-    dataset : Table
-        The data, with notices of what was left out.
-    config : Job
-        What is to be done.
-    rounds : int
-        How many rounds at most.
-    options : dict
-        For the record: the options, read.
-    members : int or None
-        How many members of each class shown the record holds at most; None for none.
-    max_correlation : float or None
-        The largest |rank correlation| of two features shown; None for any.
-    half_sampling : Halving or None
-        How rows are halved for stability selection; None for none.
-    checkpoint_path : Path or None
-        The folder that keeps how far it came.
-    confidence_level : float or None
-        Of the intervals of what is shown; None for none.
-    row_groups : Grouping or None
-        Rows that belong together; None where each stands for itself.
-    """
-
-    dataset: Dataset
-    config: ScreenConfig
-    rounds: int
-    options: dict[str, Any]
-    members: int | None = None
-    max_correlation: float | None = None
-    half_sampling: HalfSampling | None = None
-    checkpoint_path: Path | None = None
-    confidence_level: float | None = None
-    row_groups: RowGroups | None = None
-
-
-def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> PreparedScreen:  # noqa: N803  # as in `screen`
-    """Read the data and the options of a screen.
-
-    Parameters
-    ----------
-    X, y
-        As of `symscreen.screen`.
-    options : ScreenOptions
-        The options.
-
-    Returns
-    -------
-    Prepared
-
-    Raises
-    ------
-    InputError
-        If the data, the grammar, a formula or an option cannot be used; see its subclasses.
-    """
-    shorthand = {"rule": options.rule, "engine": options.engine}
-    check_conflicts(options)
-    check_aggregation(options)
-    given = options
-    X, options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
-    source, target_class = read_target_source(X, y, options)
-    kind = target_class.target_type
-    cutters, keeps = (
-        parse_pool_screeners(options.cut, options.keep, shorthand, kind),
-        parse_pool_sizes(options.keep),
-    )
-    asked = parse_screeners(options.screener, shorthand, other_screeners=cutters)
-    if check_positive_int("rounds", options.rounds) > _MAX_ROUNDS:
-        raise OptionError(f"rounds is {options.rounds}; give at most {_MAX_ROUNDS}")
-    if options.max_complexity is not None:
-        check_positive_int("max_complexity", options.max_complexity)
-    request = build_scoring_config(options, asked, kind)
-    if target_class.combines_outputs:
-        request, cutters = _adapt_to_multi_output(request, cutters, options.across)
-    control, left_out = parse_error_control(
-        p_values=options.p_values,
-        fdr=options.fdr,
-        method=options.fdr_method,
-        permutations=options.permutations,
-        ranking_screener=asked[0],
-        target_type=kind,
-        search=request.search.mode,
-        rounds=options.rounds,
-        has_pruning=bool(cutters),
-    )
-    check_max_correlation(options.distinct, options.top, options.rounds, options.stability)
-    max_bytes = parse_memory_limit(options.max_ram)
-    table = read_source(source, target_class, inputs=options.inputs, missing=options.missing)
-    X = source.frame  # noqa: N806  # standard input can be read only once
-    grouping = build_row_groups(table, X, options)
-    halving = build_half_sampling(
-        table, options.stability, row_groups=grouping, top=options.top, rounds=options.rounds
-    )
-    if control is not None and grouping is not None:
-        # permutations take groups as wholes; there are no null distributions that do
-        control = (
-            replace(control, p_values=False, groups=grouping.group_ids) if control.permutations else None
-        )
-    left_out = (*left_out, *format_group_notices(grouping, options))
-    level = parse_confidence_level(options.intervals, asked, table.target, options.rounds)
-    size = request.chunk_size or compute_chunk_size(table.target.n)
-    request = replace(request, chunk_size=size, error_control=control)
-    if options.prescreen is not None:
-        check_prescreen_size((*asked, *cutters), request.prescreen, table.target.n, table.target.n_labels)
-    grammar, parsed = read_grammar(
-        options.operators, options.layers, options.unary, options.binary, options.max_complexity
-    )
-    idle = format_unused_rule_notices(grammar, parsed, table.names)
-    table = replace(table, notices=(*table.notices, *idle, *left_out))
-    formulas = [parse_expression(text, grammar.operators, table.names) for text in to_tuple(options.also)]
-    derived = find_categorical_features(X, table.names)
-    table, units = read_units(table, options.units, options.target_units, derived)
-    if units is not None:
-        check_formula_units(formulas, units)
-    job = ScreenConfig(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
-    members = None if options.members is None else check_positive_int("members", options.members)
-    told = build_options_record(given, table, job)
-    told |= {} if level is None else {"intervals": level}
-    told |= build_category_record(X, given)
-    kept = None if options.checkpoint is None else Path(options.checkpoint)
-    return PreparedScreen(
-        table, job, options.rounds, told, members, options.distinct, halving, kept, level, grouping
-    )
-
-
-def check_aggregation(options: ScreenOptions) -> None:
-    """Check how the losses of several outputs are combined."""
-    if options.across not in get_args(TargetAggregation):
-        raise OptionError(
-            f"across is {options.across!r}{suggest(str(options.across), get_args(TargetAggregation))}"
-        )
-
-
-def _adapt_to_multi_output(
-    scoring: ScoringConfig, pool_screeners: tuple[AnyScreener, ...], across: TargetAggregation
-) -> tuple[ScoringConfig, tuple[AnyScreener, ...]]:
-    """Let every screener score against all targets at once; joint ones have been refused."""
-    both = [
-        tuple(make_multioutput_screener(one, across) for one in some if isinstance(one, Screener))
-        for some in (scoring.screeners, pool_screeners)
-    ]
-    return replace(scoring, screeners=both[0]), both[1]
-
-
-def _find_excluded_columns(options: ScreenOptions) -> Sequence[str]:
-    """Return the columns to leave out: those of groups and weights are no inputs."""
-    named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
-    apart = [name for name in (options.groups, options.weights) if name is not None]
-    return list(dict.fromkeys(map(str, [*named, *apart])))
-
-
-def build_scoring_config(
-    options: ScreenOptions, screeners: tuple[AnyScreener, ...], target_type: TargetType
-) -> ScoringConfig:
-    """Say what is asked of the space; a chunk size of 0 where none was given."""
-    check_target_support(screeners, target_type)
-    check_sign(options.sign)
-    TARGET_TYPES[target_type].check_options(options.sign, options.search, options.rounds)
-    limit = parse_top(options.top)
-    backend = parse_backend(options.backend, options.scheduler, options.jobs)
-    beside = {name: getattr(options, name) for name in ("distinct", "stability", "members")}
-    check_time_limit(options.time_limit, options.search, options.rounds, beside)
-    size, prescreen = options.chunk_size, options.prescreen
-    return ScoringConfig(
-        screeners=screeners,
-        sign=options.sign,
-        limit=limit,
-        prescreen=DEFAULT_PRESCREEN if prescreen is None else check_positive_int("prescreen", prescreen),
-        seed=options.seed,
-        jobs=backend.jobs,
-        backend=backend,
-        chunk_size=0 if size is None else check_positive_int("chunk_size", size),
-        run_control=build_run_control(
-            options.progress, options.on_progress, options.time_limit, quiet=options.quiet
-        ),
-        search=parse_search(options.search, options.risk, screeners),
-        target_type=target_type,
-    )

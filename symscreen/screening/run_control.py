@@ -1,7 +1,7 @@
 """Run control: backend, time limit, progress reports and checkpoint hooks of a streaming run.
 
-`parse_backend`, `parse_seconds`, `check_time_limit` and `build_run_control` convert user options to exact
-types or raise an error. `RunControl` holds the hooks. `ProgressReporter` calls them while a space streams.
+`parse_backend`, `parse_seconds` and `build_run_control` convert user options to exact types or raise an
+error. `RunControl` holds the hooks. `ProgressReporter` calls them while a space streams.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from symscreen.backends import Dask, count_available_cores, make_backend
-from symscreen.config.parsing import check_positive_int
 from symscreen.errors import OptionError
 from symscreen.expressions.printing import to_text
 from symscreen.messages import escape_control_chars
 from symscreen.screening.scoring.top_features import concatenate_features, make_empty_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from symscreen._typing import ProgressCallback
     from symscreen.backends import Backend
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.screening.scoring.block_scoring import ChunkResult, Scorer
     from symscreen.screening.scoring.streaming import StreamAccumulator, StreamResult
 
@@ -87,7 +86,9 @@ class Progress:
 
 
 class CheckpointProtocol(Protocol):
-    """Saves and loads the states of streams."""
+    """Saves and loads the states of streams; `failure` is the message of the last save if it failed."""
+
+    failure: str | None
 
     def load(self, stream: str, check: Callable[[StreamResult], None], max_bytes: int) -> StreamResult | None:
         """Return the saved state of a stream, or None.
@@ -191,40 +192,22 @@ class ProgressReporter:
         )
 
 
-def parse_backend(backend: str | None, scheduler: str | None, jobs: object) -> Backend:
-    """Create the backend that runs the tasks of a screen.
-
-    Parameters
-    ----------
-    backend : str or None
-        ``threads``, ``dask``, or a backend of another package. None means Dask if a scheduler is given, else
-        threads.
-    scheduler : str or None
-        Address of a Dask scheduler.
-    jobs : object
-        Number of threads or processes; None for all cores.
-
-    Returns
-    -------
-    Backend
-
-    Raises
-    ------
-    OptionError
-        If the backend does not exist, or a scheduler is given for another backend than Dask.
+def parse_backend(options: ScreenOptions) -> Backend:
+    """Create the backend that runs the tasks of a screen: threads, or Dask if there is a scheduler.
 
     Examples
     --------
-    >>> parse_backend(None, None, 2)
-    Threads(jobs=2, name='threads')
+    >>> from symscreen.config.screen_options import ScreenOptions
+    >>> parse_backend(ScreenOptions(jobs=2))
+    Threads(jobs=2)
     """
-    name = backend or ("threads" if scheduler is None else "dask")
-    if name != "dask" and scheduler is not None:
+    name = options.backend or ("threads" if options.scheduler is None else "dask")
+    if name != "dask" and options.scheduler is not None:
         raise OptionError(
-            f"--scheduler {scheduler} requires Dask, but --backend is {name}: omit one of the two"
+            f"--scheduler {options.scheduler} requires Dask, but --backend is {name}: omit one of the two"
         )
-    n_jobs = count_available_cores() if jobs is None else check_positive_int("jobs", jobs)
-    return Dask(n_jobs, scheduler) if name == "dask" else make_backend(str(name), n_jobs)
+    jobs = count_available_cores() if options.jobs is None else options.jobs
+    return Dask(jobs, options.scheduler) if name == "dask" else make_backend(str(name), jobs)
 
 
 def parse_seconds(time_limit: str | float | None) -> float | None:
@@ -265,74 +248,22 @@ def parse_seconds(time_limit: str | float | None) -> float | None:
     return seconds
 
 
-def check_time_limit(
-    time_limit: object, search: str, rounds: int, whole_space_options: Mapping[str, object]
-) -> None:
-    """Check that a time limit is not combined with options that need the whole space.
-
-    Parameters
-    ----------
-    time_limit, search, rounds
-        Options of a screen. A time limit omits the end of the space, so it requires an exact search in one
-        round.
-    whole_space_options : mapping of str to object
-        Values of the options that evaluate the whole space; None where an option is not given.
-
-    Raises
-    ------
-    OptionError
-        If the time limit cannot be combined with one of the options.
-    """
-    if time_limit is None:
-        return
-    if search != "exact":
-        raise OptionError(
-            f"--time-limit cannot be combined with --search {search}: both evaluate only part of the space"
-        )
-    if rounds > 1:
-        raise OptionError(
-            f"--time-limit cannot be combined with --rounds {rounds}: a round needs the complete result of "
-            "the previous one"
-        )
-    for name, value in whole_space_options.items():
-        if value is not None:
-            raise OptionError(f"--time-limit cannot be combined with --{name}, which needs the whole space")
-
-
-def build_run_control(
-    progress: ProgressCallback | bool | None,  # True requests a progress line
-    on_progress: ProgressListener | None,
-    time_limit: str | float | None,
-    *,
-    quiet: bool = False,
-) -> RunControl:
+def build_run_control(options: ScreenOptions) -> RunControl:
     """Build the run control of a screen that starts now.
 
-    Parameters
-    ----------
-    progress : callable, bool or None
-        Called with (candidates done, candidates in total). True writes a progress line to stderr.
-    on_progress : callable or None
-        Called with a `Progress`.
-    time_limit : str, float or None
-        Time limit of the screen, see `parse_seconds`.
-    quiet : bool
-        Whether to suppress the progress line and messages about kernel compilation.
-
-    Returns
-    -------
-    RunControl
+    ``progress=True`` writes a progress line. `quiet` suppresses it, and the notice that kernels are compiled.
 
     Raises
     ------
     OptionError
-        If the time limit is invalid or a hook is not callable.
+        If a progress hook is not a function, or the time limit is not a time.
     """
-    seconds = parse_seconds(time_limit)
-    for name, value in (("progress", progress), ("on_progress", on_progress)):
+    seconds, progress = parse_seconds(options.time_limit), options.progress
+    for name in ("progress", "on_progress"):
+        value = getattr(options, name)
         if value is not None and not isinstance(value, bool) and not callable(value):
             raise OptionError(f"{name} is {value!r}; give a function")
-    if quiet:
+    if options.quiet:
         from symscreen._numba import COMPILE_NOTICE
 
         COMPILE_NOTICE.mute()
@@ -340,7 +271,7 @@ def build_run_control(
     now = monotonic()
     deadline = None if seconds is None else now + seconds
     generation_deadline = None if seconds is None else now + _GENERATION_TIME_SHARE * seconds
-    listeners = [] if on_progress is None else [on_progress]
+    listeners = [] if options.on_progress is None else [options.on_progress]
     if progress is True:
         listeners.append(_make_line_writer(deadline))
 

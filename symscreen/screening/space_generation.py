@@ -15,15 +15,17 @@ import numpy as np
 from symscreen._limits import (
     DeadlineExceeded,
     check_memory,
+    has_memory_for,
     ignore_deadline,
     make_deadline_check,
     read_resident_bytes,
 )
 from symscreen.data import take_inputs
-from symscreen.expansion import CandidateStatus, PoolPruning, estimate_space_size, expand
+from symscreen.expansion import CandidateStatus, PoolPruning, estimate_space_size, expand, presort_pool
 from symscreen.expressions.traversal import collect_columns
+from symscreen.logs import log_event
 from symscreen.screeners import Screener
-from symscreen.screening.run_control import RunControl
+from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
 from symscreen.screening.scoring.joint_screening import build_shortlist, run_joint_screener
 from symscreen.screening.scoring.streaming import add_margin, finalize_features, score_stream
@@ -31,21 +33,18 @@ from symscreen.screening.scoring.top_features import merge_rankings
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
     from symscreen.data import Dataset
-    from symscreen.expansion import PoolKind, Space
-    from symscreen.expansion.pruning import MapFunction
-    from symscreen.expressions.tree import Expression
-    from symscreen.grammar import Grammar, Layer
+    from symscreen.expansion import Space
+    from symscreen.grammar import Layer
     from symscreen.screening.scoring.joint_screening import JointResult, Shortlist
-    from symscreen.screening.scoring.score_space import ScoringConfig
+    from symscreen.screening.scoring.streaming import StreamResult
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
-    from symscreen.targets import Target
-    from symscreen.units import Units
+    from symscreen.screening.task import ScreeningTask
 
     PruningCallback = Callable[[Space, PoolPruning], None]
 
@@ -71,112 +70,51 @@ class PruningResult:
     record: dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class GenerationConfig:
-    """How spaces are generated.
-
-    Parameters
-    ----------
-    grammar : Grammar
-        Operators and rules.
-    pool_kind : {"cumulative", "strict"}
-        See `expand`.
-    user_expressions : sequence of Expression
-        Formulas that the user adds to the space.
-    pruning_config : ScoringConfig or None
-        Screeners that prune the pool between layers, and how they run; None for no pruning.
-    pool_sizes : mapping of str to int, or None
-        Number of features to keep after each kind of layer. A kind that is missing is not pruned. None lets
-        the screeners decide how many features remain.
-    max_bytes : int or None
-        Memory limit of this process in bytes.
-    map_function : callable
-        See `expand`; the `map` of the backend.
-    reserved_bytes : int
-        Memory that scoring will need in addition to pool and candidates, in bytes.
-    is_approximate : bool
-        Whether only few features will be computed on all rows. A large pool then does not need to store its
-        values.
-    on_prune : callable, optional
-        Called with each space that is pruned and the result of the pruning.
-    units : Units or None
-        See `expand`.
-    deadline : float or None
-        Time, as returned by `time.monotonic`, after which generation stops.
-    """
-
-    grammar: Grammar
-    pool_kind: PoolKind
-    user_expressions: Sequence[Expression]
-    pruning_config: ScoringConfig | None
-    pool_sizes: Mapping[str, int] | None
-    max_bytes: int | None
-    map_function: MapFunction = map
-    reserved_bytes: int = 0
-    is_approximate: bool = False
-    on_prune: PruningCallback | None = None
-    units: Units | None = None
-    deadline: float | None = None
-
-
-def prune_pool(space: Space, target: Target, scoring: ScoringConfig, pool_size: int | None) -> PruningResult:
+def prune_pool(space: Space, task: ScreeningTask, pool_size: int | None) -> PruningResult:
     """Choose the features of a space that the next layer is applied to.
 
     Parameters
     ----------
     space : Space
-        The space of the layers so far.
-    target : Target
-        The target.
-    scoring : ScoringConfig
-        The screeners that prune, and how they run. Its `limit` is not used.
+        The space after the layer.
+    task : ScreeningTask
+        A task whose screeners prune. Its limit is not used.
     pool_size : int or None
-        Maximum number of features to keep; None for no maximum. Column screeners keep their best features
-        with affine copies merged; the lists of several screeners are united by the best rank in any of them.
-        Joint screeners keep what they select, and everything that an earlier pruning kept.
+        Number of features to keep; None keeps what joint screeners select.
 
     Returns
     -------
     PruningResult
+        The union of the best features by each column screener, and of the features that each joint screener
+        selects. With joint screeners all older features are kept too.
 
     Raises
     ------
     DeadlineExceeded
-        If the deadline for generation passed before all features were scored.
+        If the deadline passes before all features are scored.
     """
-    joint_screeners, prescreeners = scoring.joint_screeners, scoring.prescreeners
-    column_screeners = tuple(screener for screener in scoring.screeners if isinstance(screener, Screener))
     max_features = space.size if pool_size is None else pool_size
-    limit, shortlist_limit = add_margin(max_features), add_margin(scoring.prescreen)
     kinds: list[EquivalenceKind] = []
-    if joint_screeners:
-        kinds = sorted({"affine", *(screener.equivalence for screener in joint_screeners)})
-    specs = [TopKSpec(index, "affine", mirrored=True, limit=limit) for index in range(len(column_screeners))]
-    specs += [
-        TopKSpec(index, kind, mirrored=True, limit=shortlist_limit)
-        for kind in kinds
-        for index in range(len(prescreeners))
-    ]
-    scorer = Scorer(space, target, column_screeners or prescreeners, scoring.sign, tuple(specs))
-    run_control = RunControl(
-        progress=scoring.run_control.progress,
-        on_progress=scoring.run_control.on_progress,
-        deadline=scoring.run_control.generation_deadline,
-    )
-    stream_result = score_stream(scorer, scoring.backend, scoring.chunk_size, run_control)
-    if not stream_result.is_complete:
-        raise DeadlineExceeded
+    if task.joint_screeners:
+        kinds = sorted({"affine", *(screener.equivalence for screener in task.joint_screeners)})
+    stream_result = _stream_pool(space, task, kinds, max_features)
     feature_lists = iter(stream_result.top_features)
-    rankings = [finalize_features(next(feature_lists), space, max_features) for _ in column_screeners]
+    rankings = [
+        finalize_features(next(feature_lists), space, max_features)
+        for screener in task.screeners
+        if isinstance(screener, Screener)
+    ]
     shortlists = {
-        kind: build_shortlist([next(feature_lists) for _ in prescreeners], space, scoring.prescreen, kind)
+        kind: build_shortlist([next(feature_lists) for _ in task.prescreeners], space, task.prescreen, kind)
         for kind in kinds
     }
     joint_records = {}
-    for screener in joint_screeners:
+    for screener in task.joint_screeners:
         shortlist = shortlists[screener.equivalence]
         if len(shortlist.features):
-            result = run_joint_screener(screener, shortlist, target, seed=scoring.seed, jobs=scoring.jobs)
+            result = run_joint_screener(
+                screener, shortlist, task.target, seed=task.options.seed, jobs=task.backend.jobs
+            )
             rankings.append(_select_joint_features(result, shortlists["affine"]))
             joint_records[screener.name] = {
                 "shown": len(result.shortlist.features),
@@ -184,16 +122,37 @@ def prune_pool(space: Space, target: Target, scoring: ScoringConfig, pool_size: 
                 **result.scores.record,
             }
     chosen = merge_rankings(rankings, max_features).number if rankings else space.pool_indices[:0]
-    if joint_screeners:
+    if task.joint_screeners:
         chosen = np.union1d(np.arange(len(space.pool_indices)), chosen)
     record = {
         "layer": len(space.layer_counts) - 1,
-        "screeners": [screener.name for screener in scoring.screeners],
+        "screeners": [screener.name for screener in task.screeners],
         "scored": stream_result.n_scored,
         "chosen": len(chosen),
         "verdicts": joint_records,
     }
     return PruningResult(PoolPruning(chosen, stream_result.n_invalid), record)
+
+
+def _stream_pool(
+    space: Space, task: ScreeningTask, kinds: Sequence[EquivalenceKind], max_features: int
+) -> StreamResult:
+    """Stream the lists of the column screeners, then those of the shortlists of each kind."""
+    n_column_screeners = len(task.screeners) - len(task.joint_screeners)
+    specs = [
+        TopKSpec(index, "affine", mirrored=True, limit=add_margin(max_features))
+        for index in range(n_column_screeners)
+    ] + [
+        TopKSpec(index, kind, mirrored=True, limit=add_margin(task.prescreen))
+        for kind in kinds
+        for index in range(len(task.prescreeners))
+    ]
+    scorer = Scorer(space, task.target, task.column_screeners, task.options.sign, tuple(specs))
+    run_control = replace(task.run_control, deadline=task.run_control.generation_deadline, checkpoint=None)
+    stream_result = score_stream(scorer, task.backend, task.chunk_size, run_control)
+    if not stream_result.is_complete:
+        raise DeadlineExceeded
+    return stream_result
 
 
 def keep_pool(
@@ -253,108 +212,159 @@ def _select_joint_features(joint_result: JointResult, affine_shortlist: Shortlis
 
 
 def generate_space(
-    dataset: Dataset, generation: GenerationConfig, layers: Sequence[Layer]
+    task: ScreeningTask,
+    layers: Sequence[Layer] | None = None,
+    *,
+    reserved_bytes: int = 0,
+    on_prune: PruningCallback | None = None,
 ) -> tuple[Space, tuple[dict[str, Any], ...]]:
-    """Generate a space.
+    """Generate the space of a task.
 
     Parameters
     ----------
-    dataset : Dataset
-        The data.
-    generation : GenerationConfig
-        How the space is generated.
-    layers : sequence of Layer
-        The layers that are applied.
+    task : ScreeningTask
+        The task.
+    layers : sequence of Layer, optional
+        Other layers than those of the task.
+    reserved_bytes : int
+        Memory in bytes that scoring the space needs.
+    on_prune : callable, optional
+        Called with each space that is pruned and the result of the pruning.
 
     Returns
     -------
     Space
-        The space with values.
+        The space. If a deadline passes, that of the completed layers.
     tuple of dict
         Record of each pruning.
     """
     records: list[dict[str, Any]] = []
-    check_deadline = make_deadline_check(generation.deadline)
-    pruning_config = generation.pruning_config
+    layers = task.layers if layers is None else layers
+    check_deadline = make_deadline_check(task.run_control.generation_deadline)
+    pool_sizes, pool_task = task.options.pool_sizes, replace(task, screeners=task.pool_screeners)
 
     def prune(space: Space) -> PoolPruning:
-        assert pruning_config is not None  # noqa: S101  # this function is passed on only in that case
         kind = space.layer_counts[-1].kind
-        if generation.pool_sizes is not None and kind not in generation.pool_sizes:
+        if pool_sizes is not None and kind not in pool_sizes:
             purpose = f"a pool of {space.size:,} features after layer {len(space.layer_counts) - 1}"
-            check_memory(space.pool.estimate_bytes(space.size), generation.max_bytes, purpose)
-            return keep_pool(space, pruning_config.backend, pruning_config.chunk_size, check_deadline)
-        pool_size = None if generation.pool_sizes is None else generation.pool_sizes[kind]
-        result = prune_pool(space, dataset.target, pruning_config, pool_size)
+            check_memory(space.pool.estimate_bytes(space.size), task.max_bytes, purpose)
+            return keep_pool(space, task.backend, task.chunk_size, check_deadline)
+        result = prune_pool(space, pool_task, None if pool_sizes is None else pool_sizes[kind])
         records.append(result.record)
-        if generation.on_prune is not None:
-            generation.on_prune(space, result.pruning)
+        if on_prune is not None:
+            on_prune(space, result.pruning)
         return result.pruning
 
     space = expand(
-        dataset.names,
-        dataset.columns,
-        generation.grammar,
+        task.dataset.names,
+        task.dataset.columns,
+        task.grammar,
         layers,
-        generation.pool_kind,
-        also=generation.user_expressions,
-        prune=None if pruning_config is None else prune,
-        max_bytes=generation.max_bytes,
-        reserved_bytes=generation.reserved_bytes,
-        map_function=generation.map_function,
-        recompute_pool=generation.is_approximate
-        and pruning_config is None
-        and _should_recompute_layers(dataset, generation, layers),
-        units=generation.units,
+        task.options.pool,
+        also=task.formulas,
+        prune=prune if task.pool_screeners else None,
+        max_bytes=task.max_bytes,
+        reserved_bytes=reserved_bytes,
+        map_function=task.backend.map,
+        recompute_pool=_should_recompute_layers(task, layers, reserved_bytes),
+        units=task.units,
         check_deadline=check_deadline,
+        options=task.options,
     )
     return space, tuple(records)
 
 
-def should_recompute_pool(pool_size: int, n_rows: int, generation: GenerationConfig) -> bool:
+def build_space(
+    task: ScreeningTask, on_prune: PruningCallback | None = None
+) -> tuple[Space, tuple[dict[str, Any], ...]]:
+    """Generate a space that is ready to be scored, and the record of each pruning.
+
+    Raises
+    ------
+    MemoryLimitError
+        If scoring the space would exceed the memory limit.
+    """
+    reserved_bytes = estimate_scoring_bytes(task.target.n, task)
+    space, pruning_records = generate_space(task, reserved_bytes=reserved_bytes, on_prune=on_prune)
+    log_event("grown", features=space.size, pool=len(space.pool), candidates=space.candidates.total)
+    check_scoring_memory(space, task)
+    return _presort_pool(space, task), pruning_records
+
+
+def check_scoring_memory(space: Space, task: ScreeningTask) -> None:
+    """Raise an error if the ranking would exceed the memory limit, now that the space's size is known."""
+    n_kept = space.size if task.limit is None else min(space.size, add_margin(task.limit))
+    has_permutations = task.error_control is not None and task.error_control.permutations
+    remedies = (
+        f"ask for fewer with {'--permutations, ' if has_permutations else ''}--top or --prescreen",
+        "use --jobs 1" if task.backend.jobs > 1 else "use fewer operators, inputs or layers",
+    )
+    check_memory(
+        _estimate_space_scoring_bytes(space, task),
+        task.max_bytes,
+        f"keeping {n_kept:,} features",
+        remedies,
+    )
+
+
+def _presort_pool(space: Space, task: ScreeningTask) -> Space:
+    """Sort the rows of the pool's features once, if that saves time and fits into memory."""
+    order_bytes = 0 if space.pool.values is None else estimate_presort_bytes(space, space.n_rows, task)
+    scoring_bytes = _estimate_space_scoring_bytes(space, task)
+    if not order_bytes or not has_memory_for(order_bytes + scoring_bytes, task.max_bytes):
+        return space
+    return presort_pool(space, task.backend.map)
+
+
+def _estimate_space_scoring_bytes(space: Space, task: ScreeningTask) -> int:
+    """Estimate the memory of scoring a generated space."""
+    return estimate_scoring_bytes(
+        space.n_rows, task, n_features=space.size, n_candidates=space.candidates.total
+    )
+
+
+def should_recompute_pool(pool_size: int, task: ScreeningTask, reserved_bytes: int) -> bool:
     """Return whether the values of a pool are too large to store, absolutely or relative to free memory."""
+    if task.options.search == "exact":
+        return False
     max_pool_bytes: float = _LARGE_POOL_BYTES
-    if generation.max_bytes is not None:
-        free_bytes = generation.max_bytes - generation.reserved_bytes - read_resident_bytes()
+    if task.max_bytes is not None:
+        free_bytes = task.max_bytes - reserved_bytes - read_resident_bytes()
         max_pool_bytes = min(max_pool_bytes, _POOL_MEMORY_SHARE * free_bytes)
-    return pool_size * n_rows * 8 > max_pool_bytes
+    return pool_size * task.target.n * 8 > max_pool_bytes
 
 
-def _should_recompute_layers(dataset: Dataset, generation: GenerationConfig, layers: Sequence[Layer]) -> bool:
+def _should_recompute_layers(task: ScreeningTask, layers: Sequence[Layer], reserved_bytes: int) -> bool:
     """Return whether the pool of the last layer is too large to store."""
-    if len(layers) == 1:
+    if task.options.search == "exact" or task.pool_screeners or len(layers) == 1:
         return False
     estimate = estimate_space_size(
-        dataset.names,
-        generation.grammar,
+        task.dataset.names,
+        task.grammar,
         layers[:-1],
-        generation.pool_kind,
-        max_bytes=generation.max_bytes,
-        map_function=generation.map_function,
-        units=generation.units and replace(generation.units, target=None),
+        task.options.pool,
+        max_bytes=task.max_bytes,
+        map_function=task.backend.map,
+        units=task.units and replace(task.units, target=None),
+        options=task.options,
     )
-    return should_recompute_pool(estimate.n_features, dataset.target.n, generation)
+    return should_recompute_pool(estimate.n_features, task, reserved_bytes)
 
 
-def select_inputs(dataset: Dataset, generation: GenerationConfig) -> Dataset | None:
+def select_inputs(task: ScreeningTask) -> Dataset | None:
     """Remove the inputs that the pruning screeners do not select.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    generation : GenerationConfig
-        The configuration with the screeners.
 
     Returns
     -------
     Dataset or None
-        The same dataset if there is no pruning; None if the screeners select no input.
+        The dataset with the inputs that are kept: all without pruning. None if no input is selected.
     """
-    if generation.pruning_config is None:
-        return dataset
-    grammar = generation.grammar.override(unary=["id"])
-    space = expand(dataset.names, dataset.columns, grammar, grammar.resolve_layers("u"), "strict")
-    numbers = prune_pool(space, dataset.target, generation.pruning_config, None).pruning.numbers.tolist()
-    selected = frozenset().union(*(collect_columns(space.build_expression(number)) for number in numbers))
-    return take_inputs(dataset, sorted(selected)) if selected else None
+    if not task.pool_screeners:
+        return task.dataset
+    grammar = task.grammar.override(unary=["id"])
+    space = expand(task.dataset.names, task.dataset.columns, grammar, grammar.resolve_layers("u"), "strict")
+    pruning = prune_pool(space, replace(task, screeners=task.pool_screeners), None).pruning
+    selected = frozenset().union(
+        *(collect_columns(space.build_expression(number)) for number in pruning.numbers.tolist())
+    )
+    return take_inputs(task.dataset, sorted(selected)) if selected else None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.results.ranking_reader import StoredRanking
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.preparation import PreparedScreen
+    from symscreen.screening.task import ScreeningTask
 
 
 def prepare_from_record(
@@ -46,7 +46,7 @@ def prepare_from_record(
     jobs: int | None = None,
     max_ram: str | int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> PreparedScreen:
+) -> ScreeningTask:
     """Read the options of a screen from its record, and the same data once more.
 
     Parameters
@@ -96,10 +96,10 @@ def prepare_from_record(
         "max_ram": max_ram,
         "progress": progress,
     }
-    ready = prepare_screen(X, y, ScreenOptions(**given))
-    _check_same_data(ready.dataset, record["data"])
-    _check_same_grammar(build_grammar_record(ready.config.grammar), record["grammar"], options["operators"])
-    return ready
+    task = prepare_screen(X, y, ScreenOptions(**given))
+    _check_same_data(task.dataset, record["data"])
+    _check_same_grammar(build_grammar_record(task.grammar), record["grammar"], options["operators"])
+    return task
 
 
 def _check_units(options: Mapping[str, Any]) -> None:

@@ -91,6 +91,8 @@ class Target(ABC):
         The key of the type in `TARGET_TYPES`.
     option : str
         The option that names the target's columns, for messages.
+    prefix : str
+        The words that precede the target's name in a summary.
     description : str
         The type for messages, with its article.
     refusal : str
@@ -112,6 +114,7 @@ class Target(ABC):
 
     target_type: ClassVar[str]
     option: ClassVar[str] = "--target"
+    prefix: ClassVar[str] = ""
     description: ClassVar[str]
     refusal: ClassVar[str]
     column_screeners: ClassVar[tuple[str, ...]] = ("t0",)
@@ -183,6 +186,25 @@ class Target(ABC):
     def record(self) -> dict[str, Any]:
         """The part of a run's record that only this type has; its key is the type."""
         return {}
+
+    # ---- what reports say, from the entry ``data`` of a record
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions; None if the target has none."""
+        del data
+        return "dir.: + increases with the target, - decreases."
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0; `delta` is the value without a relation."""
+        del data
+        if "t0" not in options["screener"]:
+            return []
+        free = "; both ends are good" if options["sign"] == "free" else ""
+        return [
+            f"t0: 0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}."
+        ]
 
     # ---- what screens need
 

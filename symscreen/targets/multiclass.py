@@ -18,7 +18,7 @@ from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binar
 from symscreen.targets.base import BinaryDecomposedTarget, TargetColumns, sort_canonically
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _MAX_CLASSES = 100  # each scored against every feature
+_MAX_LISTED = 6  # classes that a summary names
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
     classes: tuple[str, ...]
     name: str = "y"
     target_type: ClassVar[str] = "classes"
+    prefix: ClassVar[str] = "the classes of "
     description: ClassVar[str] = "a class"
     refusal: ClassVar[str] = "does not support classes targets"
     column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi")
@@ -141,6 +143,26 @@ class MulticlassTarget(BinaryDecomposedTarget):
     def record(self) -> dict[str, Any]:
         """The classes and their numbers of rows."""
         return {"classes": {"names": list(self.classes), "rows": self.class_counts.tolist()}}
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions, which only two classes have."""
+        names = data["classes"]["names"]
+        return f"dir.: + is higher in {escape_control_chars(names[1])}, - lower." if len(names) == 2 else None
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        names, rows = data["classes"]["names"], data["classes"]["rows"]
+        pairs = list(zip(names, rows, strict=True))[:_MAX_LISTED]
+        shown = ", ".join(f"{escape_control_chars(name)} {count:,}" for name, count in pairs)
+        more = f" and {len(rows) - _MAX_LISTED} more" if len(rows) > _MAX_LISTED else ""
+        mean = "" if len(rows) == 2 else "the mean over classes, each against the rest; "
+        scale = f"t0: {mean}0 separates the classes, {delta:.5g} does not."
+        return [
+            f"{len(rows)} classes with their numbers of rows: {shown}{more}.",
+            *([scale] if "t0" in options["screener"] else []),
+        ]
 
     @lockfree_cached_property
     def class_counts(self) -> Integers:

@@ -54,6 +54,7 @@ class MultiOutputTarget(Target):
     sort_order: Rows
     sorted_positions: Rows
     target_type: ClassVar[str] = "several"
+    prefix: ClassVar[str] = "the targets "
     description: ClassVar[str] = "several targets"
     refusal: ClassVar[str] = "does not support multi-output targets"
     column_screeners: ClassVar[tuple[str, ...]] = ()  # those of numeric targets, see `combines_outputs`
@@ -155,6 +156,22 @@ class MultiOutputTarget(Target):
         """Δ of each output."""
         scales = {output.name: output.gini_mean_difference for output in self.outputs}
         return {"several": {"gini_mean_difference": scales}}
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions."""
+        del data
+        return "dir.: + increases with every target, - decreases; empty if they disagree."
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        del data, delta
+        aggregate = "mean over" if options["across"] == "mean" else "worst of"
+        if "t0" not in options["screener"]:
+            return [f"{options['screener'][0]}: the {aggregate} targets, without a sign."]
+        scale = "each in units of its own Δ and without a sign; 0 is best, 1 is no relation"
+        return [f"t0: the {aggregate} targets, {scale}."]
 
     def compute_ranking_metrics(self, ordered: SortedBlock) -> Values:
         """Compute Δ_k − T0_k of m features for each output; shape (K, m)."""

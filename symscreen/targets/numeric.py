@@ -84,7 +84,7 @@ class NumericTarget(SortedValues, Target):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for nothing: a target that no other type describes is numeric."""
+        """Return False: a target is numeric if no other type matches."""
         del source
         return False
 

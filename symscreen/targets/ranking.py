@@ -23,7 +23,7 @@ from symscreen.targets.ranking_notation import Rankings, find_duplicate, parse_r
 from symscreen.targets.ranking_ranks import compute_pair_signs, sort_rows_by_content, to_float_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _MAX_TYPO_ROWS = 3  # a label in at most 3 rows, or 1 % of the rows of a similar label, may be a typo
+_MAX_LISTED = 8  # labels that a summary names
 _MAX_LABELS = 100  # 4950 pairs of labels, each scored against every feature
 
 
@@ -66,6 +67,7 @@ class RankingTarget(BinaryDecomposedTarget):
     rankings: Rankings
     name: str = "y"
     target_type: ClassVar[str] = "ranking"
+    prefix: ClassVar[str] = "the rankings "
     option: ClassVar[str] = "--ranking"
     description: ClassVar[str] = "a ranking"
     refusal: ClassVar[str] = "does not support ranking targets"
@@ -187,6 +189,30 @@ class RankingTarget(BinaryDecomposedTarget):
     def n_labels(self) -> int:
         """Number of labels."""
         return len(self.labels)
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Return None: rankings have no directions."""
+        del data
+        return None
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        record = data["ranking"]
+        labels = [escape_control_chars(quote_label(label)) for label in record["labels"]]
+        more = f" and {len(labels) - _MAX_LISTED} more" if len(labels) > _MAX_LISTED else ""
+        rows = ", ".join(f"{record[kind]:,} {kind}" for kind in ("complete", "incomplete", "tied"))
+        low, high = record["rows_a_pair"]
+        row_range = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+        pairs = f"{record['pairs']:,} pair{'' if record['pairs'] == 1 else 's'}"
+        rankings = (
+            f"rankings of {format_count(len(labels), 'label')} ({', '.join(labels[:_MAX_LISTED])}{more}); "
+            f"{pairs} compared, each in {row_range} rows; rows: {rows}."
+        )
+        scale = f"0 orders the rows as every pair of labels does, {delta:.5g} is no relation"
+        t0 = f"t0: the mean over pairs of labels, in the better direction of each; {scale}."
+        return [rankings, t0] if "t0" in options["screener"] else [rankings]
 
     def find_directions(self, ordered: SortedBlock, directions: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return 0: an order of several labels neither rises nor falls."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
@@ -15,6 +15,8 @@ from symscreen.targets.survival import SurvivalTarget
 from symscreen.targets.weighted import WeightedTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from symscreen.targets.base import Target
 
 
@@ -40,6 +42,11 @@ def list_supported_types(screener: str) -> tuple[str, ...]:
     ('numeric', 'classes')
     """
     return tuple(name for name, target in TARGET_TYPES.items() if screener in target.column_screeners)
+
+
+def find_recorded_type(data: Mapping[str, Any]) -> type[Target]:
+    """Find the target type of a run from the entry ``data`` of its record."""
+    return next((target for name, target in TARGET_TYPES.items() if name in data), NumericTarget)
 
 
 def require_numeric_target(target: Target, consumer: str) -> NumericTarget:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 STAGE_WEIGHTS = ("all", "next", "last")
+_MAX_LISTED = 6  # pairs of stages that a summary names
 _OUTCOME_HINT = "give 1 for reached, 0 for not reached, or nothing for not observed"
 
 
@@ -261,6 +262,7 @@ class StagesTarget(BinaryDecomposedTarget):
     stages: tuple[str, ...]
     weights: NDArray[np.float64]
     target_type: ClassVar[str] = "stages"
+    prefix: ClassVar[str] = "the stages "
     option: ClassVar[str] = "--stages"
     description: ClassVar[str] = "a chain of stages"
     refusal: ClassVar[str] = "does not support stages targets"
@@ -394,6 +396,29 @@ class StagesTarget(BinaryDecomposedTarget):
         is_observed = mask_observed_pairs(self.outcomes).T
         later = self.outcomes.T[[pair[1] for pair in list_stage_pairs(len(self.stages) - 1)]]
         return build_binary_targets(np.where(is_observed, later, 0).astype(np.int8), self.weights)
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions."""
+        del data
+        return "dir.: + increases with every pair of stages, - decreases; empty if they disagree."
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        del options
+        pairs = data["stages"]["pairs"]
+        listed = "; ".join(
+            f"{escape_control_chars(pair['present'])} to {escape_control_chars(pair['later'])} "
+            f"{pair['reached']:,} of {pair['rows']:,}"
+            for pair in pairs[:_MAX_LISTED]
+        )
+        more = f"; and {len(pairs) - _MAX_LISTED} more" if len(pairs) > _MAX_LISTED else ""
+        scale = f"0 separates the rows that go on in every pair, {delta:.5g} is no relation"
+        mean = "the mean over pairs of stages, weighted by their rows, in the better direction of each"
+        count = f"{format_count(len(pairs), 'pair')} of stages"
+        rows = "how many rows at the first go on to the second"
+        return [f"{count}, and {rows}: {listed}{more}.", f"t0: {mean}; {scale}."]
 
     @property
     def weighted_pairs(self) -> list[tuple[int, int]]:

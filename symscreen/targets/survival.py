@@ -56,6 +56,7 @@ class SurvivalTarget(CensoredTimes, Target):
     name: str = "time"
     event: str = "event"
     target_type: ClassVar[str] = "survival"
+    prefix: ClassVar[str] = "the time until the event, "
     description: ClassVar[str] = "a time until an event"
     refusal: ClassVar[str] = "does not support survival targets"
     gini_mean_difference: ClassVar[float] = 1.0  # all comparable pairs have equal weight
@@ -136,6 +137,25 @@ class SurvivalTarget(CensoredTimes, Target):
         """The event, and the numbers of events and of comparable pairs."""
         n_events = int(self.events.sum())
         return {"survival": {"event": self.event, "met": n_events, "comparable": self.n_comparable_pairs}}
+
+    @classmethod
+    def explain_directions(cls, data: Mapping[str, Any]) -> str | None:
+        """Explain the column of directions."""
+        del data
+        return "dir.: + longer times where it is higher, - shorter times."
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        del options, delta
+        survival = data["survival"]
+        events = f"{escape_control_chars(survival['event'])}: {survival['met']:,} events"
+        comparable = f"{survival['comparable']:,} pairs of rows are comparable"
+        share = "twice the share of comparable pairs in which the higher value has the shorter time"
+        return [
+            f"{events} in {data['rows']:,} rows; {comparable}.",
+            f"t0: {share}; 1 is no relation. harrell_c: 1 - t0/2.",
+        ]
 
     def compute_ranking_metric(self, ordered: SortedBlock) -> Values:
         """Compute 1 − T0 of m features."""

@@ -20,7 +20,7 @@ from symscreen.targets.base import Target, TargetColumns, sort_canonically
 from symscreen.targets.numeric import NumericTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from symscreen._typing import Values
     from symscreen.data.target_source import TargetSource
@@ -138,6 +138,14 @@ class WeightedTarget(WeightedValues, Target):
     def record(self) -> dict[str, Any]:
         """The effective number of rows."""
         return {"weighted": {"effective_rows": self.effective_sample_size}}
+
+    @classmethod
+    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
+        """Describe the target and the scale of its T0."""
+        del delta
+        rows = f"{data['rows']:,} rows with weights {escape_control_chars(options['weights'])}"
+        n_effective = data["weighted"]["effective_rows"]
+        return [f"{rows}: equivalent to {n_effective:,.1f} rows of equal weight."]
 
     @lockfree_cached_property
     def gini_mean_difference(self) -> float:

@@ -104,8 +104,8 @@ def _build_record(prepared):
     dataset = prepared.dataset
     stages = getattr(dataset.target, "record", None)
     return {
-        "options": prepared.options,
-        "grammar": build_grammar_record(prepared.config.grammar),
+        "options": prepared.record,
+        "grammar": build_grammar_record(prepared.grammar),
         "data": {
             "digest": dataset.digest,
             "rows": dataset.target.n,
@@ -141,13 +141,13 @@ def test_nothing_is_lost_in_the_record_and_on_the_command_line(options):
     always = {field.name for field in list_options(ScreenOptions) if get_option(field).record == "always"}
     assert always <= set(record["options"]) <= always | optional | {"settings", "cut_settings", "levels"}
     if options.get("stage_weight", "all") in ("all", "next", "last"):
-        replayed = prepare_from_record(record, FRAME).options
+        replayed = prepare_from_record(record, FRAME).record
         for name in set(_without_runtime(record["options"])) - NOT_REPLAYED:
             assert replayed[name] == record["options"][name], name
         read = prepare_screen(
             FRAME, None, make_screen_options(_read_command(format_command(record)), verb="screen")
         )
-        assert _without_runtime(read.options) == _without_runtime(record["options"])
+        assert _without_runtime(read.record) == _without_runtime(record["options"])
         assert read.dataset.digest == prepared.dataset.digest
         assert format_command(_build_record(read)) == format_command(record)
 

@@ -220,7 +220,7 @@ def test_repeats_and_progress_are_heeded_and_bart_stands_where_it_belongs(monkey
     settings = ExperimentSettings(quick=True, repeats=2, progress=lambda *step: reports.append(step))
     outcome = EXPERIMENT.run(settings)
     tables = outcome.tables
-    assert (tables["inclusion"]["repeats"] == 2).all()
+    assert (tables["inclusion"]["n"] == 2).all()
     assert row_of(outcome, 1, "bart gmax") == [400.0, 500.0, 600.0, 700.0]
     assert row_of(outcome, 4, "bart local", SHORT_DESIGN) == [800.0, 900.0, 1000.0, 1100.0]
     assert tables["copies"].loc[5, ["share", "gmax", "local"]].tolist() == [1.0, 500.0, 900.0]

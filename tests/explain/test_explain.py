@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import read_dataset
 from symscreen.errors import FormulaError, OptionError
 from symscreen.expansion import CandidateStatus
@@ -22,8 +23,7 @@ from symscreen.explain.missing import is_reachable
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import Constant, apply_operator, parse_expression
 from symscreen.screeners import SCREENERS
-from symscreen.screening.residual_rounds import ScreenConfig
-from symscreen.screening.scoring.score_space import ScoringConfig
+from symscreen.screening.task import ScreeningTask
 
 WORDS = {
     CandidateStatus.FORBIDDEN: "forbidden",
@@ -33,20 +33,18 @@ WORDS = {
 }
 
 
-def request_of(**changes):
-    options = {
-        "screeners": (SCREENERS["t0"],), "sign": "free", "limit": 20, "prescreen": 100, "seed": 0, "jobs": 1,
-        "backend": Threads(1), "chunk_size": 1 << 14,
-    }  # fmt: skip
-    return ScoringConfig(**(options | changes))
-
-
 def grown_of(problem):
     columns = dict(zip(problem.names, problem.columns, strict=True))
-    table = read_dataset(columns, y=np.array([3.0, -1.0, 2.0, 7.0, 5.0, 4.0]))
-    layers = problem.grammar.resolve_layers(problem.layers)
-    job = ScreenConfig(problem.grammar, layers, problem.pool_kind, problem.also, request_of(), (), None, None)
-    return generate_with_prunings(table, job)
+    task = ScreeningTask(
+        dataset=read_dataset(columns, y=np.array([3.0, -1.0, 2.0, 7.0, 5.0, 4.0])),
+        grammar=problem.grammar,
+        layers=problem.grammar.resolve_layers(problem.layers),
+        screeners=(SCREENERS["t0"],),
+        backend=Threads(1),
+        options=ScreenOptions(pool=problem.pool_kind, prescreen=100, chunk_size=1 << 14),
+        formulas=problem.also,
+    )
+    return generate_with_prunings(task)
 
 
 @settings(max_examples=25)
@@ -99,7 +97,7 @@ def test_a_formula_that_the_layers_could_write_gets_the_answer_of_brute_force(da
     assert (found.status == "ranked") == bool(by_key)
     if not by_key:
         assert (found.status == "duplicate") == by_value
-    if is_reachable(asked, grown.config.layers, problem.grammar.constants, problem.pool_kind):
+    if is_reachable(asked, grown.task.layers, problem.grammar.constants, problem.pool_kind):
         assert found.status != "not generated", str(asked)
 
 

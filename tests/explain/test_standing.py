@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +13,8 @@ from symscreen.config.screen_options import ScreenOptions
 from symscreen.explain import rank_position as standing
 from symscreen.explain.rank_position import compute_max_classes, compute_rank_position
 from symscreen.screening.preparation import prepare_screen
-from symscreen.screening.residual_rounds import build_space
 from symscreen.screening.scoring.block_scoring import TopKSpec
+from symscreen.screening.space_generation import build_space
 
 OPTIONS = {"layers": "ub", "unary": "sin,square,exp", "binary": "mul,add,sub", "jobs": 1, "chunk_size": 100}
 LARGER = OPTIONS | {"layers": "ubb", "unary": "sin", "binary": "mul,add"}
@@ -23,18 +25,16 @@ def asked(frame):
     """A space with copies up to rounding, for x1 + x2 is there twice, and its features' standings."""
     frame["total"] = frame.x1 + frame.x2
     ready = prepare_screen(frame, None, ScreenOptions(**LARGER, target="target"))
-    space, _ = build_space(ready.dataset, ready.config)
+    space, _ = build_space(ready)
     keep = TopKSpec(0, "ranks", mirrored=True, limit=None)
 
     def ask(number, most):
-        request = ready.config.scoring
         return compute_rank_position(
             space,
             number,
-            ready.dataset.target,
-            request=request,
+            ready,
             spec=keep,
-            screeners=request.column_screeners,
+            screeners=ready.column_screeners,
             max_classes=most,
         )
 
@@ -84,12 +84,15 @@ def test_it_holds_no_more_than_it_may(asked, monkeypatch):
 
 def test_how_many_fit_follows_from_the_memory_allowed(asked, frame):
     space, _ = asked
-    request = prepare_screen(frame, None, ScreenOptions(**OPTIONS, target="target", top=5)).config.scoring
-    many = [compute_max_classes(space, request, 1, most) for most in (10**6, 4 * 10**9, 8 * 10**9)]
+    request = prepare_screen(frame, None, ScreenOptions(**OPTIONS, target="target", top=5))
+    many = [
+        compute_max_classes(space, replace(request, max_bytes=most), 1)
+        for most in (10**6, 4 * 10**9, 8 * 10**9)
+    ]
     assert many[0] == 26  # what a list of five holds while it streams
     assert many[1] & (many[1] - 1) == 0
     assert 2 * many[1] <= many[2] <= 4 * many[1]
-    assert compute_max_classes(space, request, 1, None) == space.size
+    assert compute_max_classes(space, replace(request, max_bytes=None), 1) == space.size
 
 
 def test_the_answer_tells_what_is_known(frame, monkeypatch):

@@ -14,14 +14,16 @@ from symscreen.fitting import ScoredModel
 from symscreen.fitting import procedure as fitting
 from symscreen.fitting import search_stages as stages
 from symscreen.fitting.procedure import run_fit
-from symscreen.fitting.search_stages import FitConfig
+from symscreen.fitting.search_stages import FitTask
 from symscreen.grammar import load_grammar
 from symscreen.linear_models.model_criteria import assign_folds
 
 
-def _job(layers="ub", operators="ablation", max_bytes=None, **options):
+def _job(table, layers="ub", operators="ablation", max_bytes=None, **options):
     grammar = load_grammar(operators)
-    return FitConfig(
+    return FitTask(
+        dataset=table,
+        layers=grammar.resolve_layers(layers),
         options=FitOptions(layers=layers, **{"seed": 0, **options}),
         grammar=grammar,
         layer_schedule=build_layer_schedule(grammar, layers),
@@ -47,7 +49,7 @@ def _terms(result):
 )
 def test_a_split_takes_disjoint_rows(rng, n, share, held):
     table = _table(rng, n)
-    choosing, estimating = fitting._split_rows(table, _job(split=share))
+    choosing, estimating = fitting._split_rows(_job(table, split=share))
     ours, theirs = (set(map(tuple, part.columns.T.tolist())) for part in (choosing, estimating))
     assert not ours & theirs
     assert ours | theirs == set(map(tuple, table.columns.T.tolist()))
@@ -59,7 +61,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
     both = 0
     for seed in range(40):
         table = _table(rng, 60)
-        _, estimating = fitting._split_rows(table, _job(split=0.5, seed=seed))
+        _, estimating = fitting._split_rows(_job(table, split=0.5, seed=seed))
         at = np.isin(table.target.values, estimating.target.values)
         both += int((at[::2] & at[1::2]).sum())
     expected = 40 * 30 * (30 * 29) / (60 * 59)
@@ -69,7 +71,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
 @pytest.mark.parametrize("folds", [8, 40])
 def test_cross_validation_may_leave_out_single_rows(rng, folds):
     table = _table(rng, 8 if folds == 8 else 40)
-    errors = fitting._compute_nested_errors(table, _job(choose="cv", folds=folds, terms=1), "bic")
+    errors = fitting._compute_nested_errors(_job(table, choose="cv", folds=folds, terms=1), "bic")
     assert errors[0] == pytest.approx(
         ((table.target.values - table.target.values.mean()) ** 2).mean()
         * (table.target.n / (table.target.n - 1)) ** 2
@@ -78,14 +80,14 @@ def test_cross_validation_may_leave_out_single_rows(rng, folds):
 
 def test_the_seed_says_which_rows_are_kept(rng):
     table = _table(rng, 100)
-    first, again, other = (fitting._split_rows(table, _job(split=0.5, seed=s))[1].digest for s in (0, 0, 1))
+    first, again, other = (fitting._split_rows(_job(table, split=0.5, seed=s))[1].digest for s in (0, 0, 1))
     assert first == again != other
 
 
 def test_nothing_but_the_rows_kept_gives_the_coefficients(rng):
     table = _table(rng, 80)
-    result = run_fit(table, _job(split=0.5))
-    _, estimating = fitting._split_rows(table, _job(split=0.5))
+    result = run_fit(_job(table, split=0.5))
+    _, estimating = fitting._split_rows(_job(table, split=0.5))
     assert _terms(result) == ["x1**3", "x2"]
     x1, x2 = estimating.columns
     design = np.vstack([np.ones(estimating.target.n), x1**3, x2]).T
@@ -97,13 +99,13 @@ def test_nothing_but_the_rows_kept_gives_the_coefficients(rng):
 
 def test_the_response_of_the_rows_kept_does_not_choose(rng):
     table = _table(rng, 80)
-    _, estimating = fitting._split_rows(table, _job(split=0.5))
+    _, estimating = fitting._split_rows(_job(table, split=0.5))
     rows = dict(zip(table.names, table.columns, strict=True))
     held = np.isin(table.columns[0], estimating.columns[0])
     y = table.target.values.copy()
     y[held] += 1e-9 * np.arange(held.sum())  # in the same order
     changed = read_dataset(rows, y=y)
-    one, other = (run_fit(each, _job(split=0.5)) for each in (table, changed))
+    one, other = (run_fit(_job(each, split=0.5)) for each in (table, changed))
     assert one.front.equals(other.front)
     assert one.alternatives.equals(other.alternatives)
     assert one.formula != other.formula
@@ -112,7 +114,7 @@ def test_the_response_of_the_rows_kept_does_not_choose(rng):
 @pytest.mark.parametrize(("n", "share"), [(7, 0.5), (10, 0.8), (20, 0.05)])
 def test_too_few_rows_to_split(rng, n, share):
     with pytest.raises(OptionError, match=f"{n} rows are too few"):
-        run_fit(_table(rng, n), _job(split=share))
+        run_fit(_job(_table(rng, n), split=share))
 
 
 def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
@@ -121,10 +123,10 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
     x = rng.uniform(0.1, 4.0, n)
     y = np.log(x)
     table = read_dataset(x[:, None], y=y)
-    _, estimating = fitting._split_rows(table, _job(split=0.5))
+    _, estimating = fitting._split_rows(_job(table, split=0.5))
     x[int(np.flatnonzero(x == estimating.columns[0][3])[0])] *= -1
     spoilt = read_dataset(x[:, None], y=y)
-    result = run_fit(spoilt, _job("u", "basic", split=0.5))
+    result = run_fit(_job(spoilt, "u", "basic", split=0.5))
     assert not any("log" in term for term in _terms(result))
     assert np.isfinite(result.terms["coefficient"]).all()
     assert "log(x1)" in result.front["formula"].str.cat()
@@ -137,34 +139,34 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
 def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from_them(rng, monkeypatch):
     table = _table(rng)
     monkeypatch.setattr(stages, "_MAX_CANDIDATES", 40)
-    result = run_fit(table, _job(None))
+    result = run_fit(_job(table, None))
     left_out = [notice for notice in result.notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
     assert all(f"layers={kinds!r}" in notice for kinds, notice in zip(["bub", "ubb"], left_out, strict=True))
     table = _table(rng, d=3)
     monkeypatch.setattr(stages, "_MAX_CANDIDATES", 7)  # 6 in u, 8 in b: so bu is left out, too
     left_out = [
-        notice.split()[2] for notice in run_fit(table, _job(None)).notices if "not searched" in notice
+        notice.split()[2] for notice in run_fit(_job(table, None)).notices if "not searched" in notice
     ]
     assert left_out == ["b", "ub", "bu", "bub", "ubb"]
 
 
 def test_something_is_searched_however_large_it_is(rng, monkeypatch):
     monkeypatch.setattr(stages, "_MAX_CANDIDATES", 0)
-    result = run_fit(_table(rng), _job(None))
+    result = run_fit(_job(_table(rng), None))
     assert _terms(result) == ["x1**3", "x2"]
     assert sum("not searched" in notice for notice in result.notices) == 5
 
 
 def test_many_rows_make_a_space_large(rng, monkeypatch):
     monkeypatch.setattr(stages, "_MAX_VALUES", 60 * 60)
-    left_out = [notice for notice in run_fit(_table(rng), _job(None)).notices if "not searched" in notice]
+    left_out = [notice for notice in run_fit(_job(_table(rng), None)).notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
 
 
 def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
     monkeypatch.setattr(stages, "_MAX_CANDIDATES", 1)
-    result = run_fit(_table(rng), _job("bub"))
+    result = run_fit(_job(_table(rng), "bub"))
     assert not any("not searched" in notice for notice in result.notices)
     assert _terms(result) == ["x1**3", "x2"]
 
@@ -173,19 +175,19 @@ def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
     monkeypatch.setattr("symscreen._limits.read_resident_bytes", lambda: 0)
     monkeypatch.setattr("symscreen.expansion.feature_values._BYTES_PER_VALUE", 0)
     table = _table(rng, 400)
-    result = run_fit(table, _job(None, max_bytes=100_000))
+    result = run_fit(_job(table, None, max_bytes=100_000))
     assert _terms(result) == ["x1**3", "x2"]
     assert any("not searched" in notice for notice in result.notices)
     with pytest.raises(MemoryLimitError):
-        run_fit(table, _job("ubb", max_bytes=100_000))
+        run_fit(_job(table, "ubb", max_bytes=100_000))
     with pytest.raises(MemoryLimitError):
-        run_fit(table, _job(None, max_bytes=100))
+        run_fit(_job(table, None, max_bytes=100))
 
 
 def test_every_prefix_of_the_layers_asked_for_is_searched(rng):
     table = _table(rng)
-    sizes = [run_fit(table, _job(layers)).record["searched"] for layers in ("b", "bu", "bub")]
-    spaces = [space.size for space in stages._generate_spaces(table, _job("bub"), [])]
+    sizes = [run_fit(_job(table, layers)).record["searched"] for layers in ("b", "bu", "bub")]
+    spaces = [space.size for space in stages._generate_spaces(_job(table, "bub"), [])]
     assert sizes == np.cumsum(spaces).tolist()
 
 
@@ -194,7 +196,7 @@ def test_every_prefix_of_the_layers_asked_for_is_searched(rng):
 
 def test_cross_validation_takes_the_size_of_least_error(rng):
     table = _table(rng, 60)
-    result = run_fit(table, _job("u", choose="cv"))
+    result = run_fit(_job(table, "u", choose="cv"))
     errors = result.record["cv_error"]
     assert len(errors) == 5
     assert errors[0] == pytest.approx(table.target.values.var(), rel=0.2)
@@ -212,23 +214,23 @@ def test_the_nested_error_is_that_of_predicting_rows_that_were_not_searched(rng)
         best = min(features, key=lambda z: share_left([z[inside]], y[inside]))
         slope, intercept = np.polyfit(best[inside], y[inside], 1)
         squares[outside] = (y[outside] - intercept - slope * best[outside]) ** 2
-    result = run_fit(table, _job("u", choose="cv", terms=1, folds=4))
+    result = run_fit(_job(table, "u", choose="cv", terms=1, folds=4))
     assert result.record["cv_error"][1] == pytest.approx(squares.mean(), rel=1e-9)
 
 
 def test_of_exact_sizes_cross_validation_takes_the_smallest(rng):
-    result = run_fit(_table(rng, 60, noise=0.0), _job("ub", choose="cv"))
+    result = run_fit(_job(_table(rng, 60, noise=0.0), "ub", choose="cv"))
     assert _terms(result) == ["x1**3", "x2"]
 
 
 def test_too_few_rows_to_cross_validate(rng):
     with pytest.raises(OptionError, match="6 rows are too few for cross-validation with 2 folds"):
-        run_fit(_table(rng, 6), _job("u", choose="cv", folds=2))
+        run_fit(_job(_table(rng, 6), "u", choose="cv", folds=2))
 
 
 def test_a_size_that_some_fold_lacks_has_no_error(rng):
     x = rng.uniform(0.5, 2.0, (30, 1))
-    result = run_fit(read_dataset(x, y=x[:, 0] + rng.normal(0, 0.1, 30)), _job("u", choose="cv"))
+    result = run_fit(_job(read_dataset(x, y=x[:, 0] + rng.normal(0, 0.1, 30)), "u", choose="cv"))
     assert result.record["cv_error"][3:] == [None, None]  # there are only x and its cube
     assert len(result.formula.terms) <= 2
 
@@ -253,7 +255,7 @@ def test_the_one_chosen_is_always_shown(rng):
         noise = np.random.default_rng(seed).normal(0, 0.5, 80)
         table = read_dataset(x, y=x[:, 0] ** 3 - x[:, 1] + noise)
         for choose in ("ebic", "aic"):
-            result = run_fit(table, _job("ub", choose=choose))
+            result = run_fit(_job(table, "ub", choose=choose))
             assert result.front["chosen"].sum() == 1
             assert result.front["complexity"].is_monotonic_increasing
 
@@ -267,17 +269,17 @@ def test_six_terms_come_from_the_paths(rng):
     y = 1 + 2 * a - b + 1.5 * c**3 + a * b - 2 * b * c + 0.5 * a**3 * c
     for noise in (0.0, 0.1):
         table = read_dataset(x, y=y + noise * rng.normal(size=150))
-        result = run_fit(table, _job(terms=6))
+        result = run_fit(_job(table, terms=6))
         assert _terms(result) == sorted(["x1", "x2", "x3**3", "x1*x2", "x2*x3", "x3*x1**3"])
-        assert len(run_fit(table, _job(terms=5)).formula.terms) == 5
+        assert len(run_fit(_job(table, terms=5)).formula.terms) == 5
 
 
 def test_a_strict_pool_holds_the_last_layer_alone(rng):
     x = rng.uniform(0.5, 2.0, (60, 2))
     table = read_dataset(x, y=(x[:, 0] + x[:, 1]) ** 3 + 0.01 * rng.normal(size=60))
-    result = run_fit(table, _job("bu", pool="strict"))
+    result = run_fit(_job(table, "bu", pool="strict"))
     assert _terms(result) == ["(x1 + x2)**3"]
-    sizes = [space.size for space in stages._generate_spaces(table, _job("bub", pool="strict"), [])]
+    sizes = [space.size for space in stages._generate_spaces(_job(table, "bub", pool="strict"), [])]
     assert sizes[0] == 6  # sums and products, without the inputs
 
 
@@ -288,7 +290,7 @@ def test_simple_numbers_are_those_of_the_formula_and_their_r2_its_own(rng):
     noise -= true @ np.linalg.lstsq(true, noise, rcond=None)[0]
     beside = 0.002 * x2  # well within the interval of its coefficient
     table = read_dataset(np.column_stack([x1, x2]), y=true @ [10, 5, 2] + noise + beside)
-    plain, simple = (run_fit(table, _job(snap=snap)) for snap in (False, True))
+    plain, simple = (run_fit(_job(table, snap=snap)) for snap in (False, True))
     assert simple.formula.text == "10 + 5*x2 + 2*x1**3"
     assert plain.formula.text != simple.formula.text
     assert simple.r2 < plain.r2
@@ -300,19 +302,17 @@ def test_simple_numbers_are_those_of_the_formula_and_their_r2_its_own(rng):
 
 def test_simple_numbers_that_the_data_refuse_are_told(monkeypatch, rng):
     monkeypatch.setattr("symscreen.fitting.coefficients.snap_coefficients", lambda *_: None)
-    result = run_fit(_table(rng), _job(snap=True))
+    result = run_fit(_job(_table(rng), snap=True))
     assert any("do not allow simple numbers" in notice for notice in result.notices)
 
 
 def test_the_notices_tell_what_the_intervals_are_worth(rng):
-    noisy = run_fit(_table(rng), _job())
+    noisy = run_fit(_job(_table(rng)))
     assert any("too narrow" in notice for notice in noisy.notices)
-    exact = run_fit(_table(rng, noise=0.0), _job())
+    exact = run_fit(_job(_table(rng, noise=0.0)))
     assert exact.notices == ()
     x, sides = np.repeat(rng.normal(size=(25, 2)), 2, axis=0), np.tile([-1.0, 1.0], 25)
-    nothing = run_fit(
-        read_dataset(x, y=sides), _job()
-    )  # every point has both: no function of x tells anything
+    nothing = run_fit(_job(read_dataset(x, y=sides)))  # every point has both: no function of x tells anything
     assert nothing.formula.terms == ()
     assert any("no formula is better than the mean" in notice for notice in nothing.notices)
 

@@ -22,6 +22,7 @@ from fuzzing.seeds import IDENTITY
 from symscreen.cli.export import _parse_column_names
 from symscreen.cli.options import parse_counts, parse_ratios
 from symscreen.config.parsing import parse_level_text, parse_memory_limit, parse_names, parse_top_text
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import parse_pool_sizes
 from symscreen.data import SourceFrame, read_dataset, read_frame
 from symscreen.data import files as steady
@@ -44,8 +45,8 @@ from symscreen.multistage import read_chains
 from symscreen.results.ranking_reader import read_ranking
 from symscreen.screeners import parse_screeners
 from symscreen.screening.checkpoint import CheckpointStore, open_checkpoint
+from symscreen.screening.preparation import parse_pool_screeners
 from symscreen.screening.run_control import parse_seconds
-from symscreen.screening.scoring_options import parse_pool_screeners
 from symscreen.units import check_formula_units, read_units
 from symscreen.units.unit_parsing import extract_header_unit, parse_unit
 
@@ -258,7 +259,7 @@ _OPTIONS: dict[str, Callable[[str], object]] = {
     "unary": lambda text: _grammar().override(unary=parse_names(text), binary=None, max_complexity=None),
     "operators": load_grammar,
     "screener": parse_screeners,
-    "cut": lambda text: parse_pool_screeners(text, 9, {"rule": None}),
+    "cut": lambda text: parse_pool_screeners(ScreenOptions(cut=text, keep=9)),
     "keep": parse_pool_sizes,
     "max-ram": parse_memory_limit,
     "time-limit": parse_seconds,

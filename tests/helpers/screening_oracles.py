@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,14 @@ from scipy.stats import kendalltau, norm, pearsonr, rankdata, spearmanr
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.grammar import load_grammar
 from symscreen.screeners import SCREENERS, JointScores, JointScreener, ScreenerOption
-from symscreen.screening.scoring.score_space import ScoringConfig
+from symscreen.screening.scoring.score_space import score_space
+from symscreen.screening.task import ScreeningTask
 
 
 def table_of(rng, rows=30, inputs=3):
@@ -47,19 +49,37 @@ def steep_of(rng):
     return Whole.of(table, space)
 
 
-def request_of(*screeners, **changes):
-    """Build a scoring configuration from screeners or their names."""
-    config = ScoringConfig(
+FIELDS = {field.name for field in fields(ScreeningTask)}
+
+
+def change_task(task, *, limit=0, jobs=None, **changes):
+    """Return a task with other options, other fields, or another limit (None for all features)."""
+    if limit != 0:
+        changes["top"] = "all" if limit is None else limit
+    if jobs is not None:
+        changes.setdefault("backend", Threads(jobs))
+    own = {name: value for name, value in changes.items() if name in FIELDS}
+    options = {name: value for name, value in changes.items() if name not in FIELDS}
+    return replace(task, **own).change_options(**options)
+
+
+def request_of(*screeners, table=None, layers="ub", operators="ablation", **changes):
+    """Build the task of a screen by screeners or their names; without a table, of a small one."""
+    grammar = load_grammar(operators)
+    task = ScreeningTask(
+        dataset=read_dataset({"x": np.arange(9.0), "y": np.arange(9.0)}) if table is None else table,
+        grammar=grammar,
+        layers=grammar.resolve_layers(layers),
         screeners=tuple(SCREENERS[item] if isinstance(item, str) else item for item in screeners),
-        sign="free",
-        limit=20,
-        prescreen=1000,
-        seed=0,
-        jobs=1,
         backend=Threads(1),
-        chunk_size=1 << 14,
+        options=ScreenOptions(prescreen=1000, chunk_size=1 << 14),
     )
-    return replace(config, **changes)
+    return change_task(task, **changes)
+
+
+def score(space, table, task):
+    """Score a space of a dataset."""
+    return score_space(space, replace(task, dataset=table))
 
 
 def normal_null(response, seed):

@@ -2,18 +2,17 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from helpers.screening_oracles import fake, request_of, space_of, table_of
+from helpers.screening_oracles import fake, request_of, score, space_of, table_of
 
 from symscreen.expressions.printing import to_text
 from symscreen.results.screen_result import build_joint_screener_result
-from symscreen.screening.scoring.score_space import score_space
 
 
 @pytest.fixture
 def judged(rng):
     table = table_of(rng)
     space = space_of(table)
-    found = score_space(space, table.target, request_of("t0", fake(chosen=3), prescreen=9))
+    found = score(space, table, request_of("t0", fake(chosen=3), prescreen=9))
     return space, found.joint_results["fake"]
 
 

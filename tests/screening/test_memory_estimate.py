@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.screening_oracles import request_of
 
-from symscreen.backends import Threads
 from symscreen.expansion import expand
 from symscreen.grammar import load_grammar
 from symscreen.screeners import parse_screeners
 from symscreen.screening.inference.error_control import ErrorControl
 from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
-from symscreen.screening.scoring.score_space import ScoringConfig
-from symscreen.screening.search.modes import SearchConfig
 
 STATUS = Path("/proc/self/status")
 
@@ -34,24 +31,22 @@ from symscreen.screening.memory_estimate import estimate_memory
 
 rows, inputs, recompute, options = json.loads(sys.argv[1])
 estimates = []
-run_round, check_memory = residual_rounds._run_round, residual_rounds._check_memory
+build_space, check_memory = residual_rounds.build_space, space_generation.check_scoring_memory
 generate = space_generation.expand
 
-def estimate_counted(dataset, config):
-    counted = expand(dataset.names, None, config.grammar, config.layers, config.pool_kind)
-    estimate = estimate_memory(counted, dataset.target.n, config.scoring, recompute_pool=recompute)
-    estimates.append(estimate.compute_peak())
-    return run_round(dataset, config)
+def estimate_counted(task):
+    counted = expand(task.dataset.names, None, task.grammar, task.layers)
+    estimates.append(estimate_memory(counted, task.target.n, task, recompute_pool=recompute).compute_peak())
+    return build_space(task)
 
-def estimate_generated(space, config):
-    estimate = estimate_memory(space, space.n_rows, config.scoring, recompute_pool=recompute)
-    estimates.append(estimate.compute_peak())
-    check_memory(space, config)
+def estimate_generated(space, task):
+    estimates.append(estimate_memory(space, space.n_rows, task, recompute_pool=recompute).compute_peak())
+    check_memory(space, task)
 
 def expand_and_recompute(*args, **options):
     return generate(*args, **(options | {"recompute_pool": recompute}))
 
-residual_rounds._run_round, residual_rounds._check_memory = estimate_counted, estimate_generated
+residual_rounds.build_space, space_generation.check_scoring_memory = estimate_counted, estimate_generated
 space_generation.expand = expand_and_recompute
 rng = np.random.default_rng(1)
 X = rng.uniform(0.5, 2.0, (rows, inputs))
@@ -83,11 +78,7 @@ def test_the_peak_is_predicted(rows, inputs, thin, options):
 
 
 def request(screeners="t0", **changes):
-    asked = ScoringConfig(
-        screeners=parse_screeners(screeners, {}), sign="free", limit=20, prescreen=1000, seed=0, jobs=1,
-        backend=Threads(1), chunk_size=1 << 14,
-    )  # fmt: skip
-    return replace(asked, **changes)
+    return request_of(*parse_screeners(screeners, {}), **changes)
 
 
 def test_what_takes_more_is_predicted_to_take_more():
@@ -109,10 +100,7 @@ def test_what_takes_more_is_predicted_to_take_more():
         for b in (0, 1, 1000)
     ]
     assert least < watched[0] < watched[1] < watched[2] - 8 * 10_000 * 999
-    assert (
-        estimate_scoring_bytes(10_000, request(search=SearchConfig("sieve")), n_candidates=10**8)
-        > least + 10**8
-    )
+    assert estimate_scoring_bytes(10_000, request(search="sieve"), n_candidates=10**8) > least + 10**8
 
 
 def test_a_pool_is_counted_whether_it_is_there_or_will_be(rng):

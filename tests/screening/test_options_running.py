@@ -4,6 +4,7 @@ import pytest
 
 import symscreen
 from symscreen.backends import Dask, Threads
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import OptionError
 from symscreen.screening.run_control import Progress, build_run_control, parse_backend, parse_seconds
 
@@ -46,13 +47,13 @@ def test_what_is_no_time_is_refused(given):
 
 
 def test_backends_are_read_and_misspelt_ones_refused():
-    assert parse_backend("threads", None, 3) == Threads(3)
-    assert parse_backend("dask", None, 3) == Dask(3)
-    assert parse_backend(None, "tcp://a:1", 2) == Dask(2, "tcp://a:1")
+    assert parse_backend(ScreenOptions(backend="threads", jobs=3)) == Threads(3)
+    assert parse_backend(ScreenOptions(backend="dask", jobs=3)) == Dask(3)
+    assert parse_backend(ScreenOptions(scheduler="tcp://a:1", jobs=2)) == Dask(2, "tcp://a:1")
     with pytest.raises(OptionError, match="did you mean 'dask'"):
-        parse_backend("dusk", None, 1)
+        parse_backend(ScreenOptions(backend="dusk", jobs=1))
     with pytest.raises(OptionError, match="omit one of the two"):
-        parse_backend("threads", "tcp://a:1", 1)
+        parse_backend(ScreenOptions(backend="threads", scheduler="tcp://a:1", jobs=1))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_a_time_limit_is_refused_beside_what_needs_the_whole_space(frame, others
 
 
 def test_progress_is_a_line_that_grows_over_itself(capsys):
-    course = build_run_control(progress=True, on_progress=None, time_limit=None)
+    course = build_run_control(ScreenOptions(progress=True))
     course.on_progress(STANDING)
     course.on_progress(STANDING)  # too soon after the first
     assert capsys.readouterr().err == "\r500 of 1,000, 250/s, 2 s left, best t0 0.25: a*b"

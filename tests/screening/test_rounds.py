@@ -1,12 +1,20 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.screening_oracles import fake, loss_of, request_of, space_of, table_of, values_of
+from helpers.screening_oracles import (
+    change_task,
+    fake,
+    loss_of,
+    request_of,
+    score,
+    space_of,
+    table_of,
+    values_of,
+)
 from scipy.stats import rankdata
 
 import symscreen
@@ -14,25 +22,12 @@ from symscreen.data import replace_target
 from symscreen.errors import MemoryLimitError
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_key, evaluate_expression
-from symscreen.grammar import load_grammar
-from symscreen.screening import residual_rounds as rounds
-from symscreen.screening.residual_rounds import ScreenConfig, build_extra_record, run_rounds
-from symscreen.screening.scoring.score_space import score_space
+from symscreen.screening import space_generation as generation
+from symscreen.screening.residual_rounds import build_extra_record, run_rounds
 
 
-def _job(*screeners, layers="ub", cutters=(), keeps=None, max_bytes=None, **changes):
-    grammar = load_grammar("ablation")
-    request = request_of(*screeners, **changes)
-    return ScreenConfig(
-        grammar=grammar,
-        layers=grammar.resolve_layers(layers),
-        pool_kind="cumulative",
-        user_expressions=(),
-        scoring=request,
-        pool_screeners=request_of(*cutters).screeners,
-        pool_sizes=keeps,
-        max_bytes=max_bytes,
-    )
+def _job(table, *screeners, cutters=(), **changes):
+    return request_of(*screeners, table=table, pool_screeners=request_of(*cutters).screeners, **changes)
 
 
 def _residual(columns, y):
@@ -52,7 +47,7 @@ def _by_hand(table, job, rounds):
     own = table
     for size in range(1, rounds + 1):
         space = space_of(own)
-        ranking = score_space(space, own.target, job.scoring).features
+        ranking = score(space, own, job).features
         spaces.append(space)
         rankings.append(ranking)
         for number in ranking.number.tolist():
@@ -66,8 +61,8 @@ def _by_hand(table, job, rounds):
 @pytest.mark.parametrize("screeners", [("t0",), ("pearson", "lasso"), ("stepwise", "t0")], ids="-".join)
 def test_each_round_screens_what_the_best_model_of_those_before_leaves(rng, screeners):
     table = table_of(rng, rows=40)
-    job = _job(*screeners, limit=5, prescreen=12)
-    found = run_rounds(table, job, 3)
+    job = _job(table, *screeners, limit=5, prescreen=12, rounds=3)
+    found = run_rounds(job)
     spaces, rankings, left = _by_hand(table, job, 3)
     assert [len(each.model) for each in found] == [0, 1, 2]
     by_name = dict(zip(table.names, table.columns, strict=True))
@@ -84,7 +79,7 @@ def test_each_round_screens_what_the_best_model_of_those_before_leaves(rng, scre
 @pytest.mark.parametrize("limit", [6, None])
 def test_each_feature_is_shown_once_in_the_round_that_puts_it_first(rng, limit):
     table = table_of(rng)
-    found = run_rounds(table, _job("t0", limit=limit), 3)
+    found = run_rounds(_job(table, "t0", limit=limit, rounds=3))
     places = [
         {tuple(own): place for place, own in enumerate(each.scoring_result.features.keys.tolist())}
         for each in found
@@ -106,7 +101,7 @@ def test_each_feature_is_shown_once_in_the_round_that_puts_it_first(rng, limit):
 
 def test_places_alone_are_those_of_the_whole_first_ranking(rng):
     table = table_of(rng)
-    found = run_rounds(table, _job("t0", limit=6), 3)
+    found = run_rounds(_job(table, "t0", limit=6, rounds=3))
     numbers, values = values_of(table, found[0].space)
     loss = np.round(loss_of("t0", values, table.target.values), 11)
     ranks = rankdata(loss, method="min").astype(int)
@@ -119,7 +114,7 @@ def test_places_alone_are_those_of_the_whole_first_ranking(rng):
 
 
 def test_under_a_joint_screener_there_are_no_places(rng):
-    found = run_rounds(table_of(rng), _job(fake(), "t0", limit=6), 2)
+    found = run_rounds(_job(table_of(rng), fake(), "t0", limit=6, rounds=2))
     assert len(found) == 2
     assert all(each.target_ranks is None for each in found)
 
@@ -174,10 +169,10 @@ def test_a_weak_term_comes_to_light_in_the_second_round(rng):
 
 def test_the_record_tells_of_joint_screeners_cuts_and_rounds(rng):
     table = table_of(rng)
-    plain = _job("t0")
-    assert build_extra_record(run_rounds(table, plain, 1), plain) == {}
-    job = _job("t0", fake(), limit=4, prescreen=7, cutters=("t0", "xi"), keeps={"u": 2})
-    found = run_rounds(table, job, 2)
+    plain = _job(table, "t0")
+    assert build_extra_record(run_rounds(plain), plain) == {}
+    job = _job(table, "t0", fake(), limit=4, prescreen=7, cutters=("t0", "xi"), keep={"u": 2}, rounds=2)
+    found = run_rounds(job)
     record = build_extra_record(found, job)
     assert list(record) == ["joint", "cuts", "rounds"]
     assert record["joint"]["fake"] == {
@@ -199,17 +194,15 @@ def test_the_record_tells_of_joint_screeners_cuts_and_rounds(rng):
 
 def test_a_kind_of_layer_that_is_not_named_is_not_cut(rng):
     table = table_of(rng)
-    whole = _job("t0", layers="ubu")
-    uncut = run_rounds(table, replace(whole, pool_screeners=request_of("t0").screeners, pool_sizes={}), 1)[0]
-    alone = run_rounds(table, whole, 1)[0]
+    whole = _job(table, "t0", layers="ubu")
+    uncut = run_rounds(change_task(whole, pool_screeners=request_of("t0").screeners, keep={}))[0]
+    alone = run_rounds(whole)[0]
     assert uncut.scoring_result.features.keys.tolist() == alone.scoring_result.features.keys.tolist()
     assert [count.n_features for count in uncut.space.layer_counts] == [
         count.n_features for count in alone.space.layer_counts
     ]
     assert uncut.pruning_records == ()
-    some = run_rounds(
-        table, replace(whole, pool_screeners=request_of("t0").screeners, pool_sizes={"b": 4}), 1
-    )[0]
+    some = run_rounds(change_task(whole, pool_screeners=request_of("t0").screeners, keep={"b": 4}))[0]
     assert [cut["layer"] for cut in some.pruning_records] == [2]
     assert some.space.layer_counts[1].n_features == alone.space.layer_counts[1].n_features
     assert some.space.layer_counts[2].n_features <= 4 + 3
@@ -219,30 +212,30 @@ def test_what_would_not_fit_is_refused(rng, monkeypatch):
     table = table_of(rng)
     monkeypatch.setattr("symscreen.screening.memory_estimate._RESULT_ROW_BYTES", 10**9)
     with pytest.raises(MemoryLimitError, match=r"keeping 48 features would take .* --top or --prescreen"):
-        run_rounds(table, _job("t0", limit=None, max_bytes=2 * 10**9), 1)
+        run_rounds(_job(table, "t0", limit=None, max_bytes=2 * 10**9, rounds=1))
 
 
 def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng, monkeypatch):
     table = table_of(rng)
     monkeypatch.setattr("symscreen.expansion.pool.NODE_BYTES", 10**9)
-    job = _job("t0", layers="ubb", limit=5, cutters=("t0",), keeps={"u": 2}, max_bytes=16 * 10**9)
+    job = _job(table, "t0", layers="ubb", limit=5, cutters=("t0",), keep={"u": 2}, max_bytes=16 * 10**9)
     with pytest.raises(MemoryLimitError, match=r"a pool of \d+ features after layer 2 would take"):
-        run_rounds(table, job, 1)
+        run_rounds(job)
 
 
 def test_functions_that_follow_their_arguments_are_scored_as_if_sorted(rng, monkeypatch):
     x = rng.uniform(0.5, 2.0, (700, 4))
     y = np.exp(x[:, 0] * x[:, 1]) + rng.normal(0, 0.1, 700)
     options = {"layers": "b[add,mul,div] u[exp,log,sqrt,inv]", "screener": ["t0", "xi"], "jobs": 2}
-    real, spaces = rounds._presort_pool, []
+    real, spaces = generation._presort_pool, []
 
     def watched(space, job):
         spaces.append(real(space, job))
         return spaces[-1]
 
-    monkeypatch.setattr(rounds, "_presort_pool", watched)
+    monkeypatch.setattr(generation, "_presort_pool", watched)
     followed = symscreen.screen(x, y, **options)
-    monkeypatch.setattr(rounds, "has_memory_for", lambda *_: False)
+    monkeypatch.setattr(generation, "has_memory_for", lambda *_: False)
     sorted_anew = symscreen.screen(x, y, **options)
     assert [space.pool.sort_orders is None for space in spaces] == [False, True]
     assert followed.table.equals(sorted_anew.table)

@@ -143,7 +143,7 @@ def test_a_file_is_read_back_and_the_screen_made_again(rng, tmp_path, kind, endi
     assert stored.table.t0.tolist() == result.table.t0.tolist()
     again = prepare_from_record(stored.record, _own(frame, kind))
     assert again.dataset.digest == result.record["data"]["digest"]
-    assert again.options["target"] == result.record["options"]["target"]
+    assert again.record["target"] == result.record["options"]["target"]
     with pytest.raises(OptionError, match="only a screen of a numeric target can be evaluated"):
         evaluate(stored, truth="x1*x3")
 

@@ -219,5 +219,5 @@ def test_a_screen_is_made_again_with_its_units(moving):
     result = symscreen.screen(moving, units=file, target_units="kg*m", **OPTIONS)
     assert result.record["options"]["units"]["share"] == "m"
     again = prepare_from_record(json.loads(json.dumps(result.record)), moving)
-    assert again.config.units.record == result.record["units"]
+    assert again.units.record == result.record["units"]
     pd.testing.assert_frame_equal(run_screen(again).table, result.table)

@@ -9,7 +9,6 @@ the inputs. `inconsistency` and `kendall_gap` compare observed with noiseless ra
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Values
     from symscreen.label_ranking.generators.input_dependent import NoiseSampler, ObservationMechanism
 
     Probabilities = ArrayLike | Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -63,7 +63,17 @@ def make_truncated_gaussian_noise(sd: float, bound: float = _DEFAULT_BOUND) -> N
     """
     if not (math.isfinite(sd) and sd >= 0.0):
         raise OptionError(f"the standard deviation of the noise is {sd!r}; it must be at least 0")
-    return _TruncatedGaussianNoise(sd, _check_bound(bound))
+    _check_bound(bound)
+
+    def draw_noise(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        u = rng.random(shape)
+        if sd == 0.0:
+            return np.zeros(shape)
+        lower_tail = ndtr(-bound / sd)
+        noise = sd * ndtri(lower_tail + u * (1.0 - 2.0 * lower_tail))
+        return np.asarray(np.clip(noise, -bound, bound))
+
+    return draw_noise
 
 
 def make_uniform_noise(bound: float = _DEFAULT_BOUND) -> NoiseSampler:
@@ -84,42 +94,14 @@ def make_uniform_noise(bound: float = _DEFAULT_BOUND) -> NoiseSampler:
     OptionError
         If `bound` is not positive.
     """
-    return _UniformNoise(_check_bound(bound))
+    _check_bound(bound)
+    return lambda shape, rng: rng.uniform(-bound, bound, shape)
 
 
-def _check_bound(bound: float) -> float:
+def _check_bound(bound: float) -> None:
     """Check that the bound is finite and positive."""
     if not (math.isfinite(bound) and bound > 0.0):
         raise OptionError(f"the bound of the noise is {bound!r}; it must be positive")
-    return bound
-
-
-@dataclass(frozen=True)
-class _TruncatedGaussianNoise:
-    """Sampler of truncated Gaussian noise."""
-
-    sd: float
-    bound: float
-
-    def __call__(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noise of the given shape."""
-        u = rng.random(shape)
-        if self.sd == 0.0:
-            return np.zeros(shape)
-        lower_tail = ndtr(-self.bound / self.sd)
-        noise = self.sd * ndtri(lower_tail + u * (1.0 - 2.0 * lower_tail))
-        return np.asarray(np.clip(noise, -self.bound, self.bound))
-
-
-@dataclass(frozen=True)
-class _UniformNoise:
-    """Sampler of uniform noise."""
-
-    bound: float
-
-    def __call__(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noise of the given shape."""
-        return rng.uniform(-self.bound, self.bound, shape)
 
 
 def make_survivor_mechanism(q: Probabilities) -> ObservationMechanism:
@@ -151,7 +133,17 @@ def make_survivor_mechanism(q: Probabilities) -> ObservationMechanism:
     >>> make_survivor_mechanism([1.0, 0.0, 1.0, 0.0, 1.0])(np.zeros((1, 1)), y, np.random.default_rng(0))
     array([[ 2., nan,  1., nan,  3.]])
     """
-    return _SurvivorMechanism(q)
+
+    def observe(x: Values, y: Values, rng: np.random.Generator) -> Values:
+        p = _broadcast_probabilities(q, x, (y.shape[0], y.shape[1]))
+        if not p.any(axis=1).all():
+            raise OptionError("all survival probabilities of a row are 0; at least one must be positive")
+        survives = rng.random(p.shape) < p
+        while not (has_survivor := survives.any(axis=1)).all():
+            survives[~has_survivor] = rng.random((int((~has_survivor).sum()), p.shape[1])) < p[~has_survivor]
+        return to_mid_ranks(np.where(survives, rank_by_score(y), np.nan))
+
+    return observe
 
 
 def make_bucket_mechanism(p: Probabilities) -> ObservationMechanism:
@@ -183,43 +175,15 @@ def make_bucket_mechanism(p: Probabilities) -> ObservationMechanism:
     >>> make_bucket_mechanism([0, 1, 1, 0])(np.zeros((1, 1)), y, np.random.default_rng(0))
     array([[4.5, 1.5, 4.5, 3. , 1.5]])
     """
-    return _BucketMechanism(p)
 
-
-@dataclass(frozen=True, eq=False)
-class _SurvivorMechanism:
-    """Mechanism that observes the order of the survivors."""
-
-    q: Probabilities
-
-    def __call__(
-        self, x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Draw observed ranks, shape (n, k), for inputs x, shape (n, d), and scores y, shape (n, k)."""
-        q = _broadcast_probabilities(self.q, x, (y.shape[0], y.shape[1]))
-        if not q.any(axis=1).all():
-            raise OptionError("all survival probabilities of a row are 0; at least one must be positive")
-        survives = rng.random(q.shape) < q
-        while not (has_survivor := survives.any(axis=1)).all():
-            survives[~has_survivor] = rng.random((int((~has_survivor).sum()), q.shape[1])) < q[~has_survivor]
-        return to_mid_ranks(np.where(survives, rank_by_score(y), np.nan))
-
-
-@dataclass(frozen=True, eq=False)
-class _BucketMechanism:
-    """Mechanism that observes a bucket order."""
-
-    p: Probabilities
-
-    def __call__(
-        self, x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Draw observed ranks, shape (n, k), for inputs x, shape (n, d), and scores y, shape (n, k)."""
-        p = _broadcast_probabilities(self.p, x, (y.shape[0], y.shape[1] - 1))
+    def observe(x: Values, y: Values, rng: np.random.Generator) -> Values:
+        boundaries = _broadcast_probabilities(p, x, (y.shape[0], y.shape[1] - 1))
         bucket = np.zeros(y.shape, dtype=np.int64)
-        bucket[:, 1:] = np.cumsum(rng.random(p.shape) < p, axis=1)
+        bucket[:, 1:] = np.cumsum(rng.random(boundaries.shape) < boundaries, axis=1)
         positions = rank_by_score(y).astype(np.int64) - 1
         return to_mid_ranks(np.take_along_axis(bucket, positions, axis=1))
+
+    return observe
 
 
 def _broadcast_probabilities(

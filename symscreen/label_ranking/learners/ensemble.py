@@ -105,16 +105,14 @@ def build_model_families(n_rows: int, n_features: int, n_estimators: int) -> lis
     ]
     if n_rows >= _MIN_BOOSTING_ROWS:
         families.append(ModelFamily(("boosting",), _fit_boosting))
-    families.append(_build_score_family("linear", (1e-2, 1e-3, 1e-4, 1e-6), _make_linear_basis))
-    families.append(_build_score_family("squares", (1e-3, 1e-5, 1e-6), _make_squares_basis))
-    families.append(_build_score_family("splines", (1e-2, 1e-3, 1e-4, 1e-5), _make_spline_basis))
+    families.append(_build_score_family("linear", (1e-2, 1e-3, 1e-4, 1e-6)))
+    families.append(_build_score_family("squares", (1e-3, 1e-5, 1e-6)))
+    families.append(_build_score_family("splines", (1e-2, 1e-3, 1e-4, 1e-5)))
     if n_features <= _MAX_PRODUCT_FEATURES:
-        families.append(_build_score_family("products", (1e-2, 1e-3, 1e-4, 1e-6), _make_products_basis))
+        families.append(_build_score_family("products", (1e-2, 1e-3, 1e-4, 1e-6)))
     for width in (0.3, 1.0, 3.0):
         penalties = (1e-3, 1e-4, 1e-5, 1e-6)
-        families.append(
-            _build_score_family(f"kernel of {width:g}/d", penalties, _bind_kernel_basis(width / n_features))
-        )
+        families.append(_build_score_family(f"kernel of {width:g}/d", penalties, width / n_features))
     return families
 
 
@@ -145,7 +143,7 @@ def impute_positions(data: TrainingData) -> Values:
     ranks = data.ranks
     if not np.isnan(ranks).any():
         return ranks
-    basis = _make_linear_basis(len(ranks), 0)
+    basis = _make_basis("linear", len(ranks), 0)
     design = basis.fit_transform(data.rows)
     scores = design @ fit_scores(design, ranks, data.weights, alpha=_IMPUTATION_PENALTY, max_iter=_MAX_ITER)
     first, second = list_label_pairs(ranks.shape[1])
@@ -185,13 +183,11 @@ def _fit_boosting(data: TrainingData, positions: Values, seed: int) -> Predictor
     return partial(_predict_boosting, models)
 
 
-def _build_score_family(
-    name: str, penalties: tuple[float, ...], make_basis: Callable[[int, int], Any]
-) -> ModelFamily:
+def _build_score_family(name: str, penalties: tuple[float, ...], gamma: float = 1.0) -> ModelFamily:
     """Build a family of linear scores on a basis; each penalty starts from the previous coefficients."""
 
     def fit(data: TrainingData, positions: Values, seed: int) -> Predictor:  # noqa: ARG001  # scores use the pairs
-        basis = make_basis(len(data.rows), seed)
+        basis = _make_basis(name.split(maxsplit=1)[0], len(data.rows), seed, gamma)
         design = basis.fit_transform(data.rows)
         coefficients: list[Values] = []
         for alpha in penalties:
@@ -225,51 +221,27 @@ def _squeeze_single_label(positions: Values) -> Values:
     return positions if positions.shape[1] > 1 else positions[:, 0]
 
 
-def _make_linear_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
-    """Make the basis of standardised features."""
-    return _build_basis_pipeline()
+def _make_basis(name: str, n_rows: int, seed: int, gamma: float = 1.0) -> Any:
+    """Make a basis: a pipeline that standardises features, expands them and prepends a constant.
 
-
-def _make_squares_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
-    """Make the basis of features and their squares."""
-    from sklearn.preprocessing import FunctionTransformer, StandardScaler
-
-    return _build_basis_pipeline(FunctionTransformer(_append_squares), StandardScaler())
-
-
-def _make_spline_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
-    """Make the basis of splines of each feature."""
-    from sklearn.preprocessing import SplineTransformer, StandardScaler
-
-    return _build_basis_pipeline(SplineTransformer(6, knots="quantile", include_bias=False), StandardScaler())
-
-
-def _make_products_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
-    """Make the basis of features and products of two features."""
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-
-    return _build_basis_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler())
-
-
-def _bind_kernel_basis(gamma: float) -> Callable[[int, int], Any]:
-    """Return a factory of the Nyström basis: Gaussian kernels centred at sampled rows, orthonormalised."""
-    return partial(_make_kernel_basis, gamma)
-
-
-def _make_kernel_basis(gamma: float, n_rows: int, seed: int) -> Any:
-    """Make the Nyström basis of Gaussian kernels."""
+    "kernel" is a Nyström basis: Gaussian kernels centred at sampled rows, orthonormalised.
+    """
+    from sklearn import preprocessing
     from sklearn.kernel_approximation import Nystroem
-
-    count = min(_MAX_LANDMARKS, n_rows)
-    return _build_basis_pipeline(Nystroem(gamma=gamma, n_components=count, random_state=seed))
-
-
-def _build_basis_pipeline(*steps: Any) -> Any:
-    """Build a pipeline that standardises features, applies steps and prepends a constant."""
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-    return make_pipeline(StandardScaler(), *steps, FunctionTransformer(_prepend_constant))
+    expansions = {
+        "linear": None,
+        "squares": preprocessing.FunctionTransformer(_append_squares),
+        "splines": preprocessing.SplineTransformer(6, knots="quantile", include_bias=False),
+        "products": preprocessing.PolynomialFeatures(2, include_bias=False),
+        "kernel": Nystroem(gamma=gamma, n_components=min(_MAX_LANDMARKS, n_rows), random_state=seed),
+    }
+    steps = [] if name == "linear" else [expansions[name]]
+    if name in {"squares", "splines", "products"}:
+        steps.append(preprocessing.StandardScaler())
+    constant = preprocessing.FunctionTransformer(_prepend_constant)
+    return make_pipeline(preprocessing.StandardScaler(), *steps, constant)
 
 
 def _append_squares(rows: Values) -> Values:

@@ -22,17 +22,14 @@ from symscreen.report.columns import (
 )
 from symscreen.report.terminal.listings import add_row, make_table
 from symscreen.report.terminal.reading_notes import (
-    describe_target,
     explain_trust_columns,
     explain_unsafe_marks,
-    format_direction_legend,
     format_intervals,
-    format_target_prefix,
     format_unsafe_mark,
     suggest_diagnostics,
 )
 from symscreen.results.record import format_partial_summary
-from symscreen.targets.ranking_notation import quote_label
+from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 80  # characters
-_MAX_LABELS, _MAX_STAGE_PAIRS = 8, 6  # labels of rankings and pairs of stages that are named
 _MAX_SCORE_COLUMNS = 2  # with more screeners, all but the first show ranks instead of scores
 
 
@@ -92,7 +88,7 @@ def _describe_scored(result: ScreenResult) -> str:
     partial = format_partial_summary(result.record.get("partial"))
     return (
         f"{partial}{features} of {_format_count(len(data['inputs']), 'input')} scored against "
-        f"{format_target_prefix(data)}"
+        f"{find_recorded_type(data).prefix}"
         f"{escape_control_chars(data['target'])} ({data['rows']:,} rows) by "
         f"{', '.join(get_screener_names(result))}; "
     )
@@ -142,7 +138,8 @@ def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[Renderable
     """Build the ranking table; return it with the headings of the columns that do not fit."""
     names, rows = get_screener_names(result), result.table.head(n_shown).to_dict("records")
     intervals = format_intervals(rows, result.record)
-    has_directions = format_direction_legend(result.record["data"]) is not None
+    data = result.record["data"]
+    has_directions = find_recorded_type(data).explain_directions(data) is not None
     columns: list[_TableColumn] = []
     for name, column in COLUMNS.items():
         if name == SCORES:
@@ -232,11 +229,10 @@ def _build_agreement_table(pairs: pd.DataFrame, names: list[str]) -> RenderableT
 def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> list[str]:
     """Return the notes below the ranking."""
     names, options = get_screener_names(result), result.record["options"]
-    ranking, stages = (result.record["data"].get(key) for key in ("ranking", "stages"))
-    target_lines = describe_target(result.record["data"], options, result.scale)
+    data = result.record["data"]
     legend = {
         "compl.": "compl.: complexity.",
-        "dir.": format_direction_legend(result.record["data"]) or "",
+        "dir.": find_recorded_type(data).explain_directions(data) or "",
         "class": "class: how many features the first screener cannot distinguish from it on these data.",
     }
     lines = [" ".join(line for heading, line in legend.items() if line and heading not in dropped)]
@@ -262,18 +258,7 @@ def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> 
         lines[-1] += " alone: its place in the first round, among all features."
     lines += _explain_error_control(result, dropped)
     lines += explain_trust_columns(result.record) + _describe_audit(result)
-    if ranking is not None:
-        lines += _describe_rankings(ranking, result.scale if "t0" in names else None)
-    elif stages is not None:
-        lines += _describe_stages(stages, result.scale)
-    elif target_lines:
-        lines += target_lines
-    elif "t0" in names:
-        delta = result.scale
-        free = "; both ends are good" if options["sign"] == "free" else ""
-        lines.append(
-            f"t0: 0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}."
-        )
+    lines += find_recorded_type(data).explain_scores(data, options, result.scale)
     lines += [
         f"{name} was shown {_format_count(joint['shown'], 'feature')}, {_describe_shortlist(result, joint)}."
         for name, joint in result.record.get("joint", {}).items()
@@ -314,42 +299,6 @@ def _describe_permutation_groups(result: ScreenResult) -> str:
     groups = _format_count(error_control["groups"]["units"], "group")
     column = escape_control_chars(result.record["options"]["groups"])
     return f", the rows of each of {groups} by {column} together"
-
-
-def _describe_rankings(metadata: Mapping[str, Any], delta: float | None) -> list[str]:
-    """Describe a target of rankings and the scale of its T0."""
-    labels = [escape_control_chars(quote_label(label)) for label in metadata["labels"]]
-    more = f" and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
-    rows = ", ".join(f"{metadata[kind]:,} {kind}" for kind in ("complete", "incomplete", "tied"))
-    low, high = metadata["rows_a_pair"]
-    row_range = f"{high:,}" if low == high else f"{low:,} to {high:,}"
-    count, pairs = _format_count(len(labels), "label"), _format_count(metadata["pairs"], "pair")
-    rankings = (
-        f"rankings of {count} ({', '.join(labels[:_MAX_LABELS])}{more}); {pairs} compared, each in "
-        f"{row_range} rows; rows: {rows}."
-    )
-    if delta is None:
-        return [rankings]
-    scale = f"0 orders the rows as every pair of labels does, {delta:.5g} is no relation"
-    return [rankings, f"t0: the mean over pairs of labels, in the better direction of each; {scale}."]
-
-
-def _describe_stages(metadata: Mapping[str, Any], delta: float) -> list[str]:
-    """Describe a target of stages and the scale of its T0."""
-    pairs = metadata["pairs"]
-    listed = "; ".join(
-        f"{escape_control_chars(pair['present'])} to {escape_control_chars(pair['later'])} "
-        f"{pair['reached']:,} of {pair['rows']:,}"
-        for pair in pairs[:_MAX_STAGE_PAIRS]
-    )
-    more = f"; and {len(pairs) - _MAX_STAGE_PAIRS} more" if len(pairs) > _MAX_STAGE_PAIRS else ""
-    count = _format_count(len(pairs), "pair")
-    scale = f"0 separates the rows that go on in every pair, {delta:.5g} is no relation"
-    mean = "the mean over pairs of stages, weighted by their rows, in the better direction of each"
-    return [
-        f"{count} of stages, and how many rows at the first go on to the second: {listed}{more}.",
-        f"t0: {mean}; {scale}.",
-    ]
 
 
 def _describe_shortlist(result: ScreenResult, metadata: dict[str, Any]) -> str:

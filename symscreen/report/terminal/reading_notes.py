@@ -8,111 +8,10 @@ from typing import TYPE_CHECKING, Any
 from symscreen.messages import escape_control_chars
 from symscreen.report.columns import is_missing
 from symscreen.results.screen_result import is_flagged
+from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-
-_MAX_LISTED = 6  # classes of a target
-
-
-def format_target_prefix(data: Mapping[str, Any]) -> str:
-    """Return the words that precede the target's name in a summary, by target type; empty for numbers.
-
-    Parameters
-    ----------
-    data : mapping
-        The entry ``data`` of a record.
-
-    Returns
-    -------
-    str
-    """
-    words = {
-        "ranking": "the rankings ",
-        "stages": "the stages ",
-        "classes": "the classes of ",
-        "several": "the targets ",
-        "survival": "the time until the event, ",
-    }
-    return next((text for key, text in words.items() if key in data), "")
-
-
-def format_direction_legend(data: Mapping[str, Any]) -> str | None:
-    """Return the legend of the column of directions; None if the target type has no directions.
-
-    Parameters
-    ----------
-    data : mapping
-        The entry ``data`` of a record.
-
-    Returns
-    -------
-    str or None
-    """
-    if "ranking" in data:
-        return None
-    if "stages" in data:
-        return "dir.: + increases with every pair of stages, - decreases; empty if they disagree."
-    if "several" in data:
-        return "dir.: + increases with every target, - decreases; empty if they disagree."
-    if "classes" in data:
-        names = data["classes"]["names"]
-        return f"dir.: + is higher in {escape_control_chars(names[1])}, - lower." if len(names) == 2 else None
-    if "survival" in data:
-        return "dir.: + longer times where it is higher, - shorter times."
-    return "dir.: + increases with the target, - decreases."
-
-
-def describe_target(data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-    """Describe the target and the scale of its T0, for target types other than numbers, rankings and stages.
-
-    Parameters
-    ----------
-    data : mapping
-        The entry ``data`` of a record.
-    options : mapping
-        The options of the run.
-    delta : float
-        Δ, the value of T0 without a relation.
-
-    Returns
-    -------
-    list of str
-        Empty for numbers, rankings and stages.
-    """
-    has_t0 = "t0" in options["screener"]
-    if "classes" in data:
-        names, rows = data["classes"]["names"], data["classes"]["rows"]
-        pairs = list(zip(names, rows, strict=True))[:_MAX_LISTED]
-        shown = ", ".join(f"{escape_control_chars(name)} {count:,}" for name, count in pairs)
-        more = f" and {len(rows) - _MAX_LISTED} more" if len(rows) > _MAX_LISTED else ""
-        mean = "" if len(rows) == 2 else "the mean over classes, each against the rest; "
-        scale = f"t0: {mean}0 separates the classes, {delta:.5g} does not."
-        return [
-            f"{len(rows)} classes with their numbers of rows: {shown}{more}.",
-            *([scale] if has_t0 else []),
-        ]
-    if "several" in data:
-        aggregate = "mean over" if options["across"] == "mean" else "worst of"
-        if not has_t0:
-            return [f"{options['screener'][0]}: the {aggregate} targets, without a sign."]
-        scale = "each in units of its own Δ and without a sign; 0 is best, 1 is no relation"
-        return [f"t0: the {aggregate} targets, {scale}."]
-    if "survival" in data:
-        survival = data["survival"]
-        events = f"{escape_control_chars(survival['event'])}: {survival['met']:,} events"
-        comparable = f"{survival['comparable']:,} pairs of rows are comparable"
-        share = "twice the share of comparable pairs in which the higher value has the shorter time"
-        return [
-            f"{events} in {data['rows']:,} rows; {comparable}.",
-            f"t0: {share}; 1 is no relation. harrell_c: 1 - t0/2.",
-        ]
-    if "weighted" in data:
-        weighted_rows = f"{data['rows']:,} rows with weights {escape_control_chars(options['weights'])}"
-        n_effective = data["weighted"]["effective_rows"]
-        return [f"{weighted_rows}: equivalent to {n_effective:,.1f} rows of equal weight."]
-    return []
 
 
 _TRUST_OPTIONS = ("fdr", "permutations", "stability", "distinct", "intervals")
@@ -200,7 +99,7 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
         One line, or none.
     """
     options, data = record["options"], record["data"]
-    is_numeric = not data.keys() & {"ranking", "stages", "classes", "several", "survival", "weighted"}
+    is_numeric = find_recorded_type(data).supports_inference
     is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["cut"]
     is_plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
     has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)

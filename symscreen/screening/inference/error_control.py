@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.config.parsing import check_positive_int
 from symscreen.errors import OptionError
-from symscreen.messages import suggest
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.max_t import PermutedTarget
@@ -207,7 +206,6 @@ def compute_feature_p_values(
     return np.concatenate(keys), np.concatenate(family)
 
 
-_METHODS: dict[str, FdrMethod] = {"bh": "bh", "by": "by"}
 _PRUNING_REASON = "the cuts between layers chose the features by the same target"
 
 
@@ -237,33 +235,18 @@ class ErrorControl:
 
 
 def parse_error_control(
-    *,
-    p_values: bool | None,
-    fdr: object,
-    method: str,
-    permutations: object,
-    ranking_screener: AnyScreener,
-    target_type: TargetType,
-    search: SearchMode,
-    rounds: int,
-    has_pruning: bool,
+    options: ScreenOptions, *, ranking_screener: AnyScreener, target_type: TargetType, has_pruning: bool
 ) -> tuple[ErrorControl | None, tuple[str, ...]]:
-    """Parse the options of error control.
+    """Decide which p-values a screen computes.
 
     Parameters
     ----------
-    p_values : bool or None
-        Whether p- and q-values are requested; None to compute them if they are valid.
-    fdr, method, permutations : object
-        The options as the user gave them. A false discovery rate implies p-values.
+    options : ScreenOptions
+        A false discovery rate implies p-values. `p_values` None computes them if they are valid.
     ranking_screener : Screener or JointScreener
         The first screener, which ranks the features.
     target_type : TargetType
         The type of the target.
-    search : {"exact", "race", "sieve"}
-        The search mode, which determines the features that are scored on all rows.
-    rounds : int
-        Number of rounds of the screen.
     has_pruning : bool
         Whether the pool is pruned between layers.
 
@@ -277,21 +260,23 @@ def parse_error_control(
     Raises
     ------
     OptionError
-        If an option is out of range, or what it requests would not be valid.
+        If what an option requests would not be valid.
 
     Examples
     --------
-    >>> options = {"p_values": False, "fdr": None, "method": "bh", "permutations": 200}
-    >>> screen = {"target_type": "numeric", "search": "exact", "rounds": 1, "has_pruning": False}
-    >>> parse_error_control(ranking_screener=SCREENERS["t0"], **options, **screen)[0].permutations
-    200
+    >>> from symscreen.config.screen_options import ScreenOptions
+    >>> options = ScreenOptions(permutations=200)
+    >>> screener = SCREENERS["t0"]
+    >>> parse_error_control(options, ranking_screener=screener, target_type="numeric", has_pruning=False)
+    (ErrorControl(p_values=False, method='bh', fdr=None, permutations=200, groups=None), ())
     """
-    if method not in _METHODS:
-        raise OptionError(f"fdr_method is {method!r}{suggest(str(method), _METHODS)}")
-    if fdr is not None and (isinstance(fdr, bool) or not isinstance(fdr, float) or not 0.0 < fdr < 1.0):
-        raise OptionError(f"fdr is {fdr!r}; give a rate between 0 and 1, such as 0.05")
-    n_permutations = 0 if permutations is None else check_positive_int("permutations", permutations)
-    obstacle = _find_obstacle(ranking_screener, target_type, search, has_pruning=has_pruning)
+    p_values, fdr, n_permutations, rounds = (
+        options.p_values,
+        options.fdr,
+        options.permutations or 0,
+        options.rounds,
+    )
+    obstacle = _find_obstacle(ranking_screener, target_type, options.search, has_pruning=has_pruning)
     has_null = isinstance(ranking_screener, Screener) and ranking_screener.null_distribution is not None
     if p_values or fdr is not None:
         option = "--p-values" if fdr is None else f"--fdr {fdr:g}"
@@ -316,7 +301,7 @@ def parse_error_control(
     computes_p_values = computes_p_values and obstacle is None
     if not (computes_p_values or n_permutations):
         return None, notices
-    return ErrorControl(computes_p_values, _METHODS[method], fdr, n_permutations), notices
+    return ErrorControl(computes_p_values, options.fdr_method, fdr, n_permutations), notices
 
 
 def _check_available(option: str, reason: str | None) -> None:

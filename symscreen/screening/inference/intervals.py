@@ -14,15 +14,15 @@ from symscreen.targets.registry import require_numeric_target
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.preparation import RowGroups
     from symscreen.screening.residual_rounds import RoundResult
+    from symscreen.screening.task import ScreeningTask
     from symscreen.targets import Target
 
 
 INTERVAL_COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")
 
-_DEFAULT_LEVEL = 0.95  # confidence level
 _BLOCK_VALUES = 1 << 20  # feature values computed at a time
 _METHOD = (
     "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t; "
@@ -31,65 +31,21 @@ _METHOD = (
 _ERROR_CONTROL_COLUMNS = ("p_value", "q_value", "p_family")
 
 
-def parse_confidence_level(
-    intervals: float | None, screeners: Sequence[AnyScreener], target: Target, rounds: int
-) -> float | None:
-    """Parse the option `intervals`.
-
-    Parameters
-    ----------
-    intervals : bool, float or None
-        True for 95 %, False or None for no intervals, else the confidence level.
-    screeners : sequence of Screener or JointScreener
-        The screeners of the screen.
-    target : Target
-        The target of the screen.
-    rounds : int
-        The number of rounds of the screen.
-
-    Returns
-    -------
-    float or None
-        The confidence level, in (0, 1); None for no intervals.
-
-    Raises
-    ------
-    OptionError
-        If the level is not between 0 and 1, t0 is not among the screeners, the target is not numeric, or
-        there are several rounds.
-    """
-    if intervals is None or intervals is False:
-        return None
-    level = _DEFAULT_LEVEL if intervals is True else intervals
-    if not isinstance(level, float | np.floating) or not 0.0 < level < 1.0:
-        raise OptionError(
-            f"intervals is {intervals!r}; give a confidence level between 0 and 1, such as 0.95"
-        )
+def check_intervals(options: ScreenOptions, screeners: Sequence[AnyScreener], target: Target) -> None:
+    """Refuse intervals unless the target is numeric and T0 is among the screeners."""
+    if options.intervals is None:
+        return
     require_numeric_target(target, "--intervals")
     if all(screener.name != "t0" for screener in screeners):
         names = ",".join(screener.name for screener in screeners)
         raise OptionError(f"--intervals requires the screener t0; add it: --screener {names},t0")
-    if rounds != 1:
-        raise OptionError(
-            f"--intervals cannot be combined with --rounds {rounds}: later rounds screen residuals that were "
-            "fitted to the target; leave one of them out"
-        )
-    return float(level)
 
 
-def add_intervals(
-    round_result: RoundResult, level: float, row_groups: RowGroups | None = None
-) -> tuple[RoundResult, dict[str, Any]]:
+def add_intervals(task: ScreeningTask, round_result: RoundResult) -> tuple[RoundResult, dict[str, Any]]:
     """Add confidence intervals to the features that a round shows.
 
-    Parameters
-    ----------
-    round_result : RoundResult
-        The result of a round with a numeric target.
-    level : float
-        Confidence level, in (0, 1). It holds for features that were chosen before the target was seen.
-    row_groups : RowGroups, optional
-        Groups of rows; the jackknife leaves out whole groups.
+    The level holds for features that were chosen before the target was seen. With groups of rows, the
+    jackknife leaves out whole groups.
 
     Returns
     -------
@@ -99,8 +55,9 @@ def add_intervals(
     record : dict
         The level, the method and the groups, for the record.
     """
+    level, row_groups = float(task.options.intervals or 0.0), task.row_groups
     scoring_result = round_result.scoring_result
-    target = require_numeric_target(round_result.target, "--intervals")
+    target = require_numeric_target(round_result.dataset.target, "--intervals")
     group_ids = None if row_groups is None else row_groups.group_ids
     bounds = np.full((len(INTERVAL_COLUMNS), len(scoring_result.features)), np.nan)
     step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))

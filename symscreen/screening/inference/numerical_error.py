@@ -7,7 +7,7 @@ features that a screen shows get columns with the number of unsafe rows and a bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from symscreen._typing import Values
-    from symscreen.data import Dataset
     from symscreen.expressions.tree import Expression
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
+    from symscreen.screening.residual_rounds import RoundResult
+    from symscreen.screening.task import ScreeningTask
     from symscreen.statistics.inference.order_uncertainty import OrderUncertainty
     from symscreen.targets import Target
 
@@ -179,36 +179,26 @@ _BLOCK_VALUES = 1 << 20  # feature values computed at a time
 
 
 def flag_numerical_errors(
-    round_results: Sequence[RoundResult], dataset: Dataset, config: ScreenConfig
+    task: ScreeningTask, round_results: Sequence[RoundResult]
 ) -> tuple[list[RoundResult], dict[str, Any]]:
     """Flag the features shown in each round whose scores depend on rounding.
-
-    Parameters
-    ----------
-    round_results : sequence of RoundResult
-        The results of the rounds.
-    dataset : Dataset
-        The data.
-    config : ScreenConfig
-        The screen.
 
     Returns
     -------
     round_results : list of RoundResult
-        If any feature is unsafe, the results with the columns `NUMERICAL_ERROR_COLUMNS`. The columns are set
-        for the first 1,000 features of each round (100 in a ranking of all features) and missing for others.
-        They do not depend on threads or chunks.
+        The same rounds, with the columns `NUMERICAL_ERROR_COLUMNS` if rounding may change a score. Features
+        that were not examined have missing values there.
     record : dict
-        Counts under the key ``rounding``; empty if no feature is unsafe.
+        Numbers of features examined, unsafe and flagged; empty if all are safe.
     """
-    estimates = [list(_estimate_numerical_errors(result, dataset, config)) for result in round_results]
+    estimates = [list(_estimate_numerical_errors(task, result)) for result in round_results]
     flat = [estimate for round_estimates in estimates for estimate in round_estimates]
     n_unsafe = sum(estimate.n_unsafe_rows > 0 for estimate in flat)
     if not n_unsafe:
         return list(round_results), {}
-    scale = dataset.target.gini_mean_difference if config.scoring.screeners[0].name == "t0" else 1.0
+    scale = task.target.gini_mean_difference if task.screeners[0].name == "t0" else 1.0
     n_flagged = sum(
-        is_flagged(estimate.n_unsafe_rows, estimate.score_error, n=dataset.target.n, scale=scale)
+        is_flagged(estimate.n_unsafe_rows, estimate.score_error, n=task.target.n, scale=scale)
         for estimate in flat
     )
     record = {"looked_at": len(flat), "unsafe": n_unsafe, "marked": n_flagged}
@@ -216,12 +206,12 @@ def flag_numerical_errors(
 
 
 def _estimate_numerical_errors(
-    round_result: RoundResult, dataset: Dataset, config: ScreenConfig
+    task: ScreeningTask, round_result: RoundResult
 ) -> Iterator[NumericalErrorEstimate]:
     """Yield the estimates of the features shown in a round, best first."""
-    columns = dict(zip(dataset.names, round_result.inputs, strict=True))
+    columns = round_result.dataset.columns_by_name
     decimal_errors = {name: compute_decimal_error(column) for name, column in columns.items()}
-    max_features = _MAX_FEATURES_OF_FULL_RANKING if config.scoring.limit is None else _MAX_FEATURES
+    max_features = _MAX_FEATURES_OF_FULL_RANKING if task.limit is None else _MAX_FEATURES
     numbers = round_result.scoring_result.features.number[round_result.shown_indices[:max_features]]
     step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))
     for start in range(0, len(numbers), step):
@@ -233,8 +223,8 @@ def _estimate_numerical_errors(
                 expression,
                 values,
                 {name: columns[name] for name in names},
-                round_result.target,
-                config.scoring.screeners,
+                round_result.dataset.target,
+                task.screeners,
                 decimal_errors={name: decimal_errors[name] for name in names},
             )
 
@@ -245,11 +235,9 @@ def _add_numerical_error_columns(
     """Add the columns of numerical error to the result of a round."""
     import pandas as pd
 
-    scoring_result = round_result.scoring_result
     indices = round_result.shown_indices[: len(numerical_errors)]
-    n_rows, score_errors = np.full((2, len(scoring_result.features)), np.nan)
+    n_rows, score_errors = np.full((2, len(round_result.scoring_result.features)), np.nan)
     n_rows[indices] = [estimate.n_unsafe_rows for estimate in numerical_errors]
     score_errors[indices] = [estimate.score_error for estimate in numerical_errors]
     values = (pd.array(n_rows, dtype="Float64").astype("Int64"), score_errors)
-    columns = scoring_result.extra_columns | dict(zip(NUMERICAL_ERROR_COLUMNS, values, strict=True))
-    return replace(round_result, scoring_result=replace(scoring_result, extra_columns=columns))
+    return round_result.add_columns(dict(zip(NUMERICAL_ERROR_COLUMNS, values, strict=True)))

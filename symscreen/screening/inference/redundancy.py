@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import MemoryLimitError, OptionError
+from symscreen.errors import MemoryLimitError
 from symscreen.expressions.printing import to_text
-from symscreen.screening.residual_rounds import run_rounds
+from symscreen.screening.residual_rounds import run_rounds, score_round
+from symscreen.screening.space_generation import build_space, check_scoring_memory
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.data import Dataset
     from symscreen.expansion import Space
-    from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
+    from symscreen.screening.residual_rounds import RoundResult
     from symscreen.screening.scoring.top_features import FeatureTable
+    from symscreen.screening.task import ScreeningTask
 
 
 _INITIAL_WIDENING = (
@@ -30,92 +31,25 @@ _MAX_EXACT_ROWS = 1 << 20  # up to here, sums of products of doubled ranks stay 
 _BLOCK_VALUES = 1 << 20  # feature values computed at a time
 
 
-def check_max_correlation(
-    max_correlation: float | None, top: int | str, rounds: int, stability: int | None
-) -> None:
-    """Check the option `distinct`, the maximum rank correlation between features shown.
-
-    Parameters
-    ----------
-    max_correlation : float or None
-        The option `distinct`, in (0, 1).
-    top, rounds, stability
-        Other options of the same screen.
-
-    Raises
-    ------
-    OptionError
-        If the value is not between 0 and 1, or the option cannot be combined with the others.
-    """
-    if max_correlation is None:
-        return
-    if (
-        isinstance(max_correlation, bool)
-        or not isinstance(max_correlation, int | float)
-        or not 0.0 < max_correlation < 1.0
-    ):
-        raise OptionError(
-            f"distinct is {max_correlation!r}; give a rank correlation between 0 and 1, such as 0.99"
-        )
-    if top == "all":
-        raise OptionError("--top all shows every feature, but --distinct omits some: give --top a number")
-    if rounds != 1:
-        raise OptionError(
-            f"--distinct cannot be combined with --rounds {rounds}: it applies to one round; leave one of "
-            "them out"
-        )
-    if stability is not None:
-        raise OptionError(
-            "--stability requires the whole ranking, but --distinct omits features: leave one of them out"
-        )
-
-
 def run_non_redundant_rounds(
-    dataset: Dataset, config: ScreenConfig, rounds: int, max_correlation: float | None
+    task: ScreeningTask,
 ) -> tuple[list[RoundResult], dict[str, Any] | None]:
     """Screen a dataset; if a maximum correlation is given, omit redundant features from the result.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    config : ScreenConfig
-        The screen.
-    rounds : int
-        Maximum number of rounds; 1 if `max_correlation` is given.
-    max_correlation : float or None
-        Maximum absolute Spearman correlation of two features that are shown; None for no limit.
 
     Returns
     -------
     round_results : list of RoundResult
-        With a limit, the features shown have a column ``stands_for``: the number of features that each
-        represents.
+        One entry per round; redundant features are omitted in one round only.
     record : dict or None
-        With a limit, the number of classes examined and the features that each feature represents.
-
-    Notes
-    -----
-    The classes are examined from best to worst. A class is shown unless it correlates above the limit with a
-    better class that is shown; the best of those then represents it. Classes are examined until K are shown,
-    up to 65,536, so the result is the same as for the whole ranking.
+        The redundant features, for the record; None without a maximum correlation.
     """
-    if max_correlation is None:
-        return run_rounds(dataset, config, rounds), None
-    result, n_wanted = screen_until_filled(dataset, config, max_correlation), config.scoring.limit
-    round_result = result.round_result
-    assert n_wanted is not None  # noqa: S101  # checked with the options
-    notices = _format_redundancy_notices(
-        len(result.selected_indices),
-        n_wanted,
-        len(round_result.scoring_result.features),
-        max_correlation,
-        result.limit_reason,
-    )
+    if task.options.distinct is None:
+        return run_rounds(task), None
+    result = screen_until_filled(task)
     # If a false discovery rate is given, shown_indices are the features that pass it.
-    shown = np.intersect1d(result.selected_indices, round_result.shown_indices)
-    marked = _mark_representatives(round_result, shown, result.representatives, notices)
-    return [marked], _build_redundancy_record(round_result, shown, result.representatives, max_correlation)
+    shown = np.intersect1d(result.selected_indices, result.round_result.shown_indices)
+    marked = _mark_representatives(result, shown, _format_redundancy_notices(result, task))
+    return [marked], _build_redundancy_record(result, shown, task.options.distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,41 +74,34 @@ class RedundancyResult:
     limit_reason: str
 
 
-def screen_until_filled(dataset: Dataset, config: ScreenConfig, max_correlation: float) -> RedundancyResult:
-    """Examine a ranking until the wanted number of features can be shown.
+def screen_until_filled(task: ScreeningTask) -> RedundancyResult:
+    """Examine longer and longer rankings until the wanted number of features can be shown.
 
-    Parameters
-    ----------
-    dataset, config
-        See `run_non_redundant_rounds`.
-    max_correlation : float
-        Maximum absolute rank correlation, in (0, 1).
-
-    Returns
-    -------
-    RedundancyResult
+    The space is generated once, and each ranking streams it again.
     """
-    n_wanted = config.scoring.limit
-    assert n_wanted is not None  # noqa: S101  # checked with the options
-    rounds: list[RoundResult] = []
-    limit, limit_reason = min(_INITIAL_WIDENING * n_wanted, max(_MAX_CLASSES, n_wanted)), ""
+    n_wanted, max_correlation = task.limit, task.options.distinct
+    assert n_wanted is not None and max_correlation is not None  # noqa: S101, PT018  # checked with the options
+    limit = min(_INITIAL_WIDENING * n_wanted, max(_MAX_CLASSES, n_wanted))
+    space, pruning_records = build_space(task.change_options(top=limit))
+    result = None
     while True:
+        wider_task = task.change_options(top=limit)
         try:
-            rounds = run_rounds(dataset, replace(config, scoring=replace(config.scoring, limit=limit)), 1)
+            check_scoring_memory(space, wider_task)
+            round_result = score_round(space, pruning_records, wider_task)
         except MemoryLimitError:
-            if not rounds:
+            if result is None:
                 raise
-            limit_reason = "memory limit"
-            break
-        features = rounds[0].scoring_result.features
-        selected, representatives = filter_redundant(rounds[0].space, features, n_wanted, max_correlation)
-        if len(selected) == n_wanted or len(features) < limit:
-            break
+            return replace(result, limit_reason="memory limit")
+        features = round_result.scoring_result.features
+        result = RedundancyResult(
+            round_result, *filter_redundant(space, features, n_wanted, max_correlation), limit_reason=""
+        )
+        if len(result.selected_indices) == n_wanted or len(features) < limit:
+            return result
         if limit >= _MAX_CLASSES:
-            limit_reason = "maximum length of a ranking"
-            break
+            return replace(result, limit_reason="maximum length of a ranking")
         limit = min(8 * limit, _MAX_CLASSES)
-    return RedundancyResult(rounds[0], selected, representatives, limit_reason)
 
 
 def filter_redundant(
@@ -223,52 +150,46 @@ def filter_redundant(
 
 
 def _mark_representatives(
-    round_result: RoundResult,
-    shown_indices: NDArray[np.int64],
-    representatives: NDArray[np.int64],
-    notices: tuple[str, ...],
+    result: RedundancyResult, shown_indices: NDArray[np.int64], notices: tuple[str, ...]
 ) -> RoundResult:
     """Show the selected features, and add the number of features that each represents."""
+    round_result, representatives = result.round_result, result.representatives
     counts = np.zeros(len(round_result.scoring_result.features), dtype=np.int64)
     counts[: len(representatives)] = np.bincount(representatives, minlength=len(representatives))
-    columns = round_result.scoring_result.extra_columns | {"stands_for": counts - 1}
     return replace(
-        round_result,
-        scoring_result=replace(round_result.scoring_result, extra_columns=columns),
+        round_result.add_columns({"stands_for": counts - 1}),
         shown_indices=shown_indices,
         notices=(*round_result.notices, *notices),
     )
 
 
-def _format_redundancy_notices(
-    n_shown: int, n_wanted: int, n_examined: int, max_correlation: float, limit_reason: str
-) -> tuple[str, ...]:
+def _format_redundancy_notices(result: RedundancyResult, task: ScreeningTask) -> tuple[str, ...]:
+    """Say why fewer features are shown than were asked for."""
+    n_shown, n_wanted = len(result.selected_indices), task.limit
+    n_examined = len(result.round_result.scoring_result.features)
     if n_shown == n_wanted:
         return ()
-    if limit_reason:
-        reason = f"only the best {n_examined:,} classes were examined ({limit_reason})"
+    if result.limit_reason:
+        reason = f"only the best {n_examined:,} classes were examined ({result.limit_reason})"
         return (f"distinct: {n_shown} of {n_wanted} are shown, because {reason}",)
-    condition = f"have no rank correlation above {max_correlation:g}"
+    condition = f"have no rank correlation above {task.options.distinct:g}"
     return (f"distinct: of {n_examined:,} classes only {n_shown} {condition}",)
 
 
 def _build_redundancy_record(
-    round_result: RoundResult,
-    shown_indices: NDArray[np.int64],
-    representatives: NDArray[np.int64],
-    max_correlation: float,
+    result: RedundancyResult, shown_indices: NDArray[np.int64], max_correlation: float
 ) -> dict[str, Any]:
     """Build the record of the features that each shown feature represents."""
+    round_result, representatives = result.round_result, result.representatives
     listed = []
     for rank, index in enumerate(shown_indices.tolist(), start=1):
         others = np.flatnonzero(representatives == index)
         others = others[others != index]
         if len(others):
             numbers = round_result.scoring_result.features.number[others[:_MAX_LISTED]].tolist()
-            texts = [to_text(round_result.space.build_expression(number)) for number in numbers]
-            places = (others[:_MAX_LISTED] + 1).tolist()
             redundant = [
-                {"place": place, "expression": text} for place, text in zip(places, texts, strict=True)
+                {"place": place, "expression": to_text(round_result.space.build_expression(number))}
+                for place, number in zip((others[:_MAX_LISTED] + 1).tolist(), numbers, strict=True)
             ]
             listed.append({"rank": rank, "stands_for": len(others), "features": redundant})
     return {"cap": max_correlation, "classes_looked_at": len(representatives), "shown": listed}

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.config.parsing import check_positive_int
 from symscreen.data import take_rows
 from symscreen.errors import FormulaError, InputError, OptionError
 from symscreen.expansion import evaluate_user_formulas
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.screening.residual_rounds import run_rounds
+from symscreen.screening.residual_rounds import run_round
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from symscreen._typing import Integers
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
     from symscreen.expressions.tree import Expression
-    from symscreen.screening.preparation import RowGroups
-    from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
+    from symscreen.screening.residual_rounds import RoundResult
+    from symscreen.screening.task import RowGroups, ScreeningTask
 
 _HALVES_RANDOM_STREAM = 2  # random stream of a seed
 _MIN_GROUPS = 4  # groups of a table
@@ -65,49 +65,25 @@ class HalfSampling:
 
 
 def build_half_sampling(
-    dataset: Dataset, n_pairs: int | None, *, row_groups: RowGroups | None, top: int | str, rounds: int
+    dataset: Dataset, options: ScreenOptions, row_groups: RowGroups | None
 ) -> HalfSampling | None:
-    """Build the half-sampling of a screen from its options.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    n_pairs : int or None
-        B, the number of complementary pairs; None for no stability selection.
-    row_groups : RowGroups or None
-        Groups of rows that stay together.
-    top, rounds
-        The options of `symscreen.screen`.
-
-    Returns
-    -------
-    HalfSampling or None
+    """Build the half-sampling of a screen; None without stability selection.
 
     Raises
     ------
     OptionError
-        If `top` is "all", there are several rounds, the target is not numeric, or there are too few rows or
-        groups.
+        If the target is not numeric, or there are too few rows or groups to halve.
     """
-    if n_pairs is None:
+    if options.stability is None:
         return None
-    check_positive_int("stability", n_pairs)
     if not dataset.target.supports_inference:
-        description = dataset.target.description
         raise OptionError(
-            f"--stability requires a numeric target, but {dataset.target.name!r} is {description}"
-        )
-    if top == "all":
-        raise OptionError("--stability counts how often a feature is among the best K: give --top a number")
-    if rounds != 1:
-        raise OptionError(
-            f"--stability cannot be combined with --rounds {rounds}: it applies to one round; leave one of "
-            "them out"
+            f"--stability requires a numeric target, but {dataset.target.name!r} is "
+            f"{dataset.target.description}"
         )
     if row_groups is None:
-        return HalfSampling(n_pairs, np.arange(dataset.target.n), None)
-    return HalfSampling(n_pairs, row_groups.group_ids, row_groups.column)
+        return HalfSampling(options.stability, np.arange(dataset.target.n), None)
+    return HalfSampling(options.stability, row_groups.group_ids, row_groups.column)
 
 
 def draw_half_samples(half_sampling: HalfSampling, seed: int) -> Iterator[Integers]:
@@ -171,21 +147,8 @@ def bound_false_selections(n_selected: float, n_features: int, threshold: float)
     return n_selected**2 / ((2 * threshold - 1) * n_features)
 
 
-def add_stability(
-    dataset: Dataset, config: ScreenConfig, round_result: RoundResult, half_sampling: HalfSampling
-) -> tuple[RoundResult, dict[str, Any]]:
+def add_stability(task: ScreeningTask, round_result: RoundResult) -> tuple[RoundResult, dict[str, Any]]:
     """Screen half-samples and compute how often the class of each shown feature is among the best K.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    config : ScreenConfig
-        The screen; its limit is K.
-    round_result : RoundResult
-        The result on all rows.
-    half_sampling : HalfSampling
-        How rows are halved.
 
     Returns
     -------
@@ -204,55 +167,54 @@ def add_stability(
     A feature counts as selected in a half if the screen of that half shows a feature of the same equivalence
     class there. Each half is screened from scratch: its space is grown and pruned with the rows of the half.
     """
+    half_sampling = build_half_sampling(task.dataset, task.options, task.row_groups)
+    assert half_sampling is not None  # noqa: S101  # the option is given
     expressions = round_result.expressions
     counts, n_selected = np.zeros(len(expressions), dtype=np.int64), []
-    for number, rows in enumerate(draw_half_samples(half_sampling, config.scoring.seed), start=1):
+    for number, rows in enumerate(draw_half_samples(half_sampling, task.options.seed), start=1):
         try:
-            half = take_rows(dataset, rows)
-            half_result = run_rounds(half, _make_half_config(config, half), 1)[0].scoring_result
+            half = _make_half_task(task, rows)
+            half_result = run_round(half).scoring_result
         except InputError as error:
             raise OptionError(f"--stability: half {number} cannot be screened: {error}") from error
-        columns = dict(zip(half.names, half.columns, strict=True))
-        values = np.array([evaluate_expression(expression, columns) for expression in expressions])
+        values = np.array(
+            [evaluate_expression(expression, half.dataset.columns_by_name) for expression in expressions]
+        )
         values = values.reshape(len(expressions), -1)
         varying = np.flatnonzero(values.min(axis=1) < values.max(axis=1)) if len(values) else np.arange(0)
         positions = half_result.classes.find_positions(sort_block(np.ascontiguousarray(values[varying])))
         counts[varying[positions >= 0]] += 1
         n_selected.append(int(half_result.features.class_size.sum()))
-    scoring_result = round_result.scoring_result
-    extra_columns = scoring_result.extra_columns | {"stability": counts / (2 * half_sampling.n_pairs)}
-    q, p = float(np.mean(n_selected)), scoring_result.n_scored
+    q, p = float(np.mean(n_selected)), round_result.scoring_result.n_scored
+    bounds = {f"{threshold:g}": bound_false_selections(q, p, threshold) for threshold in _THRESHOLDS if p}
     record = {
         "pairs": half_sampling.n_pairs,
         "groups": half_sampling.column,
         "units": int(half_sampling.group_ids.max()) + 1,
         "features_selected": q,
         "features": p,
-        "false_at_most": (
-            {f"{threshold:g}": bound_false_selections(q, p, threshold) for threshold in _THRESHOLDS}
-            if p
-            else {}
-        ),
+        "false_at_most": bounds,
         "bound": "q^2/((2 tau - 1) p), Shah and Samworth 2013, Theorem 1: no assumption on shapes",
     }
-    scoring_result = replace(scoring_result, extra_columns=extra_columns)
-    return replace(round_result, scoring_result=scoring_result), record
+    return round_result.add_columns({"stability": counts / (2 * half_sampling.n_pairs)}), record
 
 
-def _make_half_config(config: ScreenConfig, half: Dataset) -> ScreenConfig:
-    """Return the config of a half: without progress output and user formulas that are constant there."""
-    columns = dict(zip(half.names, half.columns, strict=True))
+def _make_half_task(task: ScreeningTask, rows: Integers) -> ScreeningTask:
+    """Return the task of a half: without progress output and user formulas that are constant there."""
+    dataset = take_rows(task.dataset, rows)
     no_fingerprints = np.zeros((0, 2), dtype=np.uint64)
 
     def is_varying(expression: Expression) -> bool:
         try:
-            evaluate_user_formulas([expression], columns, no_fingerprints)
+            evaluate_user_formulas([expression], dataset.columns_by_name, no_fingerprints)
         except FormulaError:
             return False
         return True
 
     return replace(
-        config,
-        user_expressions=list(filter(is_varying, config.user_expressions)),
-        scoring=replace(config.scoring, run_control=DEFAULT_RUN_CONTROL, error_control=None),
+        task,
+        dataset=dataset,
+        formulas=list(filter(is_varying, task.formulas)),
+        run_control=DEFAULT_RUN_CONTROL,
+        error_control=None,
     )

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError
 from symscreen.results.screen_result import ScreenerComparison, compare_screeners
-from symscreen.screeners import JointScreener, Screener, select_prescreeners
+from symscreen.screeners import JointScreener, Screener
 from symscreen.screening.inference.error_control import (
     build_inference,
     compute_error_control,
     limit_blas_threads,
 )
-from symscreen.screening.run_control import DEFAULT_RUN_CONTROL, RunControl
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
@@ -35,101 +33,26 @@ from symscreen.screening.scoring.top_features import (
     rank_all_features,
     round_sort_keys,
 )
-from symscreen.screening.search.modes import EXACT_SEARCH, SearchConfig, audit_search, run_search
+from symscreen.screening.search.modes import audit_search, run_search
 from symscreen.screening.search.successive_halving import SearchGoal
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets.registry import require_numeric_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from symscreen.backends import Backend
     from symscreen.expansion import CandidateStatus, Space
     from symscreen.screeners import Sign
-    from symscreen.screening.inference.error_control import ErrorControl
     from symscreen.screening.scoring.joint_screening import JointResult, Shortlist
     from symscreen.screening.scoring.streaming import StreamResult
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
     from symscreen.screening.search.modes import SearchResult
+    from symscreen.screening.task import ScreeningTask
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import Target, TargetType
 
 
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
-
-
-@dataclass(frozen=True, eq=False)
-class ScoringConfig:
-    """How a space is scored.
-
-    Parameters
-    ----------
-    screeners : tuple of Screener or JointScreener
-        The requested screeners. The first one orders the ranking.
-    sign : {"free", "positive"}
-        Whether a feature that falls with the target is as good as one that rises with it.
-    limit : int or None
-        Maximum number of classes in the ranking; None for every feature, unmerged.
-    prescreen : int
-        Maximum number of features in a shortlist.
-    seed : int
-        Random seed, at least 0.
-    jobs : int
-        Number of threads of a joint screener.
-    backend : Backend
-        Backend that runs the chunks.
-    chunk_size : int
-        Number of candidates per task.
-    run_control : RunControl
-        Progress, deadline and checkpoint hooks.
-    search : SearchConfig
-        Whether every feature is scored on all rows.
-    target_type : TargetType
-        Type of the target.
-    error_control : ErrorControl, optional
-        Requested p-values, q-values and permutations.
-
-    Raises
-    ------
-    OptionError
-        If the seed is not an integer of at least 0.
-    """
-
-    screeners: tuple[Screener | JointScreener, ...]
-    sign: Sign
-    limit: int | None
-    prescreen: int
-    seed: int
-    jobs: int
-    backend: Backend
-    chunk_size: int
-    run_control: RunControl = DEFAULT_RUN_CONTROL
-    search: SearchConfig = EXACT_SEARCH
-    target_type: TargetType = "numeric"
-    error_control: ErrorControl | None = None
-
-    def __post_init__(self) -> None:
-        is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
-        if not is_integer or self.seed < 0:
-            raise OptionError(f"seed is {self.seed!r}; give an integer of at least 0")
-
-    @property
-    def column_screeners(self) -> tuple[Screener, ...]:
-        """The requested column screeners; the prescreeners if there are none."""
-        requested = tuple(screener for screener in self.screeners if isinstance(screener, Screener))
-        return requested or self.prescreeners
-
-    @property
-    def prescreeners(self) -> tuple[Screener, ...]:
-        """The column screeners that choose the shortlists."""
-        return select_prescreeners(self.screeners, self.target_type)
-
-    @property
-    def joint_screeners(self) -> tuple[JointScreener, ...]:
-        """The requested joint screeners."""
-        return tuple(screener for screener in self.screeners if isinstance(screener, JointScreener))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,107 +95,59 @@ class ScoringResult:
     stream_result: StreamResult | None = None
 
 
-def find_shortlist_kinds(scoring: ScoringConfig) -> list[EquivalenceKind]:
+def find_shortlist_kinds(task: ScreeningTask) -> list[EquivalenceKind]:
     """Return the equivalence kinds of the shortlists for joint screeners and for the comparison."""
-    kinds: set[EquivalenceKind] = {screener.equivalence for screener in scoring.joint_screeners}
-    if len(scoring.screeners) > 1:
+    kinds: set[EquivalenceKind] = {screener.equivalence for screener in task.joint_screeners}
+    if len(task.screeners) > 1:
         kinds.add("affine")  # the finest: the classes of every screener are unions of its classes
     return sorted(kinds)
 
 
-def score_space(space: Space, target: Target, scoring: ScoringConfig) -> ScoringResult:
+def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
     """Score a space by all requested screeners.
 
-    Parameters
-    ----------
-    space : Space
-        The space with values.
-    target : Target
-        The target.
-    scoring : ScoringConfig
-        How the space is scored.
-
-    Returns
-    -------
-    ScoringResult
-        The result does not depend on the backend, the chunk size or the number of threads.
+    The result does not depend on the backend, the chunk size or the number of threads.
     """
-    search = None
-    if scoring.search.mode != "exact":
-        search = run_search(
-            space,
-            require_numeric_target(target, "a search that drops features"),
-            make_search_goals(scoring),
-            scoring.search,
-            seed=scoring.seed,
-            backend=scoring.backend,
-        )
+    search = None if task.options.search == "exact" else run_search(space, make_search_goals(task), task)
     scored_space = space if search is None else search.space
     inference = build_inference(
-        scoring.error_control, target, scoring.screeners[0], scoring.sign, scoring.seed
+        task.error_control, task.target, task.screeners[0], task.options.sign, task.options.seed
     )
-    scorer = replace(make_scorer(scored_space, target, scoring), inference=inference)
+    scorer = replace(make_scorer(scored_space, task), inference=inference)
     with limit_blas_threads(inference):
-        stream_result = score_stream(scorer, scoring.backend, scoring.chunk_size, scoring.run_control)
+        stream_result = score_stream(scorer, task.backend, task.chunk_size, task.run_control)
     feature_lists = iter(stream_result.top_features)
-    if _has_main_list(scoring):
+    if _has_main_list(task):
         main_features = next(feature_lists)
     else:
-        main_features = make_empty_features(len(scoring.column_screeners))
-    shortlists = {}
-    for kind in find_shortlist_kinds(scoring):
-        shortlist = build_shortlist(
-            [next(feature_lists) for _ in scoring.prescreeners], scored_space, scoring.prescreen, kind
-        )
-        shortlists[kind] = update_class_sizes(
-            shortlist, scoring.prescreeners, scored_space, scoring.backend, scoring.chunk_size
-        )
-    joint_results = {
-        screener.name: run_joint_screener(
-            screener, shortlists[screener.equivalence], target, seed=scoring.seed, jobs=scoring.jobs
-        )
-        for screener in scoring.joint_screeners
-        if len(shortlists[screener.equivalence].features)
-    }
-    features, classes = _build_ranking(main_features, scored_space, scoring, joint_results)
-    comparison = None
-    if len(scoring.screeners) > 1:
-        comparison = _build_comparison(shortlists["affine"], target, scoring, joint_results)
+        main_features = make_empty_features(len(task.column_screeners))
+    joint_scoring = _score_shortlists(feature_lists, scored_space, task)
+    features, classes = _build_ranking(main_features, scored_space, task, joint_scoring.results)
     search_record = None if search is None else search.record
-    if search is not None and scoring.search.mode == "sieve":
-        audit = _audit_search(space, search, target, scoring, stream_result.top_features[0])
+    if search is not None and task.options.search == "sieve":
+        audit = _audit_search(space, search, task, stream_result.top_features[0])
         search_record = search.record | {"audit": audit}
-    features, columns = _add_joint_columns(
-        features,
-        scored_space,
-        scoring,
-        joint_results=joint_results,
-        shortlist=shortlists.get("affine"),
-        comparison=comparison,
-    )
+    features, columns = _add_joint_columns(features, scored_space, task, joint_scoring)
     error_control_record = None
-    if inference is not None and scoring.error_control is not None:
+    if inference is not None and task.error_control is not None:
         error_control_columns, error_control_record = compute_error_control(
             inference,
-            scoring.error_control,
+            task.error_control,
             stream_result.inference_state,
             _iterate_sorted_blocks(features, scored_space),
-            target,
+            task.target,
         )
         columns = error_control_columns | columns
-    columns |= target.compute_extra_columns(
-        {
-            screener.name: scores
-            for screener, scores in zip(scoring.screeners, features.scores.T, strict=True)
-        },
+    columns |= task.target.compute_extra_columns(
+        {screener.name: scores for screener, scores in zip(task.screeners, features.scores.T, strict=True)},
         _iterate_sorted_blocks(features, scored_space),
-        [screener for screener in scoring.screeners if isinstance(screener, Screener)],
+        [screener for screener in task.screeners if isinstance(screener, Screener)],
     )
     return ScoringResult(
         features,
         columns,
-        joint_results,
-        comparison,
+        joint_scoring.results,
+        joint_scoring.comparison,
         stream_result.n_scored,
         stream_result.n_invalid,
         classes,
@@ -282,48 +157,76 @@ def score_space(space: Space, target: Target, scoring: ScoringConfig) -> Scoring
     )
 
 
-def make_scorer(space: Space, target: Target, scoring: ScoringConfig) -> Scorer:
-    """Build the scorer of the chunks of a space.
+@dataclass(frozen=True, eq=False)
+class _JointScoring:
+    """Results of the joint screeners by name, and how all screeners rank the shortlist of affine classes."""
 
-    Parameters
-    ----------
-    space, target, scoring
-        See `score_space`.
-
-    Returns
-    -------
-    Scorer
-    """
-    return Scorer(space, target, scoring.column_screeners, scoring.sign, _make_top_k_specs(scoring))
+    results: dict[str, JointResult]
+    shortlist: Shortlist | None
+    comparison: ScreenerComparison | None
 
 
-def _has_main_list(scoring: ScoringConfig) -> bool:
+def _score_shortlists(
+    feature_lists: Iterator[FeatureTable], space: Space, task: ScreeningTask
+) -> _JointScoring:
+    """Build the shortlists, run the joint screeners on them, and compare several screeners."""
+    shortlists = {}
+    for kind in find_shortlist_kinds(task):
+        shortlist = build_shortlist(
+            [next(feature_lists) for _ in task.prescreeners], space, task.prescreen, kind
+        )
+        shortlists[kind] = update_class_sizes(
+            shortlist, task.prescreeners, space, task.backend, task.chunk_size
+        )
+    results = {
+        screener.name: run_joint_screener(
+            screener,
+            shortlists[screener.equivalence],
+            task.target,
+            seed=task.options.seed,
+            jobs=task.backend.jobs,
+        )
+        for screener in task.joint_screeners
+        if len(shortlists[screener.equivalence].features)
+    }
+    comparison = None
+    if len(task.screeners) > 1:
+        comparison = _build_comparison(shortlists["affine"], task, results)
+    return _JointScoring(results, shortlists.get("affine"), comparison)
+
+
+def make_scorer(space: Space, task: ScreeningTask) -> Scorer:
+    """Build the scorer of the chunks of a space."""
+    return Scorer(space, task.target, task.column_screeners, task.options.sign, _make_top_k_specs(task))
+
+
+def _has_main_list(task: ScreeningTask) -> bool:
     """Return whether the ranking is streamed, not derived from a shortlist."""
-    return scoring.limit is None or isinstance(scoring.screeners[0], Screener)
+    return task.limit is None or isinstance(task.screeners[0], Screener)
 
 
-def _make_top_k_specs(scoring: ScoringConfig) -> tuple[TopKSpec, ...]:
+def _make_top_k_specs(task: ScreeningTask) -> tuple[TopKSpec, ...]:
     """Return the lists to maintain: the ranking first, then the lists of each shortlist."""
-    first = scoring.screeners[0]
+    first = task.screeners[0]
     specs = []
-    if _has_main_list(scoring):
-        mirrored = isinstance(first, JointScreener) or scoring.sign == "free"
-        limit = None if scoring.limit is None else add_margin(scoring.limit)
+    if _has_main_list(task):
+        mirrored = isinstance(first, JointScreener) or task.options.sign == "free"
+        limit = None if task.limit is None else add_margin(task.limit)
         specs.append(TopKSpec(0, first.equivalence, mirrored, limit))
     specs += [
-        TopKSpec(index, kind, mirrored=True, limit=add_margin(scoring.prescreen))
-        for kind in find_shortlist_kinds(scoring)
-        for index in range(len(scoring.prescreeners))
+        TopKSpec(index, kind, mirrored=True, limit=add_margin(task.prescreen))
+        for kind in find_shortlist_kinds(task)
+        for index in range(len(task.prescreeners))
     ]
     return tuple(specs)
 
 
-def make_search_goals(scoring: ScoringConfig) -> list[SearchGoal]:
+def make_search_goals(task: ScreeningTask) -> list[SearchGoal]:
     """Return the goals of a search: the longest list of each screener and sign, that of the ranking first.
 
     Parameters
     ----------
-    scoring : ScoringConfig
+    task : ScreeningTask
         How the space is scored.
 
     Returns
@@ -331,48 +234,45 @@ def make_search_goals(scoring: ScoringConfig) -> list[SearchGoal]:
     list of SearchGoal
     """
     limits: dict[tuple[int, Sign], int] = {}
-    for spec in _make_top_k_specs(scoring):
-        key = (spec.screener_index, "free" if spec.mirrored else scoring.sign)
+    for spec in _make_top_k_specs(task):
+        sign: Sign = "free" if spec.mirrored else task.options.sign
+        key = (spec.screener_index, sign)
         limits[key] = max(limits.get(key, 0), spec.limit or 0)
-    return [
-        SearchGoal(scoring.column_screeners[index], sign, limit) for (index, sign), limit in limits.items()
-    ]
+    return [SearchGoal(task.column_screeners[index], sign, limit) for (index, sign), limit in limits.items()]
 
 
 def _audit_search(
-    space: Space, search: SearchResult, target: Target, scoring: ScoringConfig, features: FeatureTable
+    space: Space, search: SearchResult, task: ScreeningTask, features: FeatureTable
 ) -> dict[str, Any]:
     """Estimate how many features the search dropped that are as good as the last one of the first list."""
-    limit = scoring.limit if isinstance(scoring.screeners[0], Screener) else scoring.prescreen
+    limit = task.limit if isinstance(task.screeners[0], Screener) else task.prescreen
     best_losses = np.sort(features.loss)[:limit]
     return audit_search(
         space,
         search,
-        require_numeric_target(target, "an audit"),
-        make_search_goals(scoring)[0],
+        make_search_goals(task)[0],
+        task,
         loss_threshold=float(best_losses[-1]) if len(best_losses) else -1.0,
-        seed=scoring.seed,
-        backend=scoring.backend,
     )
 
 
 def _build_ranking(
-    main_features: FeatureTable, space: Space, scoring: ScoringConfig, joint_results: dict[str, JointResult]
+    main_features: FeatureTable, space: Space, task: ScreeningTask, joint_results: dict[str, JointResult]
 ) -> tuple[FeatureTable, EquivalenceClasses]:
     """Order the streamed features by the first screener; return the ranking and its classes."""
-    first = scoring.screeners[0]
+    first = task.screeners[0]
     if isinstance(first, Screener):
-        spec = _make_top_k_specs(scoring)[0]
-        if scoring.limit is not None:
-            return finalize_classes(main_features, space, scoring.limit, spec)
+        spec = _make_top_k_specs(task)[0]
+        if task.limit is not None:
+            return finalize_classes(main_features, space, task.limit, spec)
         ranking = rank_all_features(main_features)
         return ranking, build_all_classes(ranking, spec.equivalence, mirrored=spec.mirrored)
     if first.name not in joint_results:
         return main_features, build_all_classes(main_features, first.equivalence, mirrored=True)
     shortlist, scores = joint_results[first.name].shortlist, joint_results[first.name].scores
-    if scoring.limit is not None:
+    if task.limit is not None:
         features = replace(shortlist.features, loss=scores.loss, direction=scores.direction.astype(np.int8))
-        order = features.compute_member_order()[: scoring.limit]
+        order = features.compute_member_order()[: task.limit]
         return features.take(order), shortlist.classes.reorder(order)
     positions = _find_shortlist_positions(main_features, space, shortlist)
     worst_loss = float(scores.loss.max()) + 1.0  # features that are not in the shortlist come last
@@ -401,15 +301,15 @@ def _find_shortlist_positions(
 
 
 def _build_comparison(
-    shortlist: Shortlist, target: Target, scoring: ScoringConfig, joint_results: dict[str, JointResult]
+    shortlist: Shortlist, task: ScreeningTask, joint_results: dict[str, JointResult]
 ) -> ScreenerComparison:
     """Rank the shortlist by every screener."""
     losses = {}
     block = sort_block(shortlist.values)
-    for screener in scoring.screeners:
+    for screener in task.screeners:
         if isinstance(screener, Screener):
-            statistics = screener.statistic(block, target)
-            losses[screener.name] = round_sort_keys(screener.loss(statistics, target, scoring.sign))
+            statistics = screener.statistic(block, task.target)
+            losses[screener.name] = round_sort_keys(screener.loss(statistics, task.target, task.options.sign))
         elif screener.name in joint_results:
             result = joint_results[screener.name]
             positions = result.shortlist.find_positions(block)
@@ -418,20 +318,15 @@ def _build_comparison(
 
 
 def _add_joint_columns(
-    features: FeatureTable,
-    space: Space,
-    scoring: ScoringConfig,
-    *,
-    joint_results: dict[str, JointResult],
-    shortlist: Shortlist | None,
-    comparison: ScreenerComparison | None,
+    features: FeatureTable, space: Space, task: ScreeningTask, joint_scoring: _JointScoring
 ) -> tuple[FeatureTable, dict[str, Any]]:
     """Add the scores of joint screeners; return the features and columns of ranks and joint results."""
     import pandas as pd
 
+    joint_results, comparison = joint_scoring.results, joint_scoring.comparison
     shortlists = {name: result.shortlist for name, result in joint_results.items()}
-    if shortlist is not None:
-        shortlists[""] = shortlist
+    if joint_scoring.shortlist is not None:
+        shortlists[""] = joint_scoring.shortlist
     if not shortlists:
         return features, {}
     positions = dict(
@@ -441,10 +336,10 @@ def _add_joint_columns(
             strict=True,
         )
     )
-    column_names = (screener.name for screener in scoring.column_screeners)
+    column_names = (screener.name for screener in task.column_screeners)
     column_scores = dict(zip(column_names, features.scores.T, strict=True))
     scores, columns = [], dict[str, Any]()
-    for name in (screener.name for screener in scoring.screeners):
+    for name in (screener.name for screener in task.screeners):
         if name in column_scores:
             scores.append(column_scores[name])
             continue
@@ -461,7 +356,7 @@ def _add_joint_columns(
     ranks: dict[str, NDArray[np.float64]] = {}
     if comparison is not None:
         ranks = {name: _take_or_nan(values, positions[""]) for name, values in comparison.ranks.items()}
-    elif scoring.limit is None:
+    elif task.limit is None:
         # the score alone does not show which features a joint screener ties
         losses = {name: result.scores.loss for name, result in joint_results.items()}
         ranks = {

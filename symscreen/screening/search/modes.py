@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import Space
+    from symscreen.screening.task import ScreeningTask
     from symscreen.targets import NumericTarget
 
 
@@ -168,27 +169,6 @@ _NO_P_VALUES_REASON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchConfig:
-    """How a space is searched.
-
-    Parameters
-    ----------
-    mode : {"exact", "race", "sieve"}
-        ``exact`` scores every feature on all rows. ``race`` drops features that some rows show, at a stated
-        risk, not to be among the best. ``sieve`` keeps a generous share of the best in each of a few rounds
-        (successive halving), without a guarantee.
-    risk : float
-        For ``race``: the allowed probability that any of the best features is lost, in (0, 1).
-    """
-
-    mode: SearchMode = "exact"
-    risk: float = 1e-6
-
-
-EXACT_SEARCH = SearchConfig()
-
-
 @dataclass(frozen=True, eq=False)
 class SearchResult:
     """The survivors of a search.
@@ -205,46 +185,20 @@ class SearchResult:
     record: dict[str, Any]
 
 
-def run_search(
-    space: Space,
-    target: NumericTarget,
-    goals: Sequence[SearchGoal],
-    config: SearchConfig,
-    *,
-    seed: int,
-    backend: Backend,
-) -> SearchResult:
-    """Search a space for the best features.
+def run_search(space: Space, goals: Sequence[SearchGoal], task: ScreeningTask) -> SearchResult:
+    """Search a space for the best features by the task's search mode.
 
-    Parameters
-    ----------
-    space : Space
-        The space, with values.
-    target : NumericTarget
-        The target, n rows.
-    goals : sequence of SearchGoal
-        At least one goal. A candidate survives if it survives for any goal.
-    config : SearchConfig
-        The search mode; not ``exact``.
-    seed : int
-        Seed for drawing rows and pairs of rows.
-    backend : Backend
-        Computes the features.
-
-    Returns
-    -------
-    SearchResult
-        The result is the same for every backend. Materialized features (of the pool and user formulas) always
-        survive.
+    A race splits its risk evenly among the goals.
     """
-    rng = np.random.default_rng([seed, _SEARCH_STREAM])
+    target, backend, mode = task.dataset.numeric_target, task.backend, task.options.search
+    rng = np.random.default_rng([task.options.seed, _SEARCH_STREAM])
     survivors = np.zeros(0, dtype=np.int64)
     rounds = []
     keeps_all = False
     for goal in goals:
-        if config.mode == "race":
+        if mode == "race":
             goal_survivors = run_race(
-                space, target, goal, risk=config.risk / len(goals), rng=rng, backend=backend
+                space, target, goal, risk=task.risk / len(goals), rng=rng, backend=backend
             )
         else:
             goal_survivors = run_successive_halving(
@@ -258,9 +212,9 @@ def run_search(
             for halving_round in goal_survivors.rounds
         ]
     remaining = space if keeps_all else restrict_space(space, survivors)
-    record: dict[str, Any] = {"mode": config.mode}
-    if config.mode == "race":
-        record["risk"] = config.risk
+    record: dict[str, Any] = {"mode": mode}
+    if mode == "race":
+        record["risk"] = task.risk
     record |= {"features": space.size, "survivors": remaining.size, "rounds": rounds}
     if remaining.size < space.size:
         record["p_values"] = _NO_P_VALUES_REASON
@@ -275,34 +229,20 @@ def compute_min_survivors(goal: SearchGoal) -> int:
 def audit_search(
     space: Space,
     search_result: SearchResult,
-    target: NumericTarget,
     goal: SearchGoal,
+    task: ScreeningTask,
     *,
     loss_threshold: float,
-    seed: int,
-    backend: Backend,
 ) -> dict[str, Any]:
-    """Estimate, for the record, how many features as good as those shown a search dropped.
-
-    Parameters
-    ----------
-    space : Space
-        The space before the search.
-    search_result : SearchResult
-        The result of the search.
-    target, goal, seed, backend
-        See `run_search`.
-    loss_threshold : float
-        The loss of the last feature shown.
-
-    Returns
-    -------
-    dict
-        The fields of `SearchAudit`.
-    """
-    rng = np.random.default_rng([seed, _AUDIT_STREAM])
+    """Estimate, for the record, how many features as good as those shown a search dropped."""
     audit = audit_dropped_features(
-        space, search_result.space, target, goal, loss_threshold=loss_threshold, rng=rng, backend=backend
+        space,
+        search_result.space,
+        task.dataset.numeric_target,
+        goal,
+        loss_threshold=loss_threshold,
+        rng=np.random.default_rng([task.options.seed, _AUDIT_STREAM]),
+        backend=task.backend,
     )
     return asdict(audit)
 

@@ -4,27 +4,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.screening_oracles import Whole, normal_null, request_of, table_of, wide_space_of
+from helpers.screening_oracles import (
+    Whole,
+    change_task,
+    normal_null,
+    request_of,
+    score,
+    table_of,
+    wide_space_of,
+)
 from helpers.statistic_oracles import q_in_memory
 
 from symscreen.backends import Threads
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import OptionError
 from symscreen.screeners import SCREENERS, T0
 from symscreen.screening.inference.error_control import ErrorControl, build_inference, parse_error_control
-from symscreen.screening.scoring.score_space import score_space
 from symscreen.statistics.inference.max_t import compute_z_scores
 from symscreen.statistics.inference.p_value_counts import decode_p_values, encode_p_values
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 WITH_NULL = replace(T0, null_distribution=normal_null)
-ASKED = {"p_values": False, "fdr": None, "method": "bh", "permutations": None}
-PLAIN = {
-    "ranking_screener": WITH_NULL,
-    "target_type": "numeric",
-    "search": "exact",
-    "rounds": 1,
-    "has_pruning": False,
-}
+PLAIN = {"ranking_screener": WITH_NULL, "target_type": "numeric", "has_pruning": False}
 
 
 @pytest.fixture(params=["noise", "signal"])
@@ -47,7 +48,7 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
     control = ErrorControl(method=method, fdr=0.2)
     request = request_of(WITH_NULL, sign=sign, limit=limit, error_control=control)
     for changes in ({}, {"chunk_size": 9, "jobs": 2, "backend": Threads(2)}):
-        found = score_space(whole.space, response, replace(request, **changes))
+        found = score(whole.space, whole.table, change_task(request, **changes))
         places = np.searchsorted(whole.numbers, found.features.number)
         assert found.extra_columns["p_value"].tobytes() == p[places].tobytes()
         assert found.extra_columns["q_value"].tobytes() == q[places].tobytes()
@@ -78,7 +79,7 @@ def test_family_p_values_compare_with_the_best_of_the_whole_space(whole):
         for number, own in zip(whole.numbers.tolist(), z.tolist(), strict=True)
     }
     for changes in ({}, {"chunk_size": 9, "jobs": 2, "backend": Threads(2)}):
-        found = score_space(whole.space, response, replace(request, **changes))
+        found = score(whole.space, whole.table, change_task(request, **changes))
         assert list(found.extra_columns) == ["p_family"]
         assert found.extra_columns["p_family"].tolist() == [
             expected[number] for number in found.features.number.tolist()
@@ -87,12 +88,13 @@ def test_family_p_values_compare_with_the_best_of_the_whole_space(whole):
 
 
 def _read(**changes):
-    return parse_error_control(**ASKED | PLAIN | changes)
+    of_screen = {name: changes.pop(name, value) for name, value in PLAIN.items()}
+    return parse_error_control(ScreenOptions(**changes), **of_screen)
 
 
 def test_options_are_read():
     assert _read() == (None, ())
-    assert _read(p_values=None, method="by") == (ErrorControl(method="by"), ())
+    assert _read(p_values=None, fdr_method="by") == (ErrorControl(method="by"), ())
     assert _read(p_values=True, permutations=np.int64(3))[0] == ErrorControl(permutations=3)
     assert _read(fdr=0.1)[0] == ErrorControl(fdr=0.1)
     only = ErrorControl(p_values=False, permutations=9)
@@ -124,7 +126,7 @@ def test_of_several_rounds_the_first_has_figures():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"method": "bhy"}, "fdr_method is 'bhy'"),
+        ({"fdr_method": "bhy"}, "fdr_method is 'bhy'"),
         ({"fdr": 0.0}, "fdr is 0.0; give a rate between 0 and 1"),
         ({"fdr": float("nan")}, "fdr is nan"),
         ({"fdr": True}, "fdr is True"),

@@ -87,7 +87,7 @@ def test_they_stand_behind_the_p_values_and_before_the_rest(frame):
 def test_what_has_no_meaning_is_refused_with_the_reason(options, message, frame):
     with pytest.raises(OptionError, match=message):
         symscreen.screen(frame, **SMALL, **options)
-    with pytest.raises(OptionError, match="intervals is True: power lists nothing"):
+    with pytest.raises(OptionError, match=r"intervals is 0\.95: power lists nothing"):
         symscreen.power(frame, truth="x1", intervals=True)
 
 

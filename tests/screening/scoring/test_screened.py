@@ -12,6 +12,7 @@ from helpers.screening_oracles import (
     fake,
     loss_of,
     request_of,
+    score,
     space_of,
     steep_of,
     table_of,
@@ -21,7 +22,7 @@ from scipy.stats import rankdata
 
 from symscreen.backends import Threads
 from symscreen.errors import OptionError
-from symscreen.screening.scoring.score_space import ScoringConfig, find_shortlist_kinds, score_space
+from symscreen.screening.scoring.score_space import find_shortlist_kinds
 from symscreen.screening.scoring.top_features import FeatureTable
 
 
@@ -38,7 +39,7 @@ def wide(rng):
 
 
 def _screened(whole, *screeners, **changes):
-    return score_space(whole.space, whole.table.target, request_of(*screeners, **changes))
+    return score(whole.space, whole.table, request_of(*screeners, **changes))
 
 
 def _places(whole, found) -> list[int]:
@@ -237,14 +238,14 @@ def test_nothing_is_found_in_nothing(rng, screeners, limit):
     table = table_of(rng, rows=12, inputs=2)
     table = replace(table, columns=table.columns + 2.0)
     space = space_of(table, "u[acos]", "basic", "strict", unary=("acos",))
-    found = score_space(space, table.target, request_of(*screeners, limit=limit))
+    found = score(space, table, request_of(*screeners, limit=limit))
     assert (len(found.features), found.n_scored, found.joint_results) == (0, 0, {})
     assert found.features.scores.shape[1] >= len(screeners)
 
 
 def test_seed_and_jobs_reach_joint_screeners(whole):
-    request: ScoringConfig = request_of("t0", fake(), seed=11, jobs=2)
-    record = score_space(whole.space, whole.table.target, request).joint_results["fake"].scores.record
+    request = request_of("t0", fake(), seed=11, jobs=2)
+    record = score(whole.space, whole.table, request).joint_results["fake"].scores.record
     assert (record["seed"], record["jobs"]) == (11, 2)
 
 

@@ -1,0 +1,143 @@
+"""The one task object of a screen: the data, the options as the user gave them, and what was read from both.
+
+Engines receive a `ScreeningTask`, or one of its parts. What an option says is read from `task.options` where
+it is used; no carrier spells options again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from symscreen.config.parsing import DEFAULT_PRESCREEN
+from symscreen.config.screen_options import ScreenOptions
+from symscreen.screeners import JointScreener, Screener, select_prescreeners
+from symscreen.screening.run_control import DEFAULT_RUN_CONTROL, RunControl
+from symscreen.screening.scoring.streaming import compute_chunk_size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from symscreen.backends import Backend
+    from symscreen.data import Dataset
+    from symscreen.expressions.tree import Expression
+    from symscreen.grammar import Grammar, Layer
+    from symscreen.screeners import AnyScreener
+    from symscreen.screening.inference.error_control import ErrorControl
+    from symscreen.targets import Target
+    from symscreen.units import Units
+
+_DEFAULT_RISK = 1e-6  # probability that a race loses any of the best classes
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """Rows that belong together: the column of labels, and the group of each row, from 0, shape (n,)."""
+
+    column: str
+    group_ids: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.group_ids.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScreeningTask:
+    """All that a screen needs.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data, with notices.
+    grammar : Grammar
+        Operators and rules.
+    layers : tuple of Layer
+        The layers that are applied.
+    backend : Backend
+        Where the work runs.
+    screeners : tuple of Screener or JointScreener
+        The screeners; the first one ranks. Empty in a fit.
+    options : ScreenOptions
+        The options as the user gave them, checked.
+    formulas : sequence of Expression
+        Formulas that the user adds to the space.
+    units : Units or None
+        Units of the columns. If given, every formula must have a unit.
+    pool_screeners : tuple of Screener or JointScreener
+        The screeners that prune the pool between layers; empty for no pruning.
+    max_bytes : int or None
+        Memory limit in bytes.
+    run_control : RunControl
+        Progress, deadlines and checkpoint.
+    error_control : ErrorControl or None
+        p-values and permutations; None for neither.
+    row_groups : RowGroups or None
+        Rows that belong together; None if rows are independent.
+    record : mapping
+        The options for the record, with what was read from them.
+    """
+
+    dataset: Dataset
+    grammar: Grammar
+    layers: tuple[Layer, ...]
+    backend: Backend
+    screeners: tuple[AnyScreener, ...] = ()
+    options: ScreenOptions = field(default_factory=ScreenOptions)
+    formulas: Sequence[Expression] = ()
+    units: Units | None = None
+    pool_screeners: tuple[AnyScreener, ...] = ()
+    max_bytes: int | None = None
+    run_control: RunControl = DEFAULT_RUN_CONTROL
+    error_control: ErrorControl | None = None
+    row_groups: RowGroups | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    def change_options(self, **changes: Any) -> Self:
+        """Return the task with other values of some options."""
+        return replace(self, options=replace(self.options, **changes))
+
+    @property
+    def target(self) -> Target:
+        """The target of the dataset."""
+        return self.dataset.target
+
+    @property
+    def limit(self) -> int | None:
+        """Number of classes to report; None for all features, unmerged."""
+        return self.options.top if isinstance(self.options.top, int) else None
+
+    @property
+    def prescreen(self) -> int:
+        """Number of features on the shortlists of joint screeners."""
+        return DEFAULT_PRESCREEN if self.options.prescreen is None else self.options.prescreen
+
+    @property
+    def chunk_size(self) -> int:
+        """Number of candidates per task of the backend."""
+        return self.options.chunk_size or compute_chunk_size(self.target.n)
+
+    @property
+    def risk(self) -> float:
+        """The probability at which a race may lose any of the best classes."""
+        return _DEFAULT_RISK if self.options.risk is None else self.options.risk
+
+    @property
+    def column_screeners(self) -> tuple[Screener, ...]:
+        """The requested column screeners; the prescreeners if there are none."""
+        requested = tuple(screener for screener in self.screeners if isinstance(screener, Screener))
+        return requested or self.prescreeners
+
+    @property
+    def prescreeners(self) -> tuple[Screener, ...]:
+        """The column screeners that choose the shortlists."""
+        return select_prescreeners(self.screeners, self.target.target_type)
+
+    @property
+    def joint_screeners(self) -> tuple[JointScreener, ...]:
+        """The requested joint screeners."""
+        return tuple(screener for screener in self.screeners if isinstance(screener, JointScreener))
