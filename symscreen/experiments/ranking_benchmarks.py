@@ -262,8 +262,9 @@ def _format_remarks(tables: Mapping[str, pd.DataFrame], *, shipped: bool) -> tup
         f"over all sets is a mean of {_AIMED_MEAN_TAU}, and {_AIMED_WINS} sets."
     )
     ours_sets = (
-        "Without --data there are only the two sets that scikit-learn ships. Their classes are ranked by the "
-        "probabilities of naive Bayes, in three digits; all but 3 and 1 rankings equal the published ones."
+        "Without a folder of data there are only the two sets that scikit-learn ships. Their classes are "
+        "ranked by the probabilities of naive Bayes, in three digits; all but 3 and 1 rankings equal the "
+        "published ones."
     )
     return (columns, distance, aim, *((ours_sets,) if shipped else ()))
 
