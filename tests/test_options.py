@@ -22,13 +22,13 @@ from symscreen.config.parsing import (
     parse_bytes,
     parse_memory_limit,
     parse_names,
+    parse_pool_sizes,
     to_tuple,
 )
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import (
     build_layer_schedule,
     format_unused_rule_notices,
-    parse_pool_sizes,
     read_grammar,
 )
 from symscreen.errors import GrammarError, OptionError

@@ -22,12 +22,12 @@ from symscreen.config.parsing import (
     check_share,
     check_top,
     parse_level_text,
+    parse_pool_sizes,
     parse_top_text,
     write_names,
     write_pairs,
     write_units,
 )
-from symscreen.config.space_options import parse_pool_sizes
 from symscreen.data.column_selection import parse_name_list
 from symscreen.targets.registry import TargetKind
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from symscreen.config.parsing import check_positive_int, parse_names
-from symscreen.errors import OptionError
+from symscreen.config.parsing import parse_names
 from symscreen.grammar import Grammar, load_grammar
 from symscreen.messages import suggest
 
@@ -19,47 +16,6 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
-_POOL_SIZE_PATTERN = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
-
-
-def parse_pool_sizes(keep: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
-    """Read how many features a cut keeps after each kind of layer.
-
-    Parameters
-    ----------
-    keep : int, str, mapping or None
-        ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not cut.
-
-    Returns
-    -------
-    dict of str to int, or None
-
-    Raises
-    ------
-    OptionError
-        If it cannot be read.
-
-    Examples
-    --------
-    >>> parse_pool_sizes("u:50, b:200"), parse_pool_sizes(7)
-    ({'u': 50, 'b': 200}, {'u': 7, 'b': 7})
-    """
-    if keep is None:
-        return None
-    if isinstance(keep, str):
-        found: dict[str, int] = {}
-        for part in keep.split(","):
-            match = _POOL_SIZE_PATTERN.fullmatch(part)
-            if match is None or set(match[1] or "ub") & set(found):
-                raise OptionError(f"keep is {keep!r}; write 200, or u:50,b:200")
-            found |= dict.fromkeys(match[1] or "ub", int(match[2]))
-        keep = found
-    if not isinstance(keep, Mapping):
-        keep = dict.fromkeys("ub", check_positive_int("keep", keep, ", or u:50,b:200"))
-    for kind in keep:
-        if kind not in {"u", "b"}:
-            raise OptionError(f"keep names {kind!r}: layers are of the kinds u and b")
-    return {kind: check_positive_int(f"keep for {kind} layers", number) for kind, number in keep.items()}
 
 
 def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:

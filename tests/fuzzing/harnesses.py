@@ -21,9 +21,14 @@ from fuzzing.seeds import IDENTITY
 
 from symscreen.cli.export import _parse_column_names
 from symscreen.cli.options import parse_counts, parse_ratios
-from symscreen.config.parsing import parse_level_text, parse_memory_limit, parse_names, parse_top_text
+from symscreen.config.parsing import (
+    parse_level_text,
+    parse_memory_limit,
+    parse_names,
+    parse_pool_sizes,
+    parse_top_text,
+)
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.config.space_options import parse_pool_sizes
 from symscreen.data import SourceFrame, read_dataset, read_frame
 from symscreen.data import files as steady
 from symscreen.data.column_selection import parse_name_list
