@@ -30,7 +30,7 @@ def screen(
         The data. A file or a data frame may contain the target, too; the columns of an array are x1 … xd.
     y : array_like, shape (n,) or (n, k), optional
         The target, where `X` does not contain it. With k columns it is a ranking of k labels, or with
-        ``target_kind="several"`` k targets.
+        ``target_type="several"`` k targets.
     **options
         The options of `symscreen.config.screen_options.ScreenOptions`: …
 
