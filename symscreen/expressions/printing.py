@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Notation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would double the time to create one
 class PrintedText:
     """The text of an expression, its precedence, and whether it starts with a minus sign."""
 
@@ -80,26 +81,26 @@ class Printer(Generic[TextT]):
 
     def format_arguments(self, notation: Notation, arguments: Sequence[PrintedText]) -> list[str]:
         """Enclose arguments in parentheses if they bind too loosely, or start with a sign inside a text."""
-        texts = []
-        for index, (argument, minimum) in enumerate(
-            zip(arguments, notation.argument_precedences, strict=False)
-        ):
-            is_leading = index == 0 and notation.starts_with_argument
+        texts, is_leading = [], notation.starts_with_argument
+        for argument, minimum in zip(arguments, notation.argument_precedences, strict=False):
             needs_parentheses = argument.precedence < minimum or (
-                argument.is_signed and not is_leading and minimum != Precedence.ANY
+                argument.is_signed and not is_leading and minimum > 0
             )
             texts.append(self.parentheses.format(argument.text) if needs_parentheses else argument.text)
+            is_leading = False
         return texts
 
 
 _OPERATOR_NAMES = frozenset(OPERATORS)
-_NEVER = -1  # a precedence below every minimum
+_RESERVED = -1  # a precedence below every minimum
 
 
 class _FormulaPrinter(Printer[PrintedText]):
     """Writes the formula notation, which `symscreen.grammar.parser` parses."""
 
-    def write_column(self, name: str) -> PrintedText:
+    @staticmethod
+    @lru_cache(maxsize=4096)  # formulas repeat the names of a few columns
+    def write_column(name: str) -> PrintedText:
         return PrintedText(quote_column(name, _OPERATOR_NAMES))
 
     def write_number(self, constant: Constant) -> PrintedText:
@@ -117,12 +118,9 @@ class _FormulaPrinter(Printer[PrintedText]):
                 texts[0] = f"({texts[0]})"
             return PrintedText(f"{operator.name}({', '.join(texts)})")
         # A number that would be parsed as part of a short form needs parentheses: −2, x**2, 1/x.
-        arguments = [
-            replace(printed, precedence=_NEVER)
-            if isinstance(argument, Constant) and notation.is_reserved_literal(index, argument.value)
-            else printed
-            for index, (argument, printed) in enumerate(zip(call.arguments, arguments, strict=True))
-        ]
+        for index, argument in enumerate(call.arguments):
+            if isinstance(argument, Constant) and notation.is_reserved_literal(index, argument.value):
+                arguments[index].precedence = _RESERVED
         text = notation.template.format(*self.format_arguments(notation, arguments))
         return PrintedText(text, notation.precedence, text.startswith("-"))
 
@@ -173,7 +171,7 @@ def round_if_fitted(constant: Constant, digits: int) -> float:
     return constant.value if exact else round_significant(constant.value, digits)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _PrintedFunction(PrintedText):
     """A function of one argument, whose power is written after its name: sin²(x)."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,11 +248,17 @@ def _to_rational(fraction: Fraction) -> Any:
     return sympy.Rational(fraction.numerator, fraction.denominator)
 
 
-_FUNCTION_OPERATORS = {"Abs": "abs"} | {
-    name: name
-    for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh", "asin", "acos", "atan", "asinh",
-                 "erf", "sign", "floor")
-}  # fmt: skip
+@cache
+def _find_function_operators() -> dict[str, str]:
+    """Return the operators whose sympy form is one function of their argument, by the function's name."""
+    import sympy
+
+    x = sympy.Dummy()
+    unary = (operator for operator in OPERATORS.values() if operator.arity == 1)
+    forms = {operator.name: operator.symbolic(x) for operator in unary}
+    return {form.func.__name__: name for name, form in forms.items() if form.args == (x,)}
+
+
 _RECIPROCAL_OPERATORS = {"cot": "tan", "sec": "cos", "csc": "sin", "coth": "tanh"}
 _FOLD_OPERATORS = {"Max": "max", "Min": "min"}
 _POWER_OPERATORS = {1: "id", 2: "square", 3: "cube"}
@@ -327,8 +333,8 @@ def _convert_call(name: str, arguments: list[Expression]) -> Expression:
         return apply_operator(
             OPERATORS["inv"], apply_operator(OPERATORS[_RECIPROCAL_OPERATORS[name]], *arguments)
         )
-    if name in _FUNCTION_OPERATORS:
-        return apply_operator(OPERATORS[_FUNCTION_OPERATORS[name]], *arguments)
+    if name in _find_function_operators():
+        return apply_operator(OPERATORS[_find_function_operators()[name]], *arguments)
     raise FormulaError(f"sympy's {name} does not exist in the formula notation")
 
 

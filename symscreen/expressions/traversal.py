@@ -99,12 +99,13 @@ def fold_expression(
     """
     results: list[T] = []
     for node in iterate_postorder(expression):
-        if isinstance(node, Call):
-            n_arguments = len(node.arguments)
-            arguments = results[-n_arguments:]
-            results[-n_arguments:] = (call(node, arguments),)
-        else:
+        if not isinstance(node, Call):
             results.append(column(node.name) if isinstance(node, Column) else number(node))
+        elif len(node.arguments) == 1:
+            results[-1] = call(node, results[-1:])
+        else:
+            right = results.pop()
+            results[-1] = call(node, [results[-1], right])
     return results[0]
 
 

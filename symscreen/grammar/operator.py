@@ -90,17 +90,19 @@ class Notation:
     reserved_literals : tuple
         For each argument, the numbers that need parentheses because they would be parsed as another operator
         otherwise (``x**2`` is `square`, ``x**(2)`` is `pow` of x and 2); None for all numbers.
+    starts_with_argument : bool
+        Whether nothing visible is written before the first argument.
     """
 
     template: str = ""
     precedence: int = Precedence.ATOM
     argument_precedences: tuple[int, ...] = (Precedence.ANY, Precedence.ANY)
     reserved_literals: tuple[tuple[int, ...] | None, ...] = ((), ())
+    starts_with_argument: bool = field(init=False)
 
-    @property
-    def starts_with_argument(self) -> bool:
-        """Whether nothing visible is written before the first argument."""
-        return self.template.removeprefix("<mrow>").startswith(("{}", "{0}"))
+    def __post_init__(self) -> None:
+        starts_with_argument = self.template.removeprefix("<mrow>").startswith(("{}", "{0}"))
+        object.__setattr__(self, "starts_with_argument", starts_with_argument)
 
     def is_reserved_literal(self, position: int, number: float) -> bool:
         """Check whether a number without parentheses would be parsed as part of another operator."""
