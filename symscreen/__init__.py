@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from symscreen.errors import SymscreenError
     from symscreen.estimators import SymbolicRegressor, SymbolicScreener
     from symscreen.explain import Explanation, why
-    from symscreen.export.apply import apply_bundle
-    from symscreen.export.bundle import load_bundle, save_bundle
+    from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
     from symscreen.fitting.fit import fit
     from symscreen.grammar.grammar_files import load_grammar
     from symscreen.report.html_page import write_report
@@ -73,7 +72,7 @@ _HOMES = {
     "SharedFitResult": "symscreen.results.fit_result",
     "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
-    "apply_bundle": "symscreen.export.apply",
+    "apply_bundle": "symscreen.export.bundle",
     "Explanation": "symscreen.explain",
     "check_screener": "symscreen.screeners.checks",
     "classes": "symscreen.screening.class_members",

@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
-from symscreen.messages import quote_value
+from symscreen.messages import name_option, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -100,21 +100,24 @@ def check_outputs_differ(outputs: Mapping[str, str | None]) -> None:
 
     Examples
     --------
-    >>> check_outputs_differ({"--out": "r.csv", "--bundle": "no-such-folder/../r.csv.json"})
+    >>> check_outputs_differ({"out": "r.csv", "bundle": "no-such-folder/../r.csv.json"})
     Traceback (most recent call last):
     ...
-    symscreen.errors.OutputError: --bundle no-such-folder/../r.csv.json is a file that --out writes too; give
+    symscreen.errors.OutputError: bundle='no-such-folder/../r.csv.json' is a file that out= writes too; give
     it another name
     """
     taken: dict[str, str] = {}
     for option, name in outputs.items():
-        own = [file for file in _add_sidecar_names((name,)) if option == "--out" or file == name]
+        own = [file for file in _add_sidecar_names((name,)) if option == "out" or file == name]
         for other, by in taken.items():
             if any(
                 _is_same_file(file, other) or not _resolve_paths(file).isdisjoint(_resolve_paths(other))
                 for file in own
             ):
-                raise OutputError(f"{option} {name} is a file that {by} writes too; give it another name")
+                reference, other_reference = name_option(option, name), name_option(by)
+                raise OutputError(
+                    f"{reference} is a file that {other_reference} writes too; give it another name"
+                )
         taken |= dict.fromkeys(own, option)
 
 
@@ -153,7 +156,9 @@ def _check_path(path: Path, *, force: bool) -> None:
             f"{path} is a device, a pipe or the like; give a file's name, or - where it is taken"
         )
     if not force:
-        raise OutputError(f"{path} exists and is not overwritten; give another name or --force")
+        raise OutputError(
+            f"{path} exists and is not overwritten; give another name or {name_option('force')}"
+        )
 
 
 def write_atomically(path: Path, content: bytes, *, force: bool = True) -> None:

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from symscreen.errors import MemoryLimitError
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -245,7 +246,10 @@ def format_bytes(n_bytes: int) -> str:
 
 
 _SYSTEM_LIMIT = "the limit on this process's memory, and "
-REDUCTION_HINTS = ("use fewer operators, inputs or layers", "cut the pool between layers with --keep 200")
+REDUCTION_HINTS = (
+    "use fewer operators, inputs or layers",
+    f"cut the pool between layers with {name_option('keep', 200)}",
+)
 
 
 def read_resident_bytes() -> int:
@@ -308,7 +312,10 @@ def _suggest_limit(resident_bytes: int, required_total: int) -> str:
     """Name the limits to raise: --max-ram, and the system's limit where it is too low as well."""
     system_limit = compute_max_resident_bytes(resident_bytes)
     too_low = system_limit is not None and required_total > system_limit
-    return f"raise {_SYSTEM_LIMIT if too_low else ''}--max-ram to at least {_format_max_ram(required_total)}"
+    return (
+        f"raise {_SYSTEM_LIMIT if too_low else ''}{name_option('max_ram')} to at least "
+        f"{_format_max_ram(required_total)}"
+    )
 
 
 def _format_max_ram(n_bytes: int) -> str:

@@ -36,16 +36,24 @@ class SymscreenError(Exception):
     option_style: OptionStyle = KEYWORD
 
     @property
+    def template(self) -> str:
+        """The message with its references to options, for the message of another error."""
+        return super().__str__()
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The names of the options that the message refers to."""
-        return find_options(super().__str__())
+        return find_options(self.template)
 
     def render(self, style: OptionStyle) -> str:
         """Write the message for a front end, in at most 280 characters."""
-        return truncate_message(render_message(super().__str__(), style))
+        return truncate_message(render_message(self.template, style))
 
     def __str__(self) -> str:
         return self.render(self.option_style)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
 
 class InputError(SymscreenError, ValueError):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,7 +30,7 @@ _LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
 _LONG_WORD = re.compile(r"\S{61,}")
 _START, _SEPARATOR, _END = "\ue000", "\ue001", "\ue002"
 _REFERENCE = re.compile(
-    f"{_START}(?P<kind>option|column){_SEPARATOR}(?P<name>[a-z_]+){_SEPARATOR}"
+    f"{_START}(?P<kind>option|hint|column|source){_SEPARATOR}(?P<name>[a-zA-Z_]+){_SEPARATOR}"
     f"(?P<typed>[^{_END}{_SEPARATOR}]*){_SEPARATOR}(?P<literal>[^{_END}{_SEPARATOR}]*){_END}"
 )
 
@@ -43,18 +44,28 @@ class OptionStyle:
     is_command_line : bool
         Write ``--max-ram 2GB``, not ``max_ram='2GB'``.
     arguments : mapping of str to str
-        What an option is called that this front end takes as another argument, such as ``y`` for ``target``.
+        What an option is called that this front end takes as another argument, such as ``y`` for ``target``;
+        an empty text if the front end has nothing like it.
     """
 
     is_command_line: bool
     arguments: Mapping[str, str] = field(default_factory=dict)
 
 
-COMMAND_LINE = OptionStyle(is_command_line=True)
+COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data"})
 KEYWORD = OptionStyle(is_command_line=False)
 ESTIMATOR = OptionStyle(
     is_command_line=False,
-    arguments={"target": "y", "inputs": "X", "exclude": "X", "weights": "sample_weight", "groups": "groups"},
+    arguments={
+        "source": "X",
+        "X": "X",
+        "target": "y",
+        "inputs": "X",
+        "exclude": "",
+        "missing": "",
+        "weights": "sample_weight",
+        "groups": "groups",
+    },
 )
 
 
@@ -81,12 +92,70 @@ def name_option(name: str, value: object = None) -> str:
     >>> render_message(text, KEYWORD)
     "jobs= is ignored: use backend='threads'"
     """
+    return _mark_option("option", name, value)
+
+
+def hint_option(name: str, value: object = None) -> str:
+    """Refer in parentheses, after a space, to an option that would help.
+
+    A front end that has no such option leaves the parentheses out.
+
+    Parameters
+    ----------
+    name : str
+        The option's name in Python, such as ``exclude``.
+    value : object, optional
+        The value that is meant.
+
+    Returns
+    -------
+    str
+        A reference for `render_message`.
+
+    Examples
+    --------
+    >>> text = f"leave the column out{hint_option('exclude')}"
+    >>> [render_message(text, style) for style in (COMMAND_LINE, KEYWORD, ESTIMATOR)]
+    ['leave the column out (--exclude)', 'leave the column out (exclude=)', 'leave the column out']
+    """
+    return _mark_option("hint", name, value)
+
+
+def name_source(label: str) -> str:
+    """Refer to the data as a whole, which estimators call X.
+
+    Parameters
+    ----------
+    label : str
+        What the other front ends call it.
+
+    Returns
+    -------
+    str
+        A reference for `render_message`.
+
+    Examples
+    --------
+    >>> text = f"{name_source('the dict')} has no rows"
+    >>> render_message(text, KEYWORD), render_message(text, ESTIMATOR)
+    ('the dict has no rows', 'X has no rows')
+    """
+    return _SEPARATOR.join((f"{_START}source", "source", _strip_marks(label), _END))
+
+
+def _mark_option(kind: str, name: str, value: object) -> str:
+    """Write a reference to an option with the texts of its value on the command line and in Python."""
     typed, literal = "", ""
     if value is not None:
         values = list(value) if isinstance(value, list | tuple) else None
-        typed = "" if value is True else ",".join(map(str, values)) if values is not None else str(value)
-        literal = repr(values if values is not None else value)
-    return _SEPARATOR.join((f"{_START}option", name, _strip_marks(typed), f"{_strip_marks(literal)}{_END}"))
+        text = ",".join(map(str, values)) if values is not None else _format_value(value)
+        typed = "" if value is True else shlex.quote(text)
+        literal = _format_value(value) if isinstance(value, float) else repr(values or value)
+    return _SEPARATOR.join((f"{_START}{kind}", name, _strip_marks(typed), f"{_strip_marks(literal)}{_END}"))
+
+
+def _format_value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def name_option_column(name: str, column: str) -> str:
@@ -130,7 +199,7 @@ def render_message(text: str, style: OptionStyle) -> str:
     str
     """
     template = text.template if isinstance(text, Message) else text
-    return _REFERENCE.sub(lambda match: _render_reference(match, style), template)
+    return _strip_marks(_REFERENCE.sub(lambda match: _render_reference(match, style), template))
 
 
 def find_options(text: str) -> tuple[str, ...]:
@@ -142,7 +211,8 @@ def find_options(text: str) -> tuple[str, ...]:
     ('top', 'search')
     """
     template = text.template if isinstance(text, Message) else text
-    return tuple(dict.fromkeys(match["name"] for match in _REFERENCE.finditer(template)))
+    references = _REFERENCE.finditer(template)
+    return tuple(dict.fromkeys(match["name"] for match in references if match["kind"] != "source"))
 
 
 class Message(str):
@@ -180,21 +250,20 @@ class Message(str):
 
 def _render_reference(match: re.Match[str], style: OptionStyle) -> str:
     """Render one reference."""
-    name, typed, literal = match["name"], match["typed"], match["literal"]
+    kind, name, typed, literal = match["kind"], match["name"], match["typed"], match["literal"]
     argument = style.arguments.get(name)
-    if match["kind"] == "column":
-        if argument is not None:
-            return argument
-        return f"the column {typed} of {_render_name(name, style)}"
-    if argument is not None:
-        return f"{argument} {typed}".rstrip()
-    if style.is_command_line:
-        return f"{_render_name(name, style)} {typed}".rstrip()
-    return _render_name(name, style) + literal
-
-
-def _render_name(name: str, style: OptionStyle) -> str:
-    return f"--{name.replace('_', '-')}" if style.is_command_line else f"{name}="
+    if kind == "source":
+        return typed if argument is None else argument
+    if kind == "hint" and argument == "":
+        return ""
+    option = f"--{name.replace('_', '-')}" if style.is_command_line else f"{name}="
+    if argument:
+        text = argument
+    elif kind == "column":
+        text = f"the column {typed} of {option}"
+    else:
+        text = f"{option} {typed}".rstrip() if style.is_command_line else option + literal
+    return f" ({text})" if kind == "hint" else text
 
 
 def _strip_marks(text: str) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from symscreen.backends.threads import Threads
 from symscreen.errors import BackendError, InputError, OptionError
-from symscreen.messages import escape_control_chars, quote_value
+from symscreen.messages import escape_control_chars, name_option, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -184,7 +184,7 @@ def start_local_cluster(jobs: int) -> tuple[Any, Any]:
             _close_quietly(cluster)
         raise OptionError(
             f"{jobs} worker processes could not be started ({_get_first_line(error)}); ask for fewer "
-            "--jobs, or leave out the backend dask"
+            f"{name_option('jobs')}, or leave out the backend dask"
         ) from None
 
 
@@ -429,7 +429,8 @@ class Dask:
                 f"the Dask scheduler at {where} was lost" if is_lost else f"Dask's workers failed: {reason}"
             )
             raise BackendError(
-                f"{problem}; restart it: with --checkpoint, the same command resumes from the saved state"
+                f"{problem}; restart it: with {name_option('checkpoint')}, the same command resumes from "
+                "the saved state"
             ) from None
 
     @property
@@ -501,7 +502,7 @@ class Dask:
             if monotonic() > no_workers_since + _NO_WORKERS_TIMEOUT_S:
                 raise BackendError(
                     f"all workers of {self.scheduler or 'this machine'} are gone; start some: with "
-                    "--checkpoint, the same command resumes from the saved state"
+                    f"{name_option('checkpoint')}, the same command resumes from the saved state"
                 )
 
     def _scatter_function(self, function: Callable[..., Any]) -> Any:

@@ -67,7 +67,7 @@ def evaluate(
 
     inputs = list_input_files(result, {"operators": operators})
     check_not_input((picture,), inputs)
-    check_outputs_differ({"--out": out, "--picture": picture})
+    check_outputs_differ({"out": out, "picture": picture})
     check_out(out, inputs, force=force)
     if picture is not None:
         if outside is not None:

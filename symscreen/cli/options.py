@@ -112,7 +112,7 @@ def _make_callback(
         del ctx
         if value is None:
             return default
-        return value if parse is None else parse(value, _format_flag(str(parameter.name)))
+        return value if parse is None else parse(value, str(parameter.name))
 
     return read
 

@@ -59,15 +59,15 @@ def screen(
     )
     from symscreen.screening.screen import screen as run_screen
 
-    outputs = {"--out": out, "--bundle": bundle, "--report": report, "--log-json": log_json}
+    outputs = {"out": out, "bundle": bundle, "report": report, "log_json": log_json}
     check_not_input(outputs.values(), list_input_files(data, options))
-    check_outputs_differ(outputs | {"--checkpoint": options["checkpoint"]})
+    check_outputs_differ(outputs | {"checkpoint": options["checkpoint"]})
     if out is not None:
         force = force or (options["checkpoint"] is not None and is_partial_write(out))
         check_output(out, force=force)
-    for option in ("--bundle", "--report"):
+    for option in ("bundle", "report"):
         if outputs[option] == "-":
-            raise OptionError(f"{option} needs a file's name: standard output is the ranking's")
+            raise OptionError(f"--{option} needs a file's name: standard output is the ranking's")
     if bundle is not None:
         check_writable(Path(bundle), force=force)
     if report is not None:

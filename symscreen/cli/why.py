@@ -30,9 +30,10 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     from rich.text import Text
 
     from symscreen.explain import why as explain
-    from symscreen.messages import escape_control_chars
+    from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
     from symscreen.report.terminal.listings import print_table
 
     explanation = explain(data, expression, **options)
     print_notices(explanation.notices, quiet=quiet)
-    print_table(Text("\n".join(map(escape_control_chars, explanation.text.splitlines()))))
+    text = render_message(explanation.text, COMMAND_LINE)
+    print_table(Text("\n".join(map(escape_control_chars, text.splitlines()))))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from symscreen.config.screen_options import ScreenOptions
@@ -29,13 +30,15 @@ class Conflict:
 
 
 _TARGET_REASON = "both {name} and {other} are given: the response is one of them, not both"
-_SEARCH_REASON = "{option} needs every feature's place, and {other} drops most: use --search exact"
+_EXACT = name_option("search", "exact")
+_SEARCH_REASON = f"{{option}} needs every feature's place, and {{other}} drops most: use {_EXACT}"
 _GROUPS_REASON = (
-    "{option} cannot be had with {other}: null distributions take rows for exchangeable, and those of one "
-    "group are not; leave one of them out, or use --permutations, which shuffles by group"
+    "{option} cannot be combined with {other}: null distributions take rows for exchangeable, and those of "
+    f"one group are not; leave one of them out, or use {name_option('permutations')}, which shuffles by group"
 )
 _WEIGHTS_REASON = (
-    "{name} cannot be had with {other}: what it infers takes all rows to count alike; leave one of them out"
+    "{name} cannot be combined with {other}: what it infers takes all rows to count alike; leave one "
+    "of them out"
 )
 
 _ROUNDS_REASON = "{name} cannot be combined with {other}: it applies to one round; leave one of them out"
@@ -44,7 +47,7 @@ CONFLICTS = (
     Conflict("ranking", "target_kind", _TARGET_REASON),
     Conflict("stages", "target_kind", _TARGET_REASON),
     Conflict("event", "target_kind", _TARGET_REASON),
-    Conflict("top", "search", "{option} shows every feature, and {other} drops most: use --search exact"),
+    Conflict("top", "search", f"{{option}} shows every feature, and {{other}} drops most: use {_EXACT}"),
     Conflict("rounds", "search", _SEARCH_REASON),
     Conflict("fdr", "groups", _GROUPS_REASON),
     Conflict("p_values", "groups", _GROUPS_REASON),
@@ -110,8 +113,8 @@ def check_conflicts(options: ScreenOptions) -> None:
     >>> check_conflicts(ScreenOptions(search="race", top="all"))
     Traceback (most recent call last):
     ...
-    symscreen.errors.OptionError: --top all shows every feature, and --search race drops most:
-    use --search exact
+    symscreen.errors.OptionError: top='all' shows every feature, and search='race' drops most:
+    use search='exact'
     """
     _check(options, CONFLICTS)
 
@@ -126,8 +129,8 @@ def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
         if _is_used(options, conflict.option) and _is_used(options, conflict.other):
             raise OptionError(
                 conflict.reason.format(
-                    name=_format_name(conflict.option),
-                    other_name=_format_name(conflict.other),
+                    name=name_option(conflict.option),
+                    other_name=name_option(conflict.other),
                     option=_format_option(options, conflict.option),
                     other=_format_option(options, conflict.other),
                 )
@@ -142,12 +145,6 @@ def _is_used(options: ScreenOptions, name: str) -> bool:
     return value is not None and value is not False
 
 
-def _format_name(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _format_option(options: ScreenOptions, name: str) -> str:
-    """Write an option with its value, as on the command line."""
-    value = getattr(options, name)
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return _format_name(name) if value is True else f"{_format_name(name)} {text}"
+    """Refer to an option and its value."""
+    return name_option(name, getattr(options, name))

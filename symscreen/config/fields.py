@@ -48,7 +48,7 @@ class Option:
     choices : tuple of str
         The values allowed, if there are few.
     parse : callable or None
-        Turns a text of the command line into a value; called with the text and the option, ``--top``.
+        Turns a text of the command line into a value; called with the text and the option's name.
     check : callable or None
         Checks a value that is not None and returns it, converted; called with the option's name and the
         value. Values of `choices` are checked without it.

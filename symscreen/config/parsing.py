@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from symscreen._limits import compute_max_resident_bytes, find_minimum, get_total_memory, read_resident_bytes
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +134,7 @@ def parse_top_text(text: str, option: str) -> int | str:
     if text == "all":
         return text
     if not is_count_text(text):
-        raise OptionError(f"{option} is {text!r}; give a whole number of at least 1, or all")
+        raise OptionError(f"{name_option(option)} is {text!r}; give a whole number of at least 1, or all")
     return int(text)
 
 
@@ -145,8 +146,8 @@ def parse_level_text(text: str, option: str) -> float:
         level = math.nan
     if not 0.0 < level < 1.0:
         raise OptionError(
-            f"{option} is {text!r}; give a level between 0 and 1, {option}=0.9, or none: then put {option} "
-            "behind DATA"
+            f"{name_option(option)} is {text!r}; give a level between 0 and 1, {name_option(option)}=0.9, "
+            f"or none: then put {name_option(option)} after DATA"
         )
     return level
 

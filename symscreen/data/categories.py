@@ -19,7 +19,7 @@ from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.files import SourceFrame, read_frame
 from symscreen.data.target_source import parse_target_names
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import format_count, quote, suggest
+from symscreen.messages import format_count, name_option, name_option_column, quote, suggest
 from symscreen.targets.multiclass import read_classes
 
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ def check_categorical(categorical: Sequence[str], categorical_as: str) -> None:
             f"categorical_as is {categorical_as!r}{suggest(categorical_as, _CATEGORICAL_AS_CHOICES)}"
         )
     if categorical_as != "gate" and not categorical:
-        raise OptionError(f"--categorical-as {categorical_as} requires --categorical: name the columns, too")
+        raise OptionError(
+            f"{name_option('categorical_as', categorical_as)} requires {name_option('categorical')}: "
+            "name the columns, too"
+        )
 
 
 def add_categorical_columns(
@@ -106,22 +109,23 @@ def add_categorical_columns(
     >>> names, new.columns["x·1[c = p]"].numbers.tolist()
     (['x·1[c = p]', 'x·1[c = q]'], [1.5, 0.0, 3.5])
     """
-    require_columns(frame, categorical, "--categorical")
+    require_columns(frame, categorical, name_option("categorical"))
     derived_columns: dict[str, SourceColumn] = {}
     for name in categorical:
         if name in used_columns:
             raise DataError(
-                f"{frame.source}: {quote(name)} is in --categorical and has another role: keep one"
+                f"{frame.source}: {quote(name)} is in {name_option('categorical')} and has another role: "
+                "keep one"
             )
         numbers = frame.columns[name].numbers
         if numbers is not None and np.isinf(numbers).any():
             raise DataError(
-                f"{frame.source}: the column {quote(name)} of --categorical contains an infinity: correct it"
+                f"{frame.source}: {name_option_column('categorical', name)} contains an infinity: correct it"
             )
-        class_data = read_classes(frame.source, name, frame.columns[name], "--categorical")
+        class_data = read_classes(frame.source, name, frame.columns[name], "categorical")
         if not 2 <= len(class_data.classes) <= _MAX_LEVELS:
             raise DataError(
-                f"{frame.source}: the column {quote(name)} of --categorical has "
+                f"{frame.source}: {name_option_column('categorical', name)} has "
                 f"{format_count(len(class_data.classes), 'level')}: 2 to {_MAX_LEVELS} are supported; leave "
                 "it out, or merge levels"
             )
@@ -179,7 +183,7 @@ def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray
     >>> read_levels(read_frame({"c": ["p", "q", "p"]}), "c")
     (('p', 'q'), array([0., 1., 0.]))
     """
-    class_data = read_classes(frame.source, name, frame.columns[name], "--categorical")
+    class_data = read_classes(frame.source, name, frame.columns[name], "categorical")
     return class_data.classes, class_data.codes
 
 
@@ -370,6 +374,7 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
         None if options.inputs is None else [x for x in _to_list(options.inputs) if x not in categorical]
     )
     gated_inputs: list[str] = []
+    require_columns(frame, categorical, name_option("categorical"))
     if categorical_as == "gate":
         gated_inputs, _ = choose_inputs(frame, target_columns, numeric_inputs, not_gated)
     frame, derived_names = add_categorical_columns(

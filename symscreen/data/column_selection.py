@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import format_names, quote, suggest_column
+from symscreen.messages import (
+    Message,
+    format_names,
+    hint_option,
+    name_option,
+    name_option_column,
+    quote,
+    suggest_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,6 +39,10 @@ _IDENTIFIER_NAMES = {
 }
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # the name pandas gives to the index of a frame in a file
 _MAX_EXACT_INTEGER = 2.0**53  # distinct integers above it may be equal in float64
+_INPUT_HINT = (
+    f"give a column of numbers{hint_option('inputs')}, or {name_option('categorical_as', 'onehot')} for "
+    "categories alone"
+)
 _MAX_REASONS = 10  # reasons listed in a notice
 
 
@@ -42,7 +54,7 @@ def parse_name_list(text: str, option: str) -> tuple[str, ...]:
     text : str
         Names separated by commas. A name that contains a comma is written in backticks.
     option : str
-        The option that the text belongs to, for messages.
+        The name of the option that the text belongs to, for messages.
 
     Returns
     -------
@@ -55,7 +67,7 @@ def parse_name_list(text: str, option: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> parse_name_list("a, `b,c`", "--inputs")
+    >>> parse_name_list("a, `b,c`", "inputs")
     ('a', 'b,c')
     """
     names, position = [], 0
@@ -63,18 +75,21 @@ def parse_name_list(text: str, option: str) -> tuple[str, ...]:
         match = _NAME_PATTERN.match(text, position)
         if match is None:
             raise OptionError(
-                f"{option}: cannot split {text!r} at character {position + 1}; write a,b or `a,b`,c"
+                f"{name_option(option)}: cannot split {text!r} at character {position + 1}; write a,b or "
+                "`a,b`,c"
             )
         quoted, bare = match.groups()
         if quoted is None and not bare.strip():
             raise OptionError(
-                f"{option} is {text!r}, which has no name between two commas; write a,b, and a column "
-                "without a name as ``"
+                f"{name_option(option)} is {text!r}, which has no name between two commas; write a,b, "
+                "and a column without a name as ``"
             )
         names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
         position = match.end()
         if position == len(text) and match.group().endswith(","):
-            raise OptionError(f"{option} is {text!r}, which has no name after the last comma; drop the comma")
+            raise OptionError(
+                f"{name_option(option)} is {text!r}, which has no name after the last comma; drop the comma"
+            )
     return tuple(names)
 
 
@@ -88,7 +103,7 @@ def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> 
     names : collection of str
         The required columns.
     option : str
-        The option or feature that requires them, for the message.
+        A reference to the option that requires them, or what else requires them, for the message.
 
     Raises
     ------
@@ -98,10 +113,10 @@ def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> 
     Examples
     --------
     >>> from symscreen.data.files import read_frame
-    >>> require_columns(read_frame({"height": [1.0]}), ["hight"], "--target")
+    >>> require_columns(read_frame({"height": [1.0]}), ["hight"], name_option("target"))
     Traceback (most recent call last):
     ...
-    symscreen.errors.DataError: the dict has no column 'hight' for --target; did you mean 'height'?
+    symscreen.errors.DataError: the dict has no column 'hight' for target=; did you mean 'height'?
     """
     missing_names = [name for name in names if name not in frame.columns]
     if missing_names:
@@ -142,14 +157,14 @@ def choose_numeric_target(
     --------
     >>> from symscreen.data.files import read_frame
     >>> choose_numeric_target(read_frame({"a": [1.0], "b": [2.0]}), None, [])
-    ('b', ["target: the last column, 'b'; choose another with --target"])
+    ('b', ["target: the last column, 'b'; choose another with target="])
     """
     target, notices = choose_target_column(frame, target, exclude)
     column = frame.columns[target]
     if not column.is_numeric:
         raise DataError(
             f"{frame.source}: the target {quote(target)} holds {column.description}; "
-            "numbers are needed: correct it, or choose another column with --target"
+            f"numbers are needed: correct it, or choose another column{hint_option('target')}"
         )
     return target, notices
 
@@ -180,18 +195,27 @@ def choose_target_column(
     DataError
         If the column does not exist or is excluded.
     """
-    notices = []
+    notices: list[str] = []
     if target is not None:
-        require_columns(frame, [target], "--target")
+        require_columns(frame, [target], name_option("target"))
         if target in exclude:
-            raise DataError(f"{frame.source}: {quote(target)} is in both --target and --exclude: keep one")
+            raise DataError(
+                f"{frame.source}: {quote(target)} is in both {name_option('target')} and "
+                f"{name_option('exclude')}: keep one"
+            )
     else:
         candidates = [name for name in frame.columns if name not in exclude]
         if not candidates:
-            raise DataError(f"{frame.source}: --exclude leaves no column for a target: exclude fewer")
+            raise DataError(
+                f"{frame.source}: {name_option('exclude')} leaves no column for a target: exclude fewer"
+            )
         target = next((name for name in _DEFAULT_TARGET_NAMES if name in candidates), candidates[-1])
         if target not in _DEFAULT_TARGET_NAMES:
-            notices.append(f"target: the last column, {quote(target)}; choose another with --target")
+            notices.append(
+                Message(
+                    f"target: the last column, {quote(target)}; choose another with {name_option('target')}"
+                )
+            )
     return target, notices
 
 
@@ -201,7 +225,7 @@ def choose_inputs(
     inputs: Collection[str] | None,
     exclude: Collection[str],
     *,
-    target_option: str = "--target",
+    target_option: str = "target",
 ) -> tuple[list[str], list[str]]:
     """Choose the input columns: the named ones, else all numeric columns except target and identifiers.
 
@@ -216,7 +240,7 @@ def choose_inputs(
     exclude : collection of str
         Columns that the user excluded.
     target_option : str
-        The option that names the target, for messages.
+        The name of the option that names the target, for messages.
 
     Returns
     -------
@@ -236,7 +260,7 @@ def choose_inputs(
     >>> choose_inputs(read_frame({"id": [1, 2], "a": [0, 0], "y": [3, 4]}), ["y"], None, [])
     (['a'], ["left out: 'id' (an identifier)"])
     """
-    require_columns(frame, exclude, "--exclude")
+    require_columns(frame, exclude, name_option("exclude"))
     left_out = {}
     if inputs is not None:
         chosen = _check_named_inputs(frame, target, inputs, exclude, target_option)
@@ -250,7 +274,7 @@ def choose_inputs(
     if not chosen:
         raise DataError(
             f"{frame.source} has no numeric input left: at least one is needed in addition to the target"
-            + (f" ({notices[0]})" if notices else "; correct --inputs or --exclude")
+            + (f" ({notices[0]})" if notices else f"; {_INPUT_HINT}")
         )
     return chosen, notices
 
@@ -263,20 +287,27 @@ def _check_named_inputs(
     target_option: str,
 ) -> list[str]:
     """Check the columns that the user named as inputs; return them in the order of the source."""
-    require_columns(frame, inputs, "--inputs")
+    require_columns(frame, inputs, name_option("inputs"))
     for name in inputs:
         column = frame.columns[name]
         if name in target:
-            conflict = "both the target and in --inputs: name another --target, or"
-            if target_option != "--target":
-                conflict = f"in both {target_option} and --inputs:"
-            raise DataError(f"{frame.source}: {quote(name)} is {conflict} take it out of --inputs")
+            conflict = (
+                f"both the target and in {name_option('inputs')}: name another {name_option('target')}, or"
+            )
+            if target_option != "target":
+                conflict = f"in both {name_option(target_option)} and {name_option('inputs')}:"
+            raise DataError(
+                f"{frame.source}: {quote(name)} is {conflict} take it out of {name_option('inputs')}"
+            )
         if name in exclude:
-            raise DataError(f"{frame.source}: {quote(name)} is in both --inputs and --exclude: keep one")
+            raise DataError(
+                f"{frame.source}: {quote(name)} is in both {name_option('inputs')} and "
+                f"{name_option('exclude')}: keep one"
+            )
         if not column.is_numeric:
             raise DataError(
-                f"{frame.source}: the column {quote(name)} of --inputs holds {column.description}; "
-                "numbers are needed: correct it, or take it out of --inputs"
+                f"{frame.source}: {name_option_column('inputs', name)} holds {column.description}; "
+                f"numbers are needed: correct it, or take it out of {name_option('inputs')}"
             )
     return [name for name in frame.columns if name in inputs]
 

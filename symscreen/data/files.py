@@ -33,7 +33,7 @@ from symscreen.data.decompressed_size import (
     read_feather,
 )
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars, format_count, format_names, quote
+from symscreen.messages import escape_control_chars, format_count, format_names, name_source, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -586,16 +586,24 @@ def _from_mapping(source: Mapping[Any, Any]) -> SourceFrame:
     lengths = {}
     for name, cells in source.items():
         if isinstance(cells, (str, bytes)) or not hasattr(cells, "__len__") or getattr(cells, "ndim", 1) != 1:
-            raise DataError(f"the dict: the column {quote(name)} is not a sequence of one value for each row")
+            raise DataError(
+                f"{name_source('the dict')}: the column {quote(name)} is not a sequence of one value for "
+                "each row"
+            )
         lengths[str(name)] = len(cells)
     n = max(lengths.values(), default=0)
     for name, length in lengths.items():
         if length != n:
             raise DataError(
-                f"the dict: the column {quote(name)} has {format_count(length, 'value')}, others have {n}"
+                f"{name_source('the dict')}: the column {quote(name)} has "
+                f"{format_count(length, 'value')}, others have {n}"
             )
     return _build_frame(
-        "the dict", [str(name) for name in source], list(source.values()), n, convert_python_column
+        name_source("the dict"),
+        [str(name) for name in source],
+        list(source.values()),
+        n,
+        convert_python_column,
     )
 
 

@@ -12,7 +12,7 @@ from symscreen.data.files import read_frame
 from symscreen.data.row_columns import find_used_rows
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import quote
+from symscreen.messages import name_option, quote
 from symscreen.targets.registry import TARGET_TYPES
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def read_dataset(
     ("left out: 'name' (text)",)
     """
     if missing not in {"refuse", "drop"}:
-        raise OptionError(f"--missing {missing!r} is unknown: choose refuse or drop")
+        raise OptionError(f"{name_option('missing', missing)} is unknown: choose refuse or drop")
     check_target_options(
         target=target, y=y, ranking=ranking, stages=stages, stage_weight=stage_weight, event=event
     )
@@ -149,7 +149,7 @@ def read_source(
             values, columns.build, row_mask, [*notices, *input_notices, *columns.notices, *row_notices]
         )
     except DataError as error:
-        raise DataError(f"{frame.source}: {error}") from error
+        raise DataError(f"{frame.source}: {error.template}") from error
 
 
 def read_columns(rows: Source, names: Sequence[str]) -> dict[str, Values]:

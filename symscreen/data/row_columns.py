@@ -12,7 +12,15 @@ import numpy as np
 from symscreen.data.column_selection import require_columns
 from symscreen.data.files import read_frame
 from symscreen.errors import DataError
-from symscreen.messages import format_count, format_names, format_rows, quote
+from symscreen.messages import (
+    format_count,
+    format_names,
+    format_rows,
+    hint_option,
+    name_option,
+    name_option_column,
+    quote,
+)
 from symscreen.targets.weighted import MAX_WEIGHT_RATIO
 
 if TYPE_CHECKING:
@@ -62,7 +70,7 @@ def find_complete_rows(
         if infinite.any():
             raise DataError(
                 f"{frame.source}: the column {quote(name)} is infinite in {format_rows(infinite)}; "
-                "correct these values, or leave the column out with --exclude"
+                f"correct these values, or leave the column out{hint_option('exclude')}"
             )
         is_missing |= np.isnan(values)
         incomplete_columns.append(name)
@@ -70,8 +78,8 @@ def find_complete_rows(
     places = f"({format_rows(is_missing)}; in {format_names(incomplete_columns)})"
     if incomplete_columns and missing == "refuse":
         raise DataError(
-            f"{frame.source} has {missing_rows} {places}: fill them in, leave columns out with --exclude, "
-            "or drop these rows with --missing drop"
+            f"{frame.source} has {missing_rows} {places}: fill them in, leave columns "
+            f"out{hint_option('exclude')}, or drop these rows{hint_option('missing', 'drop')}"
         )
     n_left = frame.n - int(is_missing.sum())
     if n_left < MIN_ROWS:
@@ -111,22 +119,24 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
     column = frame.columns[name]
     if column.numbers is None or not column.is_numeric:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --weights holds {column.description}: "
+            f"{frame.source}: {name_option_column('weights', name)} holds {column.description}: "
             "give numbers of at least 0"
         )
     with np.errstate(invalid="ignore"):
         is_invalid = ~((column.numbers >= 0.0) & np.isfinite(column.numbers))
     if is_invalid.any():
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --weights is negative, infinite or missing in "
+            f"{frame.source}: {name_option_column('weights', name)} is negative, infinite or missing in "
             f"{format_rows(is_invalid)}: give numbers of at least 0"
         )
     if not column.numbers.any():
-        raise DataError(f"{frame.source}: all weights in {quote(name)} are zero: no row is left")
+        raise DataError(
+            f"{frame.source}: {name_option_column('weights', name)} is zero in all rows: no row is left"
+        )
     min_weight, max_weight = column.numbers[column.numbers > 0.0].min(), column.numbers.max()
     if min_weight * MAX_WEIGHT_RATIO < max_weight:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --weights ranges from {min_weight:g} to "
+            f"{frame.source}: {name_option_column('weights', name)} ranges from {min_weight:g} to "
             f"{max_weight:g}, but the largest may be at most {MAX_WEIGHT_RATIO:g} times the smallest: give "
             "negligible rows the weight 0"
         )
@@ -180,7 +190,7 @@ def find_used_rows(
     return row_mask, [*notices, *([f"left out: {left_out_rows}"] if n_left_out else [])]
 
 
-def read_frame_with_column(source: object, name: str, option: str = "--groups") -> SourceFrame:
+def read_frame_with_column(source: object, name: str, option: str = "groups") -> SourceFrame:
     """Read a source that must contain a given column, for example of groups or weights.
 
     Parameters
@@ -190,7 +200,7 @@ def read_frame_with_column(source: object, name: str, option: str = "--groups") 
     name : str
         The column.
     option : str
-        The option that names the column, for messages.
+        The name of the option that names the column, for messages.
 
     Returns
     -------
@@ -203,7 +213,7 @@ def read_frame_with_column(source: object, name: str, option: str = "--groups") 
         If the source cannot be read or has no such column.
     """
     frame = read_frame(source)
-    require_columns(frame, [name], option)
+    require_columns(frame, [name], name_option(option))
     return frame
 
 
@@ -246,14 +256,14 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
         labels, is_missing = _convert_times(column.times, rows)
     else:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --groups holds {column.description}; give labels: "
+            f"{frame.source}: {name_option_column('groups', name)} holds {column.description}; give labels: "
             "numbers, text or dates"
         )
     if is_missing.any():
         is_unlabelled = np.zeros(frame.n, dtype=np.bool_)
         is_unlabelled[rows[is_missing]] = True
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --groups has no label in "
+            f"{frame.source}: {name_option_column('groups', name)} has no label in "
             f"{format_rows(is_unlabelled)}: fill them in, or leave these rows out"
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)

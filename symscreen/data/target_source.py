@@ -18,7 +18,7 @@ from symscreen.data.column_types import convert_python_column
 from symscreen.data.files import read_frame
 from symscreen.data.row_columns import MIN_ROWS
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import quote, suggest
+from symscreen.messages import hint_option, name_option, quote, suggest
 from symscreen.targets.base import RowFilter
 from symscreen.targets.registry import TARGET_TYPES, TargetKind
 from symscreen.targets.stages import check_stage_names, parse_pair_weights
@@ -155,7 +155,7 @@ class TargetSource:
         if str(label) in self.inputs:
             raise DataError(
                 f"{quote(label)} is the name of y and of a column of {self.origin}: "
-                "leave that column out with --exclude, or rename one"
+                f"leave that column out{hint_option('exclude')}, or rename one"
             )
         return str(label), column
 
@@ -187,15 +187,19 @@ def check_target_options(
     OptionError
         If two of them exclude each other, or the stages or their weights are not valid.
     """
-    own = {"--ranking": ranking, "--stages": stages}
-    for options in (own | {"--target": target, "y": y}, own | {"--event": event}):
+    own = {"ranking": ranking, "stages": stages}
+    for options in (own | {"target": target, "y": y}, own | {"event": event}):
         used = [name for name, value in options.items() if value is not None]
         if len(used) > 1:
-            raise OptionError(f"both {used[0]} and {used[1]} are given: the target is one of them, not both")
+            first, second = (name if name == "y" else name_option(name) for name in used[:2])
+            raise OptionError(f"both {first} and {second} are given: the target is one of them, not both")
     if stages is not None:
         parse_pair_weights(stage_weight, check_stage_names([str(name) for name in stages]))
     elif not (isinstance(stage_weight, str) and stage_weight == "all"):
-        raise OptionError("stage_weight requires --stages: name the stages too, or leave it out")
+        raise OptionError(
+            f"{name_option('stage_weight')} requires {name_option('stages')}: name the stages too, or "
+            "leave it out"
+        )
 
 
 def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -228,16 +232,16 @@ def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -
         case None:
             return ()
         case str() if target not in frame.columns and "," in target:
-            names = parse_name_list(target, "--target")
+            names = parse_name_list(target, "target")
         case list() | tuple():
             names = tuple(str(name) for name in target)
         case _:
             names = (str(target),)
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
-        raise OptionError(f"--target names {quote(duplicates[0])} twice: name it once")
+        raise OptionError(f"{name_option('target')} names {quote(duplicates[0])} twice: name it once")
     if not names:
-        raise OptionError("--target names no column: name one, or several")
+        raise OptionError(f"{name_option('target')} names no column: name one, or several")
     return names
 
 
@@ -289,12 +293,17 @@ def detect_target_type(source: TargetSource) -> type[Target]:
     if requested is not None and source.is_multicolumn and not TARGET_TYPES[requested].combines_outputs:
         if len(source.names) > 1:
             raise OptionError(
-                f"--target names {len(source.names)} columns, but --target-kind {requested} takes one"
+                f"there are {len(source.names)} targets{hint_option('target', source.names)}, but "
+                f"{name_option('target_kind', requested)} takes one"
             )
         raise OptionError(
-            f"y has several columns, but target_kind={requested!r} takes one: give one, or 'several'"
+            f"y has several columns, but {name_option('target_kind', requested)} takes one: give one, or "
+            "'several'"
         )
     found = next((one for one in TARGET_TYPES.values() if one.matches(source)), TARGET_TYPES["numeric"])
     if requested is not None and TARGET_TYPES[requested].combines_outputs and not found.combines_outputs:
-        raise OptionError("--target-kind several needs several targets: name them, --target a,b")
+        raise OptionError(
+            f"{name_option('target_kind', 'several')} needs several targets: give "
+            f"them{hint_option('target', ['a', 'b'])}"
+        )
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,12 @@ from sklearn.utils.validation import (
 )
 
 from symscreen.data import LevelIndicator, read_frame, read_levels
-from symscreen.errors import DataError, OptionError
-from symscreen.estimators.error_wording import translate_errors
+from symscreen.errors import DataError, InputError, OptionError
 from symscreen.expressions.traversal import collect_columns
-from symscreen.messages import suggest
+from symscreen.messages import ESTIMATOR, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from dataclasses import Field
 
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN_LEVELS = 3
+
+
+@contextmanager
+def raise_estimator_errors() -> Iterator[None]:
+    """Let errors name the arguments of an estimator: X, y, sample_weight, groups and its parameters."""
+    try:
+        yield
+    except InputError as error:
+        error.option_style = ESTIMATOR
+        raise
 
 
 class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -87,7 +97,7 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         check_consistent_length(X, y)
         self.levels_ = {}
         for name in self._categorical_names:
-            with translate_errors():
+            with raise_estimator_errors():
                 levels, codes = read_levels(read_frame({name: columns[name]}), name)
             if n_missing := int(np.isnan(codes).sum()):
                 raise DataError(
@@ -101,7 +111,7 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """Check new rows, return the columns by name, and warn of levels that `fit` did not see."""
         columns, used = self._check_inputs(X, reset=False), self._find_used_columns(expressions)
         for name in (each for each in self.levels_ if each in used):
-            with translate_errors():
+            with raise_estimator_errors():
                 levels, codes = read_levels(read_frame({name: columns[name]}), name)
             unseen = [code for code, level in enumerate(levels) if level not in self.levels_[name]]
             if n_rows := int(np.isin(codes, unseen).sum()):

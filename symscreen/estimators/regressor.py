@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import FitOptions
-from symscreen.estimators.base import SymbolicEstimator
-from symscreen.estimators.error_wording import translate_errors
+from symscreen.estimators.base import SymbolicEstimator, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
 from symscreen.fitting.fit import fit
 
@@ -92,7 +91,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         columns = self._read_training_rows(X, y)
         targets = build_numeric_targets(y, columns)
         self._target_order = _find_target_order(y, list(targets))
-        with translate_errors():
+        with raise_estimator_errors():
             self.result_: FitResult | SharedFitResult = fit(
                 columns, _to_fit_target(targets), inputs=list(columns), **self.get_params(deep=False)
             )
@@ -120,7 +119,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         columns = self._read_new_rows(X, self.formula_.terms)
-        with translate_errors():
+        with raise_estimator_errors():
             predicted = self.result_.formula_in_original_units.predict(columns)
         if self._target_order is None:
             return predicted

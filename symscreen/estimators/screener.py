@@ -12,8 +12,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import LevelIndicator
-from symscreen.estimators.base import SymbolicEstimator, check_row_weights, make_unique_name
-from symscreen.estimators.error_wording import translate_errors
+from symscreen.estimators.base import (
+    SymbolicEstimator,
+    check_row_weights,
+    make_unique_name,
+    raise_estimator_errors,
+)
 from symscreen.estimators.target_inputs import build_target_columns
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import rename_columns
@@ -139,7 +143,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
                 labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = values
         options = self.get_params(deep=False) | target_options | labels
-        with translate_errors(labels):
+        with raise_estimator_errors():
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table
         self.expressions_: tuple[Expression, ...] = self._select_significant()
@@ -169,7 +173,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         columns = self._read_new_rows(X, self.expressions_)
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
-        with translate_errors():
+        with raise_estimator_errors():
             features = self.result_.transform(columns)
         return features.to_numpy(dtype=np.float64)
 

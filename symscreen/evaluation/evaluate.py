@@ -33,7 +33,7 @@ from symscreen.evaluation.truncated_rankings import (
 from symscreen.evaluation.truth import CRITERIA, Truth, find_correct_features, parse_truth
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
-from symscreen.messages import suggest
+from symscreen.messages import hint_option, name_option, suggest
 from symscreen.screeners import Screener, get_screener
 from symscreen.targets.registry import find_recorded_type
 
@@ -424,7 +424,8 @@ def _check_complete(record: Mapping[str, Any]) -> None:
     _check_rounds(record)
     if record["options"]["top"] != "all" or record["shown"] != record["scored"]:
         raise OptionError(
-            f"the ranking contains {record['shown']:,} of {_get_space_size(record):,} features screened, but "
-            "precision and recall need all of them: screen with --search exact --top all, or give the number "
-            "of correct features that are not shown (--outside N) for bounds"
+            f"the ranking contains {record['shown']:,} of {_get_space_size(record):,} features screened, "
+            f"but precision and recall need all of them: screen with {name_option('search', 'exact')} "
+            f"{name_option('top', 'all')}, or give the number of correct features that are not "
+            f"shown{hint_option('outside')} for bounds"
         )

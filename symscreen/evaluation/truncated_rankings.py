@@ -24,6 +24,7 @@ import numpy as np
 
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation.precision_recall import compute_grouped_recall, group_ties
+from symscreen.messages import hint_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,8 +140,8 @@ def build_truncated_ranking(
         )
     if not 0 <= n_hidden_correct <= n_features - group.size:
         raise OptionError(
-            f"{n_hidden_correct:,} correct features outside (--outside), but {n_features - group.size:,} "
-            "are not shown: give a number from 0 to that"
+            f"{n_hidden_correct:,} correct features outside{hint_option('outside')}, but "
+            f"{n_features - group.size:,} are not shown: give a number from 0 to that"
         )
     if distinct[-1] == np.inf:
         # no loss exceeds +∞, so features from outside always tie with the last group

@@ -30,6 +30,7 @@ from symscreen.expansion.validity import (
     is_constant,
     is_provably_valid,
 )
+from symscreen.messages import hint_option, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -112,7 +113,9 @@ def filter_layer(
     needed = pool.estimate_bytes(0) + max(filter_bytes, candidates.total + config.reserved_bytes)
     # before the first layer, there is no pool to prune
     has_pool = pool.nodes.layer.any()
-    hints = REDUCTION_HINTS if has_pool else ("use fewer operators", "leave out inputs with --exclude")
+    hints = (
+        REDUCTION_HINTS if has_pool else ("use fewer operators", f"leave out inputs{hint_option('exclude')}")
+    )
     check_memory(needed, config.max_bytes, f"a layer of {candidates.total:,} candidates", hints)
     user_keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
     nodes, n_forbidden = pool.nodes.take(carried_over), None
@@ -541,7 +544,10 @@ def add_layer(
     work_bytes = max(config.reserved_bytes, estimate_block_bytes(pool.n_rows))
     recompute_bytes = work_bytes + _SEARCH_RESERVED_BYTES + (len(pool) + size) * _MEMBER_BYTES
     recompute_fits = not pool.recomputes_values and has_memory_for(recompute_bytes, config.max_bytes)
-    hints = (*REDUCTION_HINTS, *(["use --search sieve, which holds no pool"] if recompute_fits else []))
+    hints = (
+        *REDUCTION_HINTS,
+        *([f"use {name_option('search', 'sieve')}, which holds no pool"] if recompute_fits else []),
+    )
     what = f"a pool of {size:,} features after layer {layer_number}"
     check_memory(pool.estimate_bytes(size) + work_bytes, config.max_bytes, what, hints)
     if next_layer is not None:
@@ -625,7 +631,8 @@ def clean_inputs(pool: Pool) -> tuple[Pool, LayerCount]:
     constant = is_constant(pool.feature_stats.low, pool.feature_stats.high, pool.max_abs)
     if constant[pool.feature_indices].all():
         raise DataError(
-            "every input is constant, so no features can be built; choose other inputs with --inputs"
+            "every input is constant, so no features can be built; choose other "
+            f"inputs{hint_option('inputs')}"
         )
     constant[pool.constant_indices] = False
     n_constants = len(pool.constant_indices)

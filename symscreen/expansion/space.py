@@ -25,6 +25,7 @@ from symscreen.expansion.validity import is_constant
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.expressions.tree import Call, apply_operator
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -111,13 +112,13 @@ def _compute_valid_values(
     n_undefined = int(np.isnan(values).sum())
     if n_undefined:
         raise FormulaError(
-            f"--also {to_text(expression)!r} is undefined in {n_undefined} of {len(values)} rows"
+            f"{name_option('also', to_text(expression))} is undefined in {n_undefined} of {len(values)} rows"
         )
     operands = [values]
     if isinstance(expression, Call) and expression.operator.cancels:
         operands += [evaluate_expression(argument, columns) for argument in expression.arguments]
     if is_constant(values.min(), values.max(), np.abs(operands).max()):
-        raise FormulaError(f"--also {to_text(expression)!r} is constant on these data")
+        raise FormulaError(f"{name_option('also', to_text(expression))} is constant on these data")
     return values
 
 

@@ -212,18 +212,13 @@ def _format_figure5_remarks(areas: pd.DataFrame) -> tuple[str, ...]:
         name: screener_areas.pivot_table(index="order", columns="noise_variance", values="average_precision")
         for name, screener_areas in areas.groupby("screener", sort=False)
     }
-    decreasing = [str(name) for name, mean in means.items() if _is_decreasing(mean)]
+    decreasing = [str(name) for name, mean in means.items() if (np.diff(mean.to_numpy()) < 0).all()]
     higher = [str(name) for name, mean in means.items() if (mean.loc["bu"] > mean.loc["ub"]).all()]
     return (
         "The paper has its curves and boxes only as pictures. Two statements of its text can be tested.",
         f"'The area falls as the noise grows', in both orders: true for {_format_names(decreasing)}.",
         f"'Binary operators first give the higher area' at every noise: true for {_format_names(higher)}.",
     )
-
-
-def _is_decreasing(precision_means: pd.DataFrame) -> bool:
-    """Return whether the mean precision decreases with the noise in every order."""
-    return bool((np.diff(precision_means.to_numpy(), axis=1) < 0).all())
 
 
 def _format_names(names: Sequence[str]) -> str:

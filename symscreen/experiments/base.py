@@ -12,6 +12,7 @@ import numpy as np
 from symscreen.backends import Threads, count_available_cores
 from symscreen.errors import OptionError
 from symscreen.evaluation import compute_mean_and_error
+from symscreen.messages import hint_option, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -208,17 +209,19 @@ def check_settings(experiment: Experiment, settings: ExperimentSettings) -> None
         If a setting would have no effect, the folder of data is missing, or an extra is not installed.
     """
     options = {
-        "repeats": ("--seeds", settings.repeats),
-        "noise_ratios": ("--noise-ratio", settings.noise_ratios),
-        "data": ("--data", settings.data),
+        "repeats": ("seeds", settings.repeats),
+        "noise_ratios": ("noise_ratio", settings.noise_ratios),
+        "data": ("data", settings.data),
     }
     for name, (option, value) in options.items():
         if value is not None and name not in experiment.supported_settings:
-            raise OptionError(f"{experiment.name} does not support {option}; leave it out")
+            raise OptionError(f"{experiment.name} does not support {name_option(option)}; leave it out")
     if experiment.required_data and settings.data is None:
-        raise OptionError(f"{experiment.name} needs --data DIR, a folder with {experiment.required_data}")
+        raise OptionError(
+            f"{experiment.name} needs a folder{hint_option('data')} with {experiment.required_data}"
+        )
     if settings.data is not None and not settings.data.is_dir():
-        raise OptionError(f"--data {settings.data}: no such folder")
+        raise OptionError(f"{name_option('data', settings.data)}: no such folder")
     for extra in experiment.extras:
         if find_spec(_EXTRA_MODULES[extra]) is None:
             raise OptionError(

@@ -189,7 +189,7 @@ def read_ranked_set(path: Path) -> RankedSet:
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:  # parser and decoding errors are ValueErrors
         raise DataError(
-            f"{path} cannot be read as comma-separated text ({_format_error_line(error)})"
+            f"{path} cannot be read as comma-separated text ({' '.join(str(error).split())})"
         ) from None
     if "ranking" not in frame or frame.columns[0] == "ranking":
         raise DataError(f"{path} needs columns of inputs, then one named 'ranking'")
@@ -206,11 +206,6 @@ def read_ranked_set(path: Path) -> RankedSet:
         row = int((~np.isfinite(x)).any(axis=1).argmax())
         raise DataError(f"{path}: row {row} (from 0) has a missing or infinite input")
     return RankedSet(x, ranks, ranks)
-
-
-def _format_error_line(error: Exception) -> str:
-    """Format an error on one line."""
-    return " ".join(str(error).split())
 
 
 def _build_row(name: str, data: RankedSet, learner: str, scores: FoldScores) -> dict[str, Any]:
@@ -267,8 +262,9 @@ def _format_remarks(tables: Mapping[str, pd.DataFrame], *, shipped: bool) -> tup
         f"over all sets is a mean of {_AIMED_MEAN_TAU}, and {_AIMED_WINS} sets."
     )
     ours_sets = (
-        "Without --data there are only the two sets that scikit-learn ships. Their classes are ranked by the "
-        "probabilities of naive Bayes, in three digits; all but 3 and 1 rankings equal the published ones."
+        "Without a folder of data there are only the two sets that scikit-learn ships. Their classes are "
+        "ranked by the probabilities of naive Bayes, in three digits; all but 3 and 1 rankings equal the "
+        "published ones."
     )
     return (columns, distance, aim, *((ours_sets,) if shipped else ()))
 

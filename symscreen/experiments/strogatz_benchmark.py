@@ -130,7 +130,7 @@ def _compute_geometric_mean(values: pd.Series) -> float:
 
 
 _RULE_REMARK = (
-    "Exact: the coefficients from `fit --snap` are rounded to three decimals, and those below 1e-4 are set "
+    "Exact: the coefficients of a fit with snap are rounded to three decimals, and those below 1e-4 are set "
     "to 0. Then the formula minus the truth is constant after its numbers are rounded to three decimals, or "
     "the formula divided by the truth is a non-zero constant. This is SRBench's rule (La Cava and others "
     "2021, definition 4.1). It accepts a wrong intercept and, in a formula of one term, a wrong coefficient. "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
+from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -178,7 +179,7 @@ def format_explanation(explanation: Explanation, task: ScreeningTask) -> str:
         lines.append(
             f"{explanation.affine_copy} is in the space, and differs from it only by a factor and an offset."
         )
-    return "\n".join(lines)
+    return Message("\n".join(lines))
 
 
 def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
@@ -193,18 +194,19 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
     lines += _format_rank_details(explanation, task)
     if explanation.q_value is not None:
         fdr = task.options.fdr or 0.0
-        fails = f"none of the best features passes --fdr {fdr:g}, so the list shows them anyway"
-        passes = f"it passes --fdr {fdr:g}"
+        fails = f"none of the best features passes {name_option('fdr', fdr)}, so the list shows them anyway"
+        passes = f"it passes {name_option('fdr', fdr)}"
         lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= fdr else fails}.")
     if explanation.filtered_rank is not None:
         lines.append(
-            f"in the list without redundant features (--distinct {task.options.distinct:g}), it is number "
-            f"{explanation.filtered_rank:,}."
+            f"in the list without redundant features ({name_option('distinct', task.options.distinct)}), "
+            f"it is number {explanation.filtered_rank:,}."
         )
     elif explanation.past_end:
         lines.append(
-            f"the list of the best {explanation.rank_cutoff:,} without redundant features (--distinct "
-            f"{task.options.distinct:g}) ends before it: a larger --top may show it."
+            f"the list of the best {explanation.rank_cutoff:,} without redundant features "
+            f"({name_option('distinct', task.options.distinct)}) ends before it: a larger "
+            f"{name_option('top')} may show it."
         )
     elif (
         explanation.rank_cutoff is not None
@@ -212,7 +214,8 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
         and explanation.rank > explanation.rank_cutoff
     ):
         lines.append(
-            f"the list shows the best {explanation.rank_cutoff:,}: --top {explanation.rank} would show it."
+            f"the list shows the best {explanation.rank_cutoff:,}: "
+            f"{name_option('top', explanation.rank)} would show it."
         )
     return lines
 
@@ -220,18 +223,18 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
 def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``thinned``."""
     cap = f"{task.options.distinct:g}"
-    better = explanation.shown_instead
-    lines = [f"{explanation.formula} is left out by --distinct {cap}: {better} is listed instead."]
-    lines.append(
-        f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, task)}."
-    )
+    limit = name_option("distinct", task.options.distinct)
+    lines = [
+        f"{explanation.formula} is left out by {limit}: {explanation.shown_instead} is listed instead.",
+        f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, task)}.",
+    ]
     return [*lines, *_format_match(explanation), *_format_rank_details(explanation, task)]
 
 
 def _format_not_passing(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``not passing``."""
     fdr = task.options.fdr or 0.0
-    lines = [f"{explanation.formula} does not pass --fdr {fdr:g}: q = {explanation.q_value:.4g}."]
+    lines = [f"{explanation.formula} does not pass {name_option('fdr', fdr)}: q = {explanation.q_value:.4g}."]
     lines.append(
         f"in the whole ranking: {_format_rank(explanation, task)}; the list shows the features that pass."
     )
@@ -253,7 +256,9 @@ def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines
     )
     lines = []
     if explanation.rank is None:
-        lines.append(f"{_format_screener_ranks(explanation)} With more --max-ram its rank is computed.")
+        lines.append(
+            f"{_format_screener_ranks(explanation)} With more {name_option('max_ram')} its rank is computed."
+        )
     lines += [
         f"scores: {_format_scores(explanation.scores)}{direction}.",
         *_format_numerical_error(explanation, task),
@@ -293,14 +298,17 @@ def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Li
 
 def _format_unknown_rank(explanation: Explanation) -> str:
     """Format a lower bound of the rank."""
-    return f"after {_format_count(explanation.n_better, 'class', 'classes')} or more (limited by --max-ram)"
+    return (
+        f"after {_format_count(explanation.n_better, 'class', 'classes')} or more (limited by "
+        f"{name_option('max_ram')})"
+    )
 
 
 def _format_not_shown(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``not shown``."""
     name = task.screeners[0].name
     size = f"the best {explanation.rank_cutoff:,} features"
-    lines = [f"{explanation.formula} is not on the shortlist of {name}: {size} (--prescreen)."]
+    lines = [f"{explanation.formula} is not on the shortlist of {name}: {size} ({name_option('prescreen')})."]
     lines.append(_format_screener_ranks(explanation))
     scores = {name: score for name, score in explanation.scores.items() if not math.isnan(score)}
     return [*lines, *([f"scores: {_format_scores(scores)}."] if scores else []), *_format_match(explanation)]
@@ -338,7 +346,9 @@ def _format_not_generated(explanation: Explanation, task: ScreeningTask) -> Line
         lines.append(_suggest_input(explanation.missing_inputs[0], task))
     elif explanation.layers:
         layers = "".join(layer.kind for layer in task.layers)
-        lines.append(f"with that, --layers {explanation.layers} generates it; this screen has {layers}.")
+        lines.append(
+            f"with that, {name_option('layers', explanation.layers)} generates it; this screen has {layers}."
+        )
     return lines
 
 
@@ -349,7 +359,10 @@ def _suggest_input(name: str, task: ScreeningTask) -> str:
     ]
     if levels:
         return f"its levels are inputs: {to_text(Column(levels[0]))}."
-    return "add it to --inputs, or remove it from --exclude; a text column needs --categorical."
+    return (
+        f"add it to {name_option('inputs')}, or remove it from {name_option('exclude')}; a text column "
+        f"needs {name_option('categorical')}."
+    )
 
 
 def _format_missing_layers(explanation: Explanation, task: ScreeningTask) -> Lines:
@@ -358,10 +371,11 @@ def _format_missing_layers(explanation: Explanation, task: ScreeningTask) -> Lin
     if not explanation.layers:
         return [f"{explanation.formula} is not generated: it needs too many layers."]
     if explanation.layers == layers:  # a layer lists fewer operators than the grammar
-        requirement, layers = f"it needs --layers {layers} with all operators", task.record["layers"]
+        requirement = f"it needs {name_option('layers', layers)} with all operators"
+        layers = task.record["layers"]
     else:
         kind = "more" if len(explanation.layers) > len(layers) else "other"
-        requirement = f"it needs {kind} layers, --layers {explanation.layers}"
+        requirement = f"it needs {kind} layers, {name_option('layers', explanation.layers)}"
     return [f"{explanation.formula} is not generated: {requirement}.", f"this screen has {layers}."]
 
 
@@ -406,7 +420,7 @@ def _format_too_complex(explanation: Explanation, task: ScreeningTask) -> Lines:
     )
     return [
         f"{subject} has complexity {explanation.complexity}; the maximum is {explanation.max_complexity}.",
-        f"--max-complexity {explanation.complexity} would allow it.",
+        f"{name_option('max_complexity', explanation.complexity)} would allow it.",
     ]
 
 
@@ -415,7 +429,9 @@ def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:
     del task
     part = "" if explanation.part == explanation.formula else f" with its part {explanation.part}"
     lines = [f"{explanation.formula} was pruned after layer {explanation.layer}{part}."]
-    cutoff = "" if explanation.rank_cutoff is None else f"; {explanation.rank_cutoff:,} are kept (--keep)"
+    cutoff = ""
+    if explanation.rank_cutoff is not None:
+        cutoff = f"; {explanation.rank_cutoff:,} are kept ({name_option('keep')})"
     lines.append(_format_screener_ranks(explanation).rstrip(".") + cutoff + ".")
     if explanation.representative:
         lines.append(f"{explanation.representative}, an affine copy, represents it.")
@@ -473,9 +489,9 @@ def _format_other_units(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``other units``."""
     assert task.units is not None  # noqa: S101  # this status requires units
     target = task.units.target
-    required = (
-        "" if target is None else f", but the target is in {target.base} (--target-units {target.text})"
-    )
+    required = ""
+    if target is not None:
+        required = f", but the target is in {target.base} ({name_option('target_units', target.text)})"
     return [f"{explanation.formula} is in {explanation.unit}{required}."]
 
 

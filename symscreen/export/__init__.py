@@ -1,8 +1,7 @@
 """Export fitted formulas: source text in other languages, JSON bundles, and seeds for other searches."""
 
 from symscreen.data import LevelIndicator
-from symscreen.export.apply import apply_bundle
-from symscreen.export.bundle import format_bundle, load_bundle, read_bundle, save_bundle
+from symscreen.export.bundle import apply_bundle, format_bundle, load_bundle, read_bundle, save_bundle
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.formats import (

@@ -1,4 +1,4 @@
-"""Save and load models and features as bundles: JSON files that need no grammar file and are never executed.
+"""Save, load and apply models and features as bundles: JSON files that need no grammar file.
 
 A bundle stores each formula twice: as text in symscreen's notation, and as a JSON tree for other programs.
 It also stores the required inputs, the domains on which the formulas are defined, the definitions and costs
@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import reprlib
 import sys
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from msgspec import Meta, Struct
 
 from symscreen._atomic_io import check_writable, write_atomically
@@ -30,7 +33,7 @@ from symscreen.export.operator_definitions import (
     collect_definitions,
     inline_definitions,
 )
-from symscreen.expressions.linear_formula import Formula, SharedFormula
+from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas, predict_formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
     check_numbers,
@@ -45,8 +48,9 @@ from symscreen.grammar.operator import Domain
 from symscreen.messages import escape_control_chars, suggest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
 
     from symscreen.grammar import Operator
 
@@ -607,3 +611,63 @@ def _format_json_lines(content: Mapping[str, Any], *, escaped: bool) -> str:
         else:
             lines.append(f"  {format_value(key)}: {format_value(value, 2).replace(chr(10), chr(10) + '  ')}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def apply_bundle(
+    bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression], rows: Any
+) -> pd.DataFrame:
+    """Compute the predictions of a saved model, or the values of saved features, for new rows.
+
+    Parameters
+    ----------
+    bundle : path, Formula, SharedFormula or sequence of Expression
+        The bundle file, or the object that `load_bundle` returned.
+    rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+        New data with the inputs of the formulas. The columns of an array are named x1 … xd.
+
+    Returns
+    -------
+    pandas.DataFrame, shape (m, k)
+        One column per target (models) or per feature, named after the target or the feature's text. The
+        index is that of `rows` if `rows` is a frame. Values are NaN where a formula is undefined or an
+        input is missing.
+
+    Raises
+    ------
+    FormulaError
+        If the file is not a bundle.
+    TableError
+        If the rows cannot be read, or an input is missing or not numeric.
+
+    Warns
+    -----
+    UserWarning
+        If the result contains NaN; the message gives the counts.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> apply_bundle(Formula("y", 1.0, (2.0,), (parse_expression("x**2"),)), {"x": [1.0, 2.0]})
+         y
+    0  3.0
+    1  9.0
+    """
+    import pandas as pd
+
+    formulas = load_bundle(bundle) if isinstance(bundle, (str, os.PathLike)) else bundle
+    index = rows.index if isinstance(rows, pd.DataFrame) else None
+    if isinstance(formulas, Formula):
+        return pd.DataFrame({formulas.target: predict_formula(formulas, rows, stacklevel=3)}, index=index)
+    if isinstance(formulas, SharedFormula):
+        predictions = predict_formula(formulas, rows, stacklevel=3)
+        return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
+    values, names = evaluate_formulas(formulas, rows), [to_text(feature) for feature in formulas]
+    nan_counts = np.isnan(values).sum(axis=1)
+    if nan_counts.any():
+        worst_index = int(nan_counts.argmax())
+        warnings.warn(
+            f"{np.count_nonzero(nan_counts)} of {len(names)} features are undefined in some of the "
+            f"{values.shape[1]} rows and NaN there; {names[worst_index]!r} in {nan_counts[worst_index]}",
+            stacklevel=2,
+        )
+    return pd.DataFrame(values.T, columns=names, index=index)

@@ -9,7 +9,7 @@ categorical columns (`LevelIndicator`) are computed in the target language from 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symscreen.data import LevelIndicator
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from symscreen.expressions.tree import Call, Constant
     from symscreen.grammar import Operator
+    from symscreen.grammar.operator import Notation
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
@@ -140,7 +141,7 @@ _MAX_CHARACTERS = 1_000_000  # length of one formula
 _SMALL_NUMBER_BOUND = 1e300  # a sum of 1e8 numbers below this magnitude is finite
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Language:
     """How formulas are written in one language.
 
@@ -161,6 +162,8 @@ class Language:
         Whether NaN (or its substitute) stays undefined in comparisons, so that only infinities need a guard.
     max_characters : int
         Maximum length of a formula.
+    notations : mapping of str to Notation
+        Notations of operators that differ from those of the dialects.
     """
 
     title: str
@@ -170,6 +173,7 @@ class Language:
     has_finite_inputs: bool
     propagates_nan: bool = True
     max_characters: int = _MAX_CHARACTERS
+    notations: Mapping[str, Notation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +347,7 @@ class _SourcePrinter(Printer[_SourceText]):
 
     def write_call(self, call: Call, arguments: Sequence[_SourceText]) -> _SourceText:
         name, language = call.operator.name, self.language
-        notation = find_notation(name, *language.dialects, "")
+        notation = language.notations.get(name) or find_notation(name, *language.dialects, "")
         if notation is None:
             raise OutputError(
                 f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "

@@ -29,11 +29,11 @@ from symscreen.grammar.custom_operators import (
     replace_infinities,
     to_plain_number,
 )
+from symscreen.linear_models._kernels import fill_normalized_tile
 from symscreen.linear_models.gram import (
     MIN_DETERMINANT,
     MIN_PIVOT,
     compute_unexplained_shares,
-    fill_normalized_tile,
     normalize_rows,
     normalize_target,
 )

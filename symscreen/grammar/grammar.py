@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from symscreen.errors import GrammarError, OptionError
 from symscreen.grammar.operator import find_operators_by_name
-from symscreen.messages import suggest
+from symscreen.messages import name_option, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def resolve_operators(
     operators : mapping of str to Operator
         The available operators.
     location : str
-        Source of the names, for messages: ``--unary``, or a file and a key.
+        Source of the names, for messages: a reference to an option, or a file and a key.
 
     Returns
     -------
@@ -143,14 +143,14 @@ def parse_layers(
             arity_name = _ARITY_NAMES[arity]
             raise OptionError(
                 f"layer {len(layers) + 1} is {kind!r} but there are no {arity_name} operators; give "
-                f"--{arity_name}"
+                f"{name_option(arity_name)}"
             )
         layers.append(Layer(kind, layer_operators))
         position = match.end()
     if len(layers) > _MAX_LAYERS:
         raise OptionError(f"layers has {len(layers)} layers; at most {_MAX_LAYERS} are supported")
     if not layers:
-        raise OptionError("layers is empty; give for instance --layers ub")
+        raise OptionError(f"layers is empty; give for instance {name_option('layers', 'ub')}")
     return tuple(layers)
 
 
@@ -232,10 +232,12 @@ class Grammar:
             raise OptionError(f"max_complexity is {max_complexity}; a single column already has complexity 1")
         return replace(
             self,
-            unary=self.unary if unary is None else resolve_operators(unary, 1, self.operators, "--unary"),
+            unary=self.unary
+            if unary is None
+            else resolve_operators(unary, 1, self.operators, name_option("unary")),
             binary=self.binary
             if binary is None
-            else resolve_operators(binary, 2, self.operators, "--binary"),
+            else resolve_operators(binary, 2, self.operators, name_option("binary")),
             max_complexity=self.max_complexity if max_complexity is None else max_complexity,
         )
 

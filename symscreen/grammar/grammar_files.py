@@ -140,7 +140,7 @@ def _build_grammar(name: str, file: str, content: dict[str, Any]) -> Grammar:
     try:
         parse_layers(layers, unary, binary, operators)
     except InputError as error:
-        raise _build_error(file, "layers", str(error)) from None
+        raise _build_error(file, "layers", error.template) from None
     return Grammar(
         name=name,
         operators=operators,
@@ -224,9 +224,9 @@ def _define_operators(
             return define_family(name, definition.formula, starts, dict(operators), cost=definition.cost)
         return (define_operator(name, definition.formula, operators, cost=definition.cost),)
     except FormulaError as error:
-        raise _build_error(file, f"{key}.formula", str(error)) from None
+        raise _build_error(file, f"{key}.formula", error.template) from None
     except GrammarError as error:
-        raise _build_error(file, f"{key}.{'parameters' if starts else 'formula'}", str(error)) from None
+        raise _build_error(file, f"{key}.{'parameters' if starts else 'formula'}", error.template) from None
 
 
 def _read_rules(

@@ -1,4 +1,6 @@
-"""Kernels that try all subsets of a few features on inner products, adding one feature at a time.
+"""Compiled kernels of linear models: all subsets, Gram matrices, penalised paths, steps, branch and bound.
+
+**All subsets** of a few features are tried on inner products, adding one feature at a time.
 
 After a prefix of features, the Schur complements C, p = diag C and c describe the remaining features
 (`SchurState`). The next feature j explains c_j²/p_j and updates each feature k after it::
@@ -18,16 +20,18 @@ pivots are shared by all targets, so K targets cost much less than K searches.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from symscreen._numba import compile_kernel
+from symscreen.statistics.column_arithmetic import compute_simd_dot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Integers, Values
 
 
 PADDING = 8
@@ -35,6 +39,14 @@ PADDING = 8
 
 SCORE_SLACK = 4e-15
 """In units of R²: more than the rounding difference between the comparison and the score."""
+
+_CONSTANT_TOLERANCE = 1e-13  # a smaller ratio of the deviation to the largest magnitude is rounding
+ENTRY_SLACK = (
+    10.0  # tolerances by which |z_j·r|/n must exceed λ: a copy of an active feature reaches λ itself
+)
+RSS_TIE_TOLERANCE = (
+    1e-12  # models whose RSS differ by less than this share are tied; the earlier feature wins
+)
 
 
 class SchurState(NamedTuple):
@@ -385,3 +397,458 @@ def push_model(score: float, code: int, top_models: TopModels) -> None:
         scores[position], codes[position] = scores[child], codes[child]
         position, child = child, 2 * child + 1
     scores[position], codes[position] = score, code
+
+
+@compile_kernel
+def fill_normalized_tile(values: Values, tile: Values) -> Values:
+    """Write normalised features into the columns of a tile.
+
+    Parameters
+    ----------
+    values : float64 array, shape (w, n)
+        One feature per row; finite.
+    tile : float64 array, shape (n, lanes), lanes ≥ w
+        Overwritten: one feature per column; zeros for constant features, and in the remaining columns.
+
+    Returns
+    -------
+    float64 array, shape (lanes,)
+        The squared norms: 1, or 0 for columns of zeros.
+    """
+    w = len(values)
+    tile[:, w:] = 0.0
+    _fill_transposed(values, tile)
+    largest, squares = np.zeros(tile.shape[1]), np.zeros(tile.shape[1])
+    _scale_columns(tile, largest)
+    # Twice: the first mean is rounded on the scale of the values, the second on that of their deviations.
+    _center_columns(tile)
+    _center_columns(tile)
+    _normalize_columns(tile, largest, squares)
+    return squares
+
+
+@compile_kernel
+def compute_products(rows: Values, tile: Values, out: Values) -> None:
+    """Compute the inner products of features with those of a tile.
+
+    Parameters
+    ----------
+    rows : float64 array, shape (s, n)
+        One feature per row.
+    tile : float64 array, shape (n, lanes)
+        One feature per column.
+    out : float64 array, shape (s, lanes)
+        Overwritten. Each product is a sum over n in one order, for any s and lanes.
+    """
+    s, n = rows.shape
+    out[:] = 0.0
+    n_blocked = n - n % 8
+    for r in range(0, n_blocked, 8):
+        x0, x1, x2, x3 = tile[r], tile[r + 1], tile[r + 2], tile[r + 3]
+        x4, x5, x6, x7 = tile[r + 4], tile[r + 5], tile[r + 6], tile[r + 7]
+        for a in range(s):
+            z, sums = rows[a, r : r + 8], out[a]
+            z0, z1, z2, z3, z4, z5, z6, z7 = z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7]
+            for f in range(sums.size):
+                low = (z0 * x0[f] + z1 * x1[f]) + (z2 * x2[f] + z3 * x3[f])
+                high = (z4 * x4[f] + z5 * x5[f]) + (z6 * x6[f] + z7 * x7[f])
+                sums[f] += low + high
+    for r in range(n_blocked, n):
+        for a in range(s):
+            for f in range(out.shape[1]):
+                out[a, f] += rows[a, r] * tile[r, f]
+
+
+@compile_kernel
+def _fill_transposed(values: Values, tile: Values) -> None:
+    """Write values, shape (w, n), as columns of the tile."""
+    w, n = values.shape
+    for start in range(
+        0, n, 8
+    ):  # eight rows at a time: these lines of the tile stay in the first-level cache
+        for f in range(w):
+            for r in range(start, min(start + 8, n)):
+                tile[r, f] = values[f, r]
+
+
+@compile_kernel
+def _scale_columns(tile: Values, max_magnitudes: Values) -> None:
+    """Scale each column near 1 by a power of two; write its largest magnitude, shape (lanes,)."""
+    n, lanes = tile.shape
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            max_magnitudes[f] = max(max_magnitudes[f], abs(row[f]))
+    factor = np.empty(lanes)
+    for f in range(lanes):
+        # A power of two does not round, and squares of numbers near 1 neither overflow nor underflow.
+        _, exponent = math.frexp(max_magnitudes[f])
+        factor[f] = math.ldexp(1.0, -max(exponent, -1000))
+        max_magnitudes[f] *= factor[f]
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            row[f] *= factor[f]
+
+
+@compile_kernel
+def _center_columns(tile: Values) -> None:
+    """Subtract the mean of each column."""
+    n, lanes = tile.shape
+    mean = np.zeros(lanes)
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            mean[f] += row[f]
+    mean /= n
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            row[f] -= mean[f]
+
+
+@compile_kernel
+def _normalize_columns(tile: Values, max_magnitudes: Values, squared_norms: Values) -> None:
+    """Scale each column to norm 1, or to zeros; write its squared norm, shape (lanes,)."""
+    n, lanes = tile.shape
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            squared_norms[f] += row[f] * row[f]
+    factor = np.empty(lanes)
+    for f in range(lanes):
+        varies = squared_norms[f] > n * (_CONSTANT_TOLERANCE * max_magnitudes[f]) ** 2
+        factor[f] = 1.0 / math.sqrt(squared_norms[f]) if varies else 0.0
+        squared_norms[f] = 1.0 if varies else 0.0
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            row[f] *= factor[f]
+
+
+@compile_kernel
+def fill_unexplained_shares(
+    columns: Values,
+    targets: Values,
+    models: Integers,
+    min_pivot: float,
+    min_determinant: float,
+    shares: Values,
+) -> None:
+    """Write the unexplained share of each model, shape (k,); infinite if its features are collinear."""
+    k, size = models.shape
+    n = targets.shape[1]
+    basis = np.empty((size, n))
+    residual = np.empty(n)
+    for model in range(k):
+        shares[model] = np.inf
+        if _fill_orthonormal_basis(columns, models[model], min_pivot, min_determinant, basis):
+            shares[model] = 0.0
+            for target in targets:
+                residual[:] = target
+                for s in range(size):
+                    _project_out(basis[s], residual)
+                shares[model] += _compute_inner_product(residual, residual)
+
+
+@compile_kernel
+def _fill_orthonormal_basis(
+    columns: Values, model: Integers, min_pivot: float, min_determinant: float, basis: Values
+) -> bool:
+    """Write an orthonormal basis of a model's columns, shape (s, n); return False if they are collinear."""
+    product = 1.0
+    for s in range(model.size):
+        basis[s] = columns[model[s]]
+        for _ in range(2):
+            for previous in range(s):
+                _project_out(basis[previous], basis[s])
+        share = _compute_inner_product(basis[s], basis[s])
+        product *= share
+        if share < min_pivot or product < min_determinant:
+            return False
+        basis[s] /= math.sqrt(share)
+    return True
+
+
+@compile_kernel
+def _project_out(unit: Values, vector: Values) -> None:
+    """Project a unit vector, shape (n,), out of another vector, in place."""
+    along = _compute_inner_product(unit, vector)
+    for r in range(unit.size):
+        vector[r] -= along * unit[r]
+
+
+@compile_kernel
+def _compute_inner_product(a: Values, b: Values) -> float:
+    """Compute the inner product of two arrays of shape (n,)."""
+    return float(compute_simd_dot(a, b, 0, a.size))
+
+
+@compile_kernel
+def _apply_threshold(z: float, lam: float, gamma: float, scad: bool) -> float:
+    """Minimise ½(z − b)² + p(|b|) over b."""
+    size = abs(z)
+    sign = 1.0 if z > 0.0 else -1.0
+    if size <= lam:
+        return 0.0
+    if size > gamma * lam:
+        return z
+    if scad and size > 2.0 * lam:
+        # Fan and Li 2001: b = {(γ − 1)z − sgn(z)γλ}/(γ − 2) (eq. 2.8)
+        return sign * ((gamma - 1.0) * size - gamma * lam) / (gamma - 2.0)
+    if scad:
+        return sign * (size - lam)
+    # z − b = p'(b) = λ − b/γ, solved for b > 0
+    return sign * (size - lam) / (1.0 - 1.0 / gamma)
+
+
+@compile_kernel
+def descend_coordinates(
+    gram: Values,
+    products: Values,
+    b: Values,
+    lam: float,
+    gamma: float,
+    scad: bool,
+    tolerance: float,
+    max_sweeps: int,
+) -> bool:
+    """Sweep over the coordinates, shape (k,), until they converge; return whether they did."""
+    for _ in range(max_sweeps):
+        max_change = 0.0
+        for j in range(b.size):
+            if b[j] == 0.0 and abs(products[j]) <= lam + ENTRY_SLACK * tolerance:
+                continue
+            new = _apply_threshold(products[j] + b[j], lam, gamma, scad)
+            change = new - b[j]
+            if change != 0.0:
+                b[j] = new
+                for k in range(b.size):
+                    products[k] -= change * gram[j, k]
+                max_change = max(max_change, abs(change))
+        if max_change <= tolerance:
+            return True
+    return False
+
+
+@compile_kernel
+def project_out_direction(
+    residual_vectors: Values,
+    direction: Values,
+    residual_target: Values,
+    inner_products: Values,
+    squared_norms: Values,
+) -> None:
+    """Project a direction out of vectors, shape (q, n), and update their products and norms, shape (q,)."""
+    for j in range(residual_vectors.shape[0]):
+        vector = residual_vectors[j]  # stays in the cache for all four passes
+        share = np.dot(vector, direction)
+        for i in range(vector.size):
+            vector[i] -= share * direction[i]
+        inner_products[j] = np.dot(vector, residual_target)
+        squared_norms[j] = np.dot(vector, vector)
+
+
+class ProjectionLevels(NamedTuple):
+    """Vectors as columns and a target, projected 0, 1, … times; each level is computed from the last."""
+
+    vectors: Values  # (levels, r, q)
+    target: Values  # (levels, r)
+    target_products: Values  # (levels, q): inner products of vectors and target
+    squared_norms: Values  # (levels, q): squared norms of the vectors
+
+
+class SubsetSearch(NamedTuple):
+    """The state that all nodes of one search share."""
+
+    members: ProjectionLevels  # by number of members: residuals of the features and the target
+    removed: ProjectionLevels  # by number of removed features: dual vectors of the others, and the target
+    buffer: ProjectionLevels  # one level of scratch space
+    tolerance: Values  # (q,)
+    current_members: Integers  # (size,): the members at the current node
+    max_tolerance: Values  # (size,): the largest tolerance among the first 0, 1, … members
+    best_model: Integers  # (size,): the best model so far
+    best_rss: Values  # (1,): its RSS
+    work_and_limit: Integers  # (2,): nodes visited, and the limit
+
+
+@compile_kernel
+def visit_node(
+    n_members: int, n_removed: int, free: Flags, subset_rss: float, has_dual: bool, search: SubsetSearch
+) -> None:
+    """Search below a node with k members and g removed features; `subset_rss` is RSS(S) if `has_dual`."""
+    members, removed, best, work = search.members, search.removed, search.best_rss, search.work_and_limit
+    n_missing = search.best_model.size - n_members
+    work[0] += 1
+    n_free = _exclude_spanned(
+        free, members.squared_norms[n_members], search.tolerance, search.max_tolerance[n_members]
+    )
+    if n_missing == 1:
+        _try_last_member(free, search)
+    if n_missing == 1 or n_free < n_missing or work[0] > work[1]:
+        return
+    branch_feature, rss_increase = -1, 0.0
+    if not has_dual:
+        work[0] += n_free  # the cost of new dual vectors
+        subset_rss, branch_feature = _compute_dual_vectors(free, n_members, n_removed, search)
+        has_dual = branch_feature < 0
+    if has_dual:
+        branch_feature, rss_increase = _find_largest_change(
+            free, removed.target_products[n_removed], removed.squared_norms[n_removed]
+        )
+    if subset_rss >= best[0] * (1.0 - RSS_TIE_TOLERANCE):
+        return
+    free[branch_feature] = False
+    search.current_members[n_members] = branch_feature
+    search.max_tolerance[n_members + 1] = max(
+        search.max_tolerance[n_members], search.tolerance[branch_feature]
+    )
+    _project_out_column(members, n_members, n_members + 1, branch_feature)
+    visit_node(n_members + 1, n_removed, free.copy(), subset_rss, has_dual, search)
+    if subset_rss + rss_increase < best[0] * (1.0 - RSS_TIE_TOLERANCE):
+        if has_dual:
+            _project_out_column(removed, n_removed, n_removed + 1, branch_feature)
+        visit_node(n_members, n_removed + 1, free, subset_rss + rss_increase, has_dual, search)
+
+
+@compile_kernel
+def _project_out_column(levels: ProjectionLevels, source_level: int, target_level: int, column: int) -> None:
+    """Project a column of a level out of all its columns and the target, into the same or another level."""
+    source, target = levels.vectors[source_level], levels.vectors[target_level]
+    r, q = source.shape
+    direction = source[:, column] / np.sqrt(levels.squared_norms[source_level, column])
+    shares = np.zeros(q)
+    share = 0.0
+    # The loop over features is the innermost: it is vectorised, and each sum has a fixed order.
+    for i in range(r):
+        share += direction[i] * levels.target[source_level, i]
+        for f in range(q):
+            shares[f] += direction[i] * source[i, f]
+    for i in range(r):
+        levels.target[target_level, i] = levels.target[source_level, i] - share * direction[i]
+        for f in range(q):
+            target[i, f] = source[i, f] - direction[i] * shares[f]
+    compute_level_products(levels, target_level)
+
+
+@compile_kernel
+def compute_level_products(levels: ProjectionLevels, level: int) -> None:
+    """Compute the inner products of a level's columns with its target and with themselves."""
+    vectors, target, target_products, squared_norms = (
+        levels.vectors[level],
+        levels.target[level],
+        levels.target_products[level],
+        levels.squared_norms[level],
+    )
+    target_products[:] = 0.0
+    squared_norms[:] = 0.0
+    for i in range(vectors.shape[0]):
+        for f in range(vectors.shape[1]):
+            target_products[f] += target[i] * vectors[i, f]
+            squared_norms[f] += vectors[i, f] * vectors[i, f]
+
+
+@compile_kernel
+def _exclude_spanned(free: Flags, squared_norms: Values, tolerance: Values, max_tolerance: float) -> int:
+    """Exclude features in the span of the members from the free ones; return the number of free features."""
+    n_free = 0
+    for f in range(free.size):
+        limit = max(tolerance[f], max_tolerance)
+        free[f] = free[f] and squared_norms[f] > limit * limit
+        n_free += free[f]
+    return n_free
+
+
+@compile_kernel
+def _try_last_member(free: Flags, search: SubsetSearch) -> None:
+    """Add the free feature that decreases RSS most as the last member; store the model if it is the best."""
+    members, k = search.members, search.best_model.size - 1
+    rss = 0.0
+    last, gain = _find_largest_change(free, members.target_products[k], members.squared_norms[k])
+    for i in range(members.target.shape[1]):
+        rss += members.target[k, i] * members.target[k, i]
+    rss = max(rss - gain, 0.0)
+    if last >= 0 and rss < search.best_rss[0] * (1.0 - RSS_TIE_TOLERANCE):
+        search.best_rss[0] = rss
+        for i in range(k):
+            search.best_model[i] = search.current_members[i]
+        search.best_model[k] = last
+
+
+@compile_kernel
+def _find_largest_change(free: Flags, target_products: Values, squared_norms: Values) -> tuple[int, float]:
+    """Find the free feature that changes RSS most when added or removed; return it and the change."""
+    change, best_feature = -1.0, -1
+    for f in range(free.size):
+        if free[f] and target_products[f] * target_products[f] > change * squared_norms[f]:
+            change, best_feature = target_products[f] * target_products[f] / squared_norms[f], f
+    return best_feature, change
+
+
+@compile_kernel
+def _compute_dual_vectors(
+    free: Flags, n_members: int, n_removed: int, search: SubsetSearch
+) -> tuple[float, int]:
+    """Compute the dual vectors of the free columns, which are orthogonalised by descending gain.
+
+    Returns RSS of all of them, and −1 or a column in the span of others; in this case there are no dual
+    vectors.
+    """
+    members, removed, buffer, max_tolerance = (
+        search.members,
+        search.removed,
+        search.buffer,
+        search.max_tolerance[n_members],
+    )
+    residuals, work = members.vectors[n_members], buffer.vectors[0]
+    r, q = residuals.shape
+    for i in range(r):
+        buffer.target[0, i] = removed.target[n_removed, i] = members.target[n_members, i]
+        for f in range(q):
+            work[i, f] = residuals[i, f]
+    compute_level_products(buffer, 0)
+    columns, basis = np.empty(q, dtype=np.int64), np.empty((q, r))
+    m, spanned, is_waiting = 0, -1, free.copy()
+    for _ in range(q):
+        j, _ = _find_largest_change(
+            is_waiting, members.target_products[n_members], members.squared_norms[n_members]
+        )
+        if j < 0:
+            break
+        is_waiting[j] = False
+        max_tolerance = max(max_tolerance, search.tolerance[j])
+        if buffer.squared_norms[0, j] <= max_tolerance * max_tolerance:
+            spanned = j
+            continue
+        columns[m] = j
+        for i in range(r):
+            basis[m, i] = work[i, j] / np.sqrt(buffer.squared_norms[0, j])
+        m += 1
+        _project_out_column(buffer, 0, 0, j)
+    if spanned < 0:
+        _solve_dual_vectors(residuals, columns[:m], basis, removed.vectors[n_removed])
+        compute_level_products(removed, n_removed)
+    rss = 0.0
+    for i in range(r):
+        rss += buffer.target[0, i] * buffer.target[0, i]
+    return rss, spanned
+
+
+@compile_kernel
+def _solve_dual_vectors(residuals: Values, columns: Integers, basis: Values, dual: Values) -> None:
+    """Compute the dual vectors S of the columns E = QR; the rows of `basis`, shape (m, r), are Qᵀ."""
+    r, q = residuals.shape
+    shares = np.empty(q)
+    # S Rᵀ = Q, from the last column of S to the first. Row a of R = QᵀE contains the products with direction
+    # a.
+    for a in range(columns.size - 1, -1, -1):
+        shares[:] = 0.0
+        for i in range(r):
+            for f in range(q):
+                shares[f] += basis[a, i] * residuals[i, f]
+        for b in range(a + 1, columns.size):
+            for i in range(r):
+                basis[a, i] -= shares[columns[b]] * basis[b, i]
+        for i in range(r):
+            basis[a, i] /= shares[columns[a]]
+            dual[i, columns[a]] = basis[a, i]

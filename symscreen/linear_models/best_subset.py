@@ -15,38 +15,20 @@ is none. Dependent models are not visited, because a smaller model fits as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
-from symscreen.linear_models.stepwise_selection import RSS_TIE_TOLERANCE
+from symscreen.linear_models._kernels import (
+    RSS_TIE_TOLERANCE,
+    ProjectionLevels,
+    SubsetSearch,
+    compute_level_products,
+    visit_node,
+)
 
 if TYPE_CHECKING:
-    from symscreen._typing import Flags, Integers, Values
-
-
-class _ProjectionLevels(NamedTuple):
-    """Vectors as columns and a target, projected 0, 1, … times; each level is computed from the last."""
-
-    vectors: Values  # (levels, r, q)
-    target: Values  # (levels, r)
-    target_products: Values  # (levels, q): inner products of vectors and target
-    squared_norms: Values  # (levels, q): squared norms of the vectors
-
-
-class _SubsetSearch(NamedTuple):
-    """The state that all nodes of one search share."""
-
-    members: _ProjectionLevels  # by number of members: residuals of the features and the target
-    removed: _ProjectionLevels  # by number of removed features: dual vectors of the others, and the target
-    buffer: _ProjectionLevels  # one level of scratch space
-    tolerance: Values  # (q,)
-    current_members: Integers  # (size,): the members at the current node
-    max_tolerance: Values  # (size,): the largest tolerance among the first 0, 1, … members
-    best_model: Integers  # (size,): the best model so far
-    best_rss: Values  # (1,): its RSS
-    work_and_limit: Integers  # (2,): nodes visited, and the limit
+    from symscreen._typing import Integers, Values
 
 
 def search_subsets(
@@ -85,200 +67,18 @@ def search_subsets(
     """
     (r, q), size = vectors.shape, model.size
     members, removed, buffer = (
-        _ProjectionLevels(np.empty((n, r, q)), np.empty((n, r)), np.empty((n, q)), np.empty((n, q)))
+        ProjectionLevels(np.empty((n, r, q)), np.empty((n, r)), np.empty((n, q)), np.empty((n, q)))
         for n in (size, q + 1, 1)
     )
     members.vectors[0], members.target[0] = vectors, target
-    _compute_inner_products(members, 0)
+    compute_level_products(members, 0)
     current_members, max_tolerance = np.empty(size, dtype=np.int64), np.zeros(size)
     best, work = np.array([rss_to_beat]), np.array([0, max_work])
-    search = _SubsetSearch(
+    search = SubsetSearch(
         members, removed, buffer, tolerance, current_members, max_tolerance, model, best, work
     )
-    _visit_node(0, 0, np.ones(q, dtype=np.bool_), 0.0, False, search)  # noqa: FBT003 - kernels have no keywords
+    visit_node(0, 0, np.ones(q, dtype=np.bool_), 0.0, False, search)  # noqa: FBT003 - kernels have no keywords
     return int(work[0])
-
-
-@compile_kernel
-def _visit_node(
-    n_members: int, n_removed: int, free: Flags, subset_rss: float, has_dual: bool, search: _SubsetSearch
-) -> None:
-    """Search below a node with k members and g removed features; `subset_rss` is RSS(S) if `has_dual`."""
-    members, removed, best, work = search.members, search.removed, search.best_rss, search.work_and_limit
-    n_missing = search.best_model.size - n_members
-    work[0] += 1
-    n_free = _exclude_spanned(
-        free, members.squared_norms[n_members], search.tolerance, search.max_tolerance[n_members]
-    )
-    if n_missing == 1:
-        _try_last_member(free, search)
-    if n_missing == 1 or n_free < n_missing or work[0] > work[1]:
-        return
-    branch_feature, rss_increase = -1, 0.0
-    if not has_dual:
-        work[0] += n_free  # the cost of new dual vectors
-        subset_rss, branch_feature = _compute_dual_vectors(free, n_members, n_removed, search)
-        has_dual = branch_feature < 0
-    if has_dual:
-        branch_feature, rss_increase = _find_largest_change(
-            free, removed.target_products[n_removed], removed.squared_norms[n_removed]
-        )
-    if subset_rss >= best[0] * (1.0 - RSS_TIE_TOLERANCE):
-        return
-    free[branch_feature] = False
-    search.current_members[n_members] = branch_feature
-    search.max_tolerance[n_members + 1] = max(
-        search.max_tolerance[n_members], search.tolerance[branch_feature]
-    )
-    _project_out(members, n_members, n_members + 1, branch_feature)
-    _visit_node(n_members + 1, n_removed, free.copy(), subset_rss, has_dual, search)
-    if subset_rss + rss_increase < best[0] * (1.0 - RSS_TIE_TOLERANCE):
-        if has_dual:
-            _project_out(removed, n_removed, n_removed + 1, branch_feature)
-        _visit_node(n_members, n_removed + 1, free, subset_rss + rss_increase, has_dual, search)
-
-
-@compile_kernel
-def _project_out(levels: _ProjectionLevels, source_level: int, target_level: int, column: int) -> None:
-    """Project a column of a level out of all its columns and the target, into the same or another level."""
-    source, target = levels.vectors[source_level], levels.vectors[target_level]
-    r, q = source.shape
-    direction = source[:, column] / np.sqrt(levels.squared_norms[source_level, column])
-    shares = np.zeros(q)
-    share = 0.0
-    # The loop over features is the innermost: it is vectorised, and each sum has a fixed order.
-    for i in range(r):
-        share += direction[i] * levels.target[source_level, i]
-        for f in range(q):
-            shares[f] += direction[i] * source[i, f]
-    for i in range(r):
-        levels.target[target_level, i] = levels.target[source_level, i] - share * direction[i]
-        for f in range(q):
-            target[i, f] = source[i, f] - direction[i] * shares[f]
-    _compute_inner_products(levels, target_level)
-
-
-@compile_kernel
-def _compute_inner_products(levels: _ProjectionLevels, level: int) -> None:
-    """Compute the inner products of a level's columns with its target and with themselves."""
-    vectors, target, target_products, squared_norms = (
-        levels.vectors[level],
-        levels.target[level],
-        levels.target_products[level],
-        levels.squared_norms[level],
-    )
-    target_products[:] = 0.0
-    squared_norms[:] = 0.0
-    for i in range(vectors.shape[0]):
-        for f in range(vectors.shape[1]):
-            target_products[f] += target[i] * vectors[i, f]
-            squared_norms[f] += vectors[i, f] * vectors[i, f]
-
-
-@compile_kernel
-def _exclude_spanned(free: Flags, squared_norms: Values, tolerance: Values, max_tolerance: float) -> int:
-    """Exclude features in the span of the members from the free ones; return the number of free features."""
-    n_free = 0
-    for f in range(free.size):
-        limit = max(tolerance[f], max_tolerance)
-        free[f] = free[f] and squared_norms[f] > limit * limit
-        n_free += free[f]
-    return n_free
-
-
-@compile_kernel
-def _try_last_member(free: Flags, search: _SubsetSearch) -> None:
-    """Add the free feature that decreases RSS most as the last member; store the model if it is the best."""
-    members, k = search.members, search.best_model.size - 1
-    rss = 0.0
-    last, gain = _find_largest_change(free, members.target_products[k], members.squared_norms[k])
-    for i in range(members.target.shape[1]):
-        rss += members.target[k, i] * members.target[k, i]
-    rss = max(rss - gain, 0.0)
-    if last >= 0 and rss < search.best_rss[0] * (1.0 - RSS_TIE_TOLERANCE):
-        search.best_rss[0] = rss
-        for i in range(k):
-            search.best_model[i] = search.current_members[i]
-        search.best_model[k] = last
-
-
-@compile_kernel
-def _find_largest_change(free: Flags, target_products: Values, squared_norms: Values) -> tuple[int, float]:
-    """Find the free feature that changes RSS most when added or removed; return it and the change."""
-    change, best_feature = -1.0, -1
-    for f in range(free.size):
-        if free[f] and target_products[f] * target_products[f] > change * squared_norms[f]:
-            change, best_feature = target_products[f] * target_products[f] / squared_norms[f], f
-    return best_feature, change
-
-
-@compile_kernel
-def _compute_dual_vectors(
-    free: Flags, n_members: int, n_removed: int, search: _SubsetSearch
-) -> tuple[float, int]:
-    """Compute the dual vectors of the free columns, which are orthogonalised by descending gain.
-
-    Returns RSS of all of them, and −1 or a column in the span of others; in this case there are no dual
-    vectors.
-    """
-    members, removed, buffer, max_tolerance = (
-        search.members,
-        search.removed,
-        search.buffer,
-        search.max_tolerance[n_members],
-    )
-    residuals, work = members.vectors[n_members], buffer.vectors[0]
-    r, q = residuals.shape
-    for i in range(r):
-        buffer.target[0, i] = removed.target[n_removed, i] = members.target[n_members, i]
-        for f in range(q):
-            work[i, f] = residuals[i, f]
-    _compute_inner_products(buffer, 0)
-    columns, basis = np.empty(q, dtype=np.int64), np.empty((q, r))
-    m, spanned, is_waiting = 0, -1, free.copy()
-    for _ in range(q):
-        j, _ = _find_largest_change(
-            is_waiting, members.target_products[n_members], members.squared_norms[n_members]
-        )
-        if j < 0:
-            break
-        is_waiting[j] = False
-        max_tolerance = max(max_tolerance, search.tolerance[j])
-        if buffer.squared_norms[0, j] <= max_tolerance * max_tolerance:
-            spanned = j
-            continue
-        columns[m] = j
-        for i in range(r):
-            basis[m, i] = work[i, j] / np.sqrt(buffer.squared_norms[0, j])
-        m += 1
-        _project_out(buffer, 0, 0, j)
-    if spanned < 0:
-        _solve_dual_vectors(residuals, columns[:m], basis, removed.vectors[n_removed])
-        _compute_inner_products(removed, n_removed)
-    rss = 0.0
-    for i in range(r):
-        rss += buffer.target[0, i] * buffer.target[0, i]
-    return rss, spanned
-
-
-@compile_kernel
-def _solve_dual_vectors(residuals: Values, columns: Integers, basis: Values, dual: Values) -> None:
-    """Compute the dual vectors S of the columns E = QR; the rows of `basis`, shape (m, r), are Qᵀ."""
-    r, q = residuals.shape
-    shares = np.empty(q)
-    # S Rᵀ = Q, from the last column of S to the first. Row a of R = QᵀE contains the products with direction
-    # a.
-    for a in range(columns.size - 1, -1, -1):
-        shares[:] = 0.0
-        for i in range(r):
-            for f in range(q):
-                shares[f] += basis[a, i] * residuals[i, f]
-        for b in range(a + 1, columns.size):
-            for i in range(r):
-                basis[a, i] -= shares[columns[b]] * basis[b, i]
-        for i in range(r):
-            basis[a, i] /= shares[columns[a]]
-            dual[i, columns[a]] = basis[a, i]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,8 @@ from symscreen.linear_models._kernels import (
     CollinearityLimits,
     SchurState,
     TopModels,
+    compute_products,
+    fill_normalized_tile,
     scan_subsets,
 )
 from symscreen.linear_models.gram import (
@@ -30,9 +32,7 @@ from symscreen.linear_models.gram import (
     MIN_PIVOT,
     TILE_FEATURES,
     argsort_models,
-    compute_products,
     compute_unexplained_shares,
-    fill_normalized_tile,
     normalize_rows,
 )
 

@@ -22,14 +22,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
 from symscreen.errors import DataError
-from symscreen.statistics.column_arithmetic import compute_simd_dot
+from symscreen.linear_models._kernels import compute_products, fill_normalized_tile, fill_unexplained_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from symscreen._typing import Integers, Values
 
 
 MIN_PIVOT = 1e-10
@@ -40,8 +37,6 @@ MIN_DETERMINANT = 1e-13
 
 TILE_FEATURES = 128
 """Features per tile: enough to fill vector registers, few enough for the second-level cache."""
-
-_CONSTANT_TOLERANCE = 1e-13  # a smaller ratio of the deviation to the largest magnitude is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,133 +172,6 @@ def normalize_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows
 
 
-@compile_kernel
-def fill_normalized_tile(values: Values, tile: Values) -> Values:
-    """Write normalised features into the columns of a tile.
-
-    Parameters
-    ----------
-    values : float64 array, shape (w, n)
-        One feature per row; finite.
-    tile : float64 array, shape (n, lanes), lanes ≥ w
-        Overwritten: one feature per column; zeros for constant features, and in the remaining columns.
-
-    Returns
-    -------
-    float64 array, shape (lanes,)
-        The squared norms: 1, or 0 for columns of zeros.
-    """
-    w = len(values)
-    tile[:, w:] = 0.0
-    _fill_transposed(values, tile)
-    largest, squares = np.zeros(tile.shape[1]), np.zeros(tile.shape[1])
-    _scale_columns(tile, largest)
-    # Twice: the first mean is rounded on the scale of the values, the second on that of their deviations.
-    _center_columns(tile)
-    _center_columns(tile)
-    _normalize_columns(tile, largest, squares)
-    return squares
-
-
-@compile_kernel
-def compute_products(rows: Values, tile: Values, out: Values) -> None:
-    """Compute the inner products of features with those of a tile.
-
-    Parameters
-    ----------
-    rows : float64 array, shape (s, n)
-        One feature per row.
-    tile : float64 array, shape (n, lanes)
-        One feature per column.
-    out : float64 array, shape (s, lanes)
-        Overwritten. Each product is a sum over n in one order, for any s and lanes.
-    """
-    s, n = rows.shape
-    out[:] = 0.0
-    n_blocked = n - n % 8
-    for r in range(0, n_blocked, 8):
-        x0, x1, x2, x3 = tile[r], tile[r + 1], tile[r + 2], tile[r + 3]
-        x4, x5, x6, x7 = tile[r + 4], tile[r + 5], tile[r + 6], tile[r + 7]
-        for a in range(s):
-            z, sums = rows[a, r : r + 8], out[a]
-            z0, z1, z2, z3, z4, z5, z6, z7 = z[0], z[1], z[2], z[3], z[4], z[5], z[6], z[7]
-            for f in range(sums.size):
-                low = (z0 * x0[f] + z1 * x1[f]) + (z2 * x2[f] + z3 * x3[f])
-                high = (z4 * x4[f] + z5 * x5[f]) + (z6 * x6[f] + z7 * x7[f])
-                sums[f] += low + high
-    for r in range(n_blocked, n):
-        for a in range(s):
-            for f in range(out.shape[1]):
-                out[a, f] += rows[a, r] * tile[r, f]
-
-
-@compile_kernel
-def _fill_transposed(values: Values, tile: Values) -> None:
-    """Write values, shape (w, n), as columns of the tile."""
-    w, n = values.shape
-    for start in range(
-        0, n, 8
-    ):  # eight rows at a time: these lines of the tile stay in the first-level cache
-        for f in range(w):
-            for r in range(start, min(start + 8, n)):
-                tile[r, f] = values[f, r]
-
-
-@compile_kernel
-def _scale_columns(tile: Values, max_magnitudes: Values) -> None:
-    """Scale each column near 1 by a power of two; write its largest magnitude, shape (lanes,)."""
-    n, lanes = tile.shape
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            max_magnitudes[f] = max(max_magnitudes[f], abs(row[f]))
-    factor = np.empty(lanes)
-    for f in range(lanes):
-        # A power of two does not round, and squares of numbers near 1 neither overflow nor underflow.
-        _, exponent = math.frexp(max_magnitudes[f])
-        factor[f] = math.ldexp(1.0, -max(exponent, -1000))
-        max_magnitudes[f] *= factor[f]
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            row[f] *= factor[f]
-
-
-@compile_kernel
-def _center_columns(tile: Values) -> None:
-    """Subtract the mean of each column."""
-    n, lanes = tile.shape
-    mean = np.zeros(lanes)
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            mean[f] += row[f]
-    mean /= n
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            row[f] -= mean[f]
-
-
-@compile_kernel
-def _normalize_columns(tile: Values, max_magnitudes: Values, squared_norms: Values) -> None:
-    """Scale each column to norm 1, or to zeros; write its squared norm, shape (lanes,)."""
-    n, lanes = tile.shape
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            squared_norms[f] += row[f] * row[f]
-    factor = np.empty(lanes)
-    for f in range(lanes):
-        varies = squared_norms[f] > n * (_CONSTANT_TOLERANCE * max_magnitudes[f]) ** 2
-        factor[f] = 1.0 / math.sqrt(squared_norms[f]) if varies else 0.0
-        squared_norms[f] = 1.0 if varies else 0.0
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            row[f] *= factor[f]
-
-
 def compute_unexplained_shares(
     columns: NDArray[np.float64], target: NDArray[np.float64], models: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -335,7 +203,7 @@ def compute_unexplained_shares(
     """
     shares = np.empty(len(models))
     targets = np.ascontiguousarray(np.atleast_2d(target))
-    _fill_unexplained_shares(
+    fill_unexplained_shares(
         columns, targets, np.ascontiguousarray(models), MIN_PIVOT, MIN_DETERMINANT, shares
     )
     return shares
@@ -363,61 +231,3 @@ def argsort_models(unexplained: NDArray[np.float64], *keys: NDArray[np.int64]) -
     [1, 2, 0]
     """
     return np.lexsort((*reversed(keys), np.sqrt(unexplained).round(12)))
-
-
-@compile_kernel
-def _fill_unexplained_shares(
-    columns: Values,
-    targets: Values,
-    models: Integers,
-    min_pivot: float,
-    min_determinant: float,
-    shares: Values,
-) -> None:
-    """Write the unexplained share of each model, shape (k,); infinite if its features are collinear."""
-    k, size = models.shape
-    n = targets.shape[1]
-    basis = np.empty((size, n))
-    residual = np.empty(n)
-    for model in range(k):
-        shares[model] = np.inf
-        if _fill_orthonormal_basis(columns, models[model], min_pivot, min_determinant, basis):
-            shares[model] = 0.0
-            for target in targets:
-                residual[:] = target
-                for s in range(size):
-                    _project_out(basis[s], residual)
-                shares[model] += _compute_inner_product(residual, residual)
-
-
-@compile_kernel
-def _fill_orthonormal_basis(
-    columns: Values, model: Integers, min_pivot: float, min_determinant: float, basis: Values
-) -> bool:
-    """Write an orthonormal basis of a model's columns, shape (s, n); return False if they are collinear."""
-    product = 1.0
-    for s in range(model.size):
-        basis[s] = columns[model[s]]
-        for _ in range(2):
-            for previous in range(s):
-                _project_out(basis[previous], basis[s])
-        share = _compute_inner_product(basis[s], basis[s])
-        product *= share
-        if share < min_pivot or product < min_determinant:
-            return False
-        basis[s] /= math.sqrt(share)
-    return True
-
-
-@compile_kernel
-def _project_out(unit: Values, vector: Values) -> None:
-    """Project a unit vector, shape (n,), out of another vector, in place."""
-    along = _compute_inner_product(unit, vector)
-    for r in range(unit.size):
-        vector[r] -= along * unit[r]
-
-
-@compile_kernel
-def _compute_inner_product(a: Values, b: Values) -> float:
-    """Compute the inner product of two arrays of shape (n,)."""
-    return float(compute_simd_dot(a, b, 0, a.size))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
+from symscreen.linear_models._kernels import ENTRY_SLACK, descend_coordinates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +37,6 @@ NonconvexPenalty = Literal["scad", "mcp"]
 
 _TOLERANCE = (
     1e-11  # largest change of a coefficient in the last sweep, relative to the target's root mean square
-)
-_ENTRY_SLACK = (
-    10.0  # tolerances by which |z_j·r|/n must exceed λ: a copy of an active feature reaches λ itself
 )
 _SWEEPS_PER_NEWTON_STEP = 500  # most fits need fewer sweeps and never take a Newton step
 _MAX_NEWTON_STEPS = 200  # per λ; then the fit has not converged
@@ -139,7 +136,7 @@ def fit_nonconvex_path(
             products = _compute_inner_products(
                 features, target - np.einsum("k,kn->n", active_b, features[is_active])
             )
-            violating = (np.abs(products) > lam + _ENTRY_SLACK * tolerance) & ~is_active
+            violating = (np.abs(products) > lam + ENTRY_SLACK * tolerance) & ~is_active
             if not violating.any():
                 break
             gram = _extend_gram(gram, features, is_active, is_active | violating)
@@ -173,56 +170,9 @@ def _find_minimum(
     for attempt in range(_MAX_NEWTON_STEPS):
         if attempt > 0:
             b, products = _take_newton_step(gram, products, b, lam, gamma, scad)
-        if _descend_coordinates(gram, products, b, lam, gamma, scad, tolerance, _SWEEPS_PER_NEWTON_STEP):
+        if descend_coordinates(gram, products, b, lam, gamma, scad, tolerance, _SWEEPS_PER_NEWTON_STEP):
             return b, True
     return b, False
-
-
-@compile_kernel
-def _apply_threshold(z: float, lam: float, gamma: float, scad: bool) -> float:
-    """Minimise ½(z − b)² + p(|b|) over b."""
-    size = abs(z)
-    sign = 1.0 if z > 0.0 else -1.0
-    if size <= lam:
-        return 0.0
-    if size > gamma * lam:
-        return z
-    if scad and size > 2.0 * lam:
-        # Fan and Li 2001: b = {(γ − 1)z − sgn(z)γλ}/(γ − 2) (eq. 2.8)
-        return sign * ((gamma - 1.0) * size - gamma * lam) / (gamma - 2.0)
-    if scad:
-        return sign * (size - lam)
-    # z − b = p'(b) = λ − b/γ, solved for b > 0
-    return sign * (size - lam) / (1.0 - 1.0 / gamma)
-
-
-@compile_kernel
-def _descend_coordinates(
-    gram: Values,
-    products: Values,
-    b: Values,
-    lam: float,
-    gamma: float,
-    scad: bool,
-    tolerance: float,
-    max_sweeps: int,
-) -> bool:
-    """Sweep over the coordinates, shape (k,), until they converge; return whether they did."""
-    for _ in range(max_sweeps):
-        max_change = 0.0
-        for j in range(b.size):
-            if b[j] == 0.0 and abs(products[j]) <= lam + _ENTRY_SLACK * tolerance:
-                continue
-            new = _apply_threshold(products[j] + b[j], lam, gamma, scad)
-            change = new - b[j]
-            if change != 0.0:
-                b[j] = new
-                for k in range(b.size):
-                    products[k] -= change * gram[j, k]
-                max_change = max(max_change, abs(change))
-        if max_change <= tolerance:
-            return True
-    return False
 
 
 def _take_newton_step(

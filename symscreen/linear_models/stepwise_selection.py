@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen._numba import compile_kernel
+from symscreen.linear_models._kernels import RSS_TIE_TOLERANCE, project_out_direction
 
 if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
-RSS_TIE_TOLERANCE = (
-    1e-12  # models whose RSS differ by less than this share are tied; the earlier feature wins
-)
 _COLLINEARITY_TOLERANCE = 1e-7  # length of the residual of a unit vector, as in R's lm
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -302,7 +299,7 @@ def _project_out_feature(
     direction /= np.sqrt(direction @ direction)
     basis[n_taken] = direction
     residual_target -= (direction @ residual_target) * direction
-    _project_out_direction(residual_vectors, direction, residual_target, inner_products, squared_norms)
+    project_out_direction(residual_vectors, direction, residual_target, inner_products, squared_norms)
 
 
 def _orthogonalize(vector: Values, basis: Values) -> Values:
@@ -310,21 +307,3 @@ def _orthogonalize(vector: Values, basis: Values) -> Values:
     for _ in range(2):
         vector = vector - (basis @ vector) @ basis
     return vector
-
-
-@compile_kernel
-def _project_out_direction(
-    residual_vectors: Values,
-    direction: Values,
-    residual_target: Values,
-    inner_products: Values,
-    squared_norms: Values,
-) -> None:
-    """Project a direction out of vectors, shape (q, n), and update their products and norms, shape (q,)."""
-    for j in range(residual_vectors.shape[0]):
-        vector = residual_vectors[j]  # stays in the cache for all four passes
-        share = np.dot(vector, direction)
-        for i in range(vector.size):
-            vector[i] -= share * direction[i]
-        inner_products[j] = np.dot(vector, residual_target)
-        squared_norms[j] = np.dot(vector, vector)

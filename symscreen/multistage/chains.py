@@ -41,10 +41,6 @@ class Chains:
     outcomes: Outcomes
     stages: tuple[str, ...]
 
-    def select_rows(self, selection: NDArray[Any]) -> Chains:
-        """Select rows by index or mask."""
-        return Chains(self.users[selection], self.items[selection], self.outcomes[selection], self.stages)
-
 
 def read_chains(
     table: pd.DataFrame,

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen.errors import OptionError, OutputError
+from symscreen.messages import name_option
 from symscreen.report.figures.precision_recall_curves import encode_png, use_default_style
 from symscreen.report.terminal.listings import add_row, make_table
 from symscreen.results.ranking_files import format_csv
@@ -94,7 +95,7 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
     """
     if folder.is_dir():
         if any(folder.iterdir()) and not force:
-            raise OutputError(f"{folder} is not empty; give another folder or --force")
+            raise OutputError(f"{folder} is not empty; give another folder or {name_option('force')}")
         return
     check_writable(folder)
 

@@ -20,7 +20,7 @@ from symscreen._atomic_io import check_writable, write_atomically
 from symscreen.config.command_line import format_command
 from symscreen.errors import OptionError, OutputError
 from symscreen.expressions.printing import to_mathml
-from symscreen.messages import escape_control_chars
+from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, render_message
 from symscreen.report.columns import ColumnHeading, TableCell, build_cells, build_headings
 from symscreen.report.figures.diagnostics import (
     MAX_REDUNDANCY_FEATURES,
@@ -107,8 +107,8 @@ def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, An
     reasons = list_reasons(record)
     return {
         "target": escape_control_chars(record["data"]["target"]),
-        "summary": _build_summary(result),
-        "notices": list(map(escape_control_chars, result.notices)),
+        "summary": [render_message(line, COMMAND_LINE) for line in _build_summary(result)],
+        "notices": [escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.notices],
         "reasons": reasons,
         "layers": [_build_layer(layer, reasons) for layer in record["layers"]],
         "funnel_markup": draw_inline_svg(
@@ -148,7 +148,7 @@ def _build_summary(result: ScreenResult) -> list[str]:
     if result.data is None:
         lines.append(
             "The data were not available: scatter plots and the redundancy map are left out. "
-            "symscreen report RESULT --data DATA draws them."
+            f"symscreen report RESULT {name_option('data')} DATA draws them."
         )
     elif not has_scatters(result):
         lines.append("The target is not one column of numbers: there are no scatter plots against it.")

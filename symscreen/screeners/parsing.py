@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 from symscreen.screeners.base import JointScreener, Screener
 from symscreen.screeners.column.t0 import T0
 from symscreen.screeners.column.xi import XI
@@ -67,7 +68,7 @@ def parse_screeners(
     ):
         parsed += [part] if isinstance(part, Screener | JointScreener) else _parse_screener_list(part)
     if not parsed:
-        raise OptionError("no screener is named; give for instance --screener t0")
+        raise OptionError(f"no screener is named; give for instance {name_option('screener', 't0')}")
     names = [screener.name for screener in parsed]
     for i, name in enumerate(names):
         if name in names[:i]:

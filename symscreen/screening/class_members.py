@@ -24,7 +24,7 @@ from symscreen.export import build_operators_from_record
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import quote_value
+from symscreen.messages import hint_option, name_option, quote_value
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
 from symscreen.screening.scoring.top_features import (
@@ -599,8 +599,8 @@ def classes(
         stored = read_members_record(result.record, tuple(RELATIONS))
         if stored is None:
             raise OptionError(
-                "no members are stored with this result: pass the data that were screened (--data FILE), or "
-                f"screen again with --members {limit}"
+                "no members are stored with this result: pass the data that were "
+                f"screened{hint_option('X')}, or screen again with {name_option('members', limit)}"
             )
         check_members(stored, result.table, result.record)
         _check_formulas(stored, result.record)

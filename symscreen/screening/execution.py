@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.backends import Dask
 from symscreen.logs import log_event
+from symscreen.messages import Message, name_option
 from symscreen.report.notebook import VIEWS
 from symscreen.results.record import (
     build_grammar_record,
@@ -118,9 +119,9 @@ def _format_null_notices(task: ScreeningTask) -> tuple[str, ...]:
         return ()
     notice = (
         "all p-values are 1: nine tenths of the target are one value, and the null distribution of xi is not "
-        "known for such a target; use --screener t0, whose null distribution is known"
+        f"known for such a target; use {name_option('screener', 't0')}, whose null distribution is known"
     )
-    return (notice,)
+    return (Message(notice),)
 
 
 def _build_run_record(task: ScreeningTask, round_results: Sequence[RoundResult]) -> dict[str, Any]:
@@ -148,8 +149,11 @@ def _format_run_notices(task: ScreeningTask, round_results: Sequence[RoundResult
         if record:
             hint = "" if checkpoint is None else "; run the same command again to resume"
             if space.stopped_at_layer is not None:
-                hint = "; layers are generated anew in each run: give a longer --time-limit, or omit it"
-            notices.append(format_partial_notice(record["partial"]) + hint)
+                hint = (
+                    "; layers are generated anew in each run: give a longer "
+                    f"{name_option('time_limit')}, or omit it"
+                )
+            notices.append(Message(format_partial_notice(record["partial"]) + hint))
     if checkpoint is not None and checkpoint.failure is not None:
         notices.append(f"the checkpoint is not up to date: {checkpoint.failure}")
     return tuple(notices)

@@ -18,6 +18,7 @@ from symscreen.expansion import permute_space_rows
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
+from symscreen.messages import hint_option, name_option
 from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
@@ -143,9 +144,9 @@ def plant_formula(task: ScreeningTask, truth: Expression, feature: Expression) -
     if not len(numbers):
         text = to_text(feature)
         raise FormulaError(
-            f"the space does not hold {text!r}: none of its {space.size:,} features orders these rows as it "
-            f"does. symscreen why DATA {text!r} tells what is missing; --feature names a term of the truth "
-            "to look for instead, --also adds a formula to the space"
+            f"the space does not hold {text!r}: none of its {space.size:,} features orders these rows as "
+            f"it does. symscreen why DATA {text!r} tells what is missing; {name_option('feature')} names "
+            f"a term of the truth to look for instead, {name_option('also')} adds a formula to the space"
         )
     numbers = numbers[:_MAX_EXAMINED_MEMBERS]
     relations = classify_relations(values, space.compute_values(numbers))
@@ -380,7 +381,10 @@ def _check_options(options: ScreenOptions) -> None:
             )
     for name in ("ranking", "stages", "event"):
         if getattr(options, name) is not None:
-            raise OptionError(f"power plants a numeric response; name a --target in the place of --{name}")
+            raise OptionError(
+                f"power plants a numeric response; name a numeric column{hint_option('target')} instead "
+                f"of {name_option(name)}"
+            )
 
 
 def _check_column_screener(task: ScreeningTask) -> None:

@@ -25,6 +25,7 @@ from symscreen.data import (
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.expressions.tree import parse_expression
+from symscreen.messages import name_option, name_option_column
 from symscreen.screeners import (
     JointScreener,
     Screener,
@@ -151,7 +152,7 @@ def read_target_source(
         X = read_frame_with_column(X, options.groups)  # noqa: N806  # standard input can be read only once
     weights = None
     if options.weights is not None:
-        X = read_frame_with_column(X, options.weights, "--weights")  # noqa: N806  # as above
+        X = read_frame_with_column(X, options.weights, "weights")  # noqa: N806  # as above
         weights = read_row_weights(X, options.weights)
         if (weights == weights[0]).all():
             weights = None
@@ -169,8 +170,8 @@ def read_target_source(
     if weights is not None:
         if not found.accepts_weights:
             raise OptionError(
-                f"--weights {options.weights} cannot be had with {found.description}: only of a numeric "
-                "response it is known what they mean; leave it out"
+                f"{name_option('weights', options.weights)} cannot be combined with {found.description}: "
+                "only of a numeric response it is known what they mean; leave it out"
             )
         check_weight_conflicts(options)
     return source, found
@@ -215,7 +216,9 @@ def parse_pool_screeners(
     check_target_support(screeners, target_type)
     if options.keep is None and any(isinstance(screener, Screener) for screener in screeners):
         names = ", ".join(screener.name for screener in screeners if isinstance(screener, Screener))
-        raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
+        raise OptionError(
+            f"cut by {names}: say how many features stay, for instance {name_option('keep', 200)}"
+        )
     screeners = tuple(
         screener if isinstance(screener, Screener) else screener.pruning_screener for screener in screeners
     )
@@ -245,15 +248,16 @@ def check_search(options: ScreenOptions, screeners: Sequence[AnyScreener]) -> No
     if options.search != "race":
         if options.risk is not None:
             raise OptionError(
-                f"risk is {options.risk!r}, but {options.search} takes none: only --search race states a risk"
+                f"risk is {options.risk!r}, but {options.search} takes none: only "
+                f"{name_option('search', 'race')} states a risk"
             )
         return
     leaders = select_prescreeners(screeners)
     if not all(screener.is_pairwise for screener in leaders):
         names = ", ".join(screener.name for screener in leaders)
         raise OptionError(
-            f"--search race has no bound for {names}: put t0 first among the column screeners, or use "
-            "--search sieve"
+            f"{name_option('search', 'race')} has no bound for {names}: put t0 first among the column "
+            f"screeners, or use {name_option('search', 'sieve')}"
         )
 
 
@@ -271,13 +275,14 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
         return None
     if not any((options.stability, options.intervals, options.permutations)):
         raise OptionError(
-            f"groups is {name!r}, but nothing heeds it: give --stability, --intervals or --permutations, too"
+            f"{name_option_column('groups', name)} is not used: give {name_option('stability')}, "
+            f"{name_option('intervals')} or {name_option('permutations')}, too"
         )
     row_groups = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
     if row_groups.n_groups < MIN_UNITS:
         raise OptionError(
-            f"--groups {name} has {row_groups.n_groups} groups, too few to tell how they differ: give at "
-            f"least {MIN_UNITS}"
+            f"{name_option_column('groups', name)} has {row_groups.n_groups} groups, too few to tell how "
+            f"they differ: give at least {MIN_UNITS}"
         )
     return row_groups
 

@@ -19,7 +19,7 @@ import numpy as np
 from symscreen.backends import Dask, count_available_cores, make_backend
 from symscreen.errors import OptionError
 from symscreen.expressions.printing import to_text
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, name_option
 from symscreen.screening.scoring.top_features import concatenate_features, make_empty_features
 
 if TYPE_CHECKING:
@@ -204,7 +204,8 @@ def parse_backend(options: ScreenOptions) -> Backend:
     name = options.backend or ("threads" if options.scheduler is None else "dask")
     if name != "dask" and options.scheduler is not None:
         raise OptionError(
-            f"--scheduler {options.scheduler} requires Dask, but --backend is {name}: omit one of the two"
+            f"{name_option('scheduler', options.scheduler)} requires Dask, but "
+            f"{name_option('backend', name)} is given: omit one of the two"
         )
     jobs = count_available_cores() if options.jobs is None else options.jobs
     return Dask(jobs, options.scheduler) if name == "dask" else make_backend(str(name), jobs)

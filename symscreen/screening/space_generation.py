@@ -24,6 +24,7 @@ from symscreen.data import take_inputs
 from symscreen.expansion import CandidateStatus, PoolPruning, estimate_space_size, expand, presort_pool
 from symscreen.expressions.traversal import collect_columns
 from symscreen.logs import log_event
+from symscreen.messages import name_option
 from symscreen.screeners import Screener
 from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
@@ -295,9 +296,10 @@ def check_scoring_memory(space: Space, task: ScreeningTask) -> None:
     """Raise an error if the ranking would exceed the memory limit, now that the space's size is known."""
     n_kept = space.size if task.limit is None else min(space.size, add_margin(task.limit))
     has_permutations = task.error_control is not None and task.error_control.permutations
+    permutations = f"{name_option('permutations')}, " if has_permutations else ""
     remedies = (
-        f"ask for fewer with {'--permutations, ' if has_permutations else ''}--top or --prescreen",
-        "use --jobs 1" if task.backend.jobs > 1 else "use fewer operators, inputs or layers",
+        f"ask for fewer with {permutations}{name_option('top')} or {name_option('prescreen')}",
+        f"use {name_option('jobs', 1)}" if task.backend.jobs > 1 else "use fewer operators, inputs or layers",
     )
     check_memory(
         _estimate_space_scoring_bytes(space, task),

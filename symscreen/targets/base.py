@@ -15,6 +15,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -90,7 +91,7 @@ class Target(ABC):
     target_type : str
         The key of the type in `TARGET_TYPES`.
     option : str
-        The option that names the target's columns, for messages.
+        The name of the option that names the target's columns, for messages.
     prefix : str
         The words that precede the target's name in a summary.
     description : str
@@ -113,7 +114,7 @@ class Target(ABC):
     """
 
     target_type: ClassVar[str]
-    option: ClassVar[str] = "--target"
+    option: ClassVar[str] = "target"
     prefix: ClassVar[str] = ""
     description: ClassVar[str]
     refusal: ClassVar[str]
@@ -261,25 +262,25 @@ class Target(ABC):
         if sign == "positive" and cls.sign_conflict is not None:
             option, reason = cls.sign_conflict
             raise OptionError(
-                f"--sign positive has no meaning with {option}: a feature does not rise or fall {reason}; "
-                "leave it out"
+                f"{name_option('sign', 'positive')} has no meaning with {option}: a feature does not "
+                f"rise or fall {reason}; leave it out"
             )
         if cls.supports_inference:
             return
         if search == "race":
             raise OptionError(
-                f"--search race has no bound for {cls.description}, only for a numeric response: use "
-                "--search exact"
+                f"{name_option('search', 'race')} has no bound for {cls.description}, only for a numeric "
+                f"response: use {name_option('search', 'exact')}"
             )
         if search != "exact":
             raise OptionError(
-                f"--search {search} drops features by a sample of the rows of a numeric response, and "
-                f"{cls.description} is none: use --search exact"
+                f"{name_option('search', search)} drops features by a sample of the rows of a numeric "
+                f"response, and {cls.description} is none: use {name_option('search', 'exact')}"
             )
         if rounds > 1:
             raise OptionError(
-                f"--rounds {rounds} needs a numeric response, of which a model leaves something; "
-                f"{cls.description} is screened in one round"
+                f"{name_option('rounds', rounds)} needs a numeric response, of which a model leaves "
+                f"something; {cls.description} is screened in one round"
             )
 
 

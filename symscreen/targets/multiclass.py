@@ -13,7 +13,13 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.messages import (
+    escape_control_chars,
+    format_count,
+    hint_option,
+    name_option_column,
+    quote,
+)
 from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binary_targets
 from symscreen.targets.base import BinaryDecomposedTarget, TargetColumns, sort_canonically
 
@@ -80,7 +86,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
             class_name = f" ({escape_control_chars(repr(self.classes[0]))})" if self.classes else ""
             raise DataError(
                 f"all {self.n} rows are of one class of {escape_control_chars(repr(self.name))}"
-                f"{class_name}: nothing can be ranked against it; choose another with --target"
+                f"{class_name}: nothing can be ranked against it; choose another{hint_option('target')}"
             )
 
     @classmethod
@@ -99,7 +105,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
             rows = format_count(int((~np.isnan(data.codes)).sum()), "row")
             raise DataError(
                 f"{source.origin}: the target {quote(name)} holds {len(data.classes):,} classes in {rows}, "
-                f"more than {_MAX_CLASSES}: choose another with --target, or merge classes"
+                f"more than {_MAX_CLASSES}: choose another{hint_option('target')}, or merge classes"
             )
         return TargetColumns(
             {name: data.codes}, lambda inputs, rows: cls.build(inputs, data.codes[rows], data.classes, name)
@@ -197,7 +203,7 @@ class ClassData(NamedTuple):
     codes: Values  # (n,): index of the class, NaN where missing
 
 
-def read_classes(origin: str, name: str, column: SourceColumn, option: str = "--target") -> ClassData:
+def read_classes(origin: str, name: str, column: SourceColumn, option: str = "target") -> ClassData:
     """Read a column of classes.
 
     Parameters
@@ -209,7 +215,7 @@ def read_classes(origin: str, name: str, column: SourceColumn, option: str = "--
     column : SourceColumn
         A column of text or numbers. Blank texts count as missing.
     option : str
-        The option that names the column, for messages.
+        The name of the option that names the column, for messages.
 
     Returns
     -------
@@ -236,7 +242,7 @@ def read_classes(origin: str, name: str, column: SourceColumn, option: str = "--
         known_codes = np.array([code_of_class[text] for text in known_texts], dtype=np.int64)
     else:
         raise DataError(
-            f"{origin}: the column {quote(name)} of {option} holds {column.description}: words or "
+            f"{origin}: {name_option_column(option, name)} holds {column.description}: words or "
             "numbers are needed; correct it, or choose another"
         )
     codes = np.full(is_present.size, np.nan)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symscreen.errors import DataError
-from symscreen.messages import quote
+from symscreen.messages import hint_option, name_option, quote
 from symscreen.targets.base import Target, TargetColumns, sort_canonically
 from symscreen.targets.numeric import NumericTarget
 from symscreen.targets.ranking_notation import quote_label
@@ -77,7 +77,7 @@ class MultiOutputTarget(Target):
     def read(cls, source: TargetSource) -> TargetColumns:
         """Read the named columns, or the columns of y."""
         if source.y is None:
-            source.require_columns(source.names, "--target")
+            source.require_columns(source.names, name_option("target"))
             _check_output_count(len(source.names))
             outputs = {name: source.read_numbers(name)[1] for name in source.names}
         else:
@@ -269,7 +269,7 @@ def _read_y_outputs(source: TargetSource) -> dict[str, Values]:
     if conflicts := [name for name in names if name in inputs]:
         raise DataError(
             f"{quote(conflicts[0])} is the name of a column of y and of {source.origin}: rename one, or "
-            "leave the latter out with --exclude"
+            f"leave the latter out{hint_option('exclude')}"
         )
     outputs = {}
     for name, output in zip(names, cells.T, strict=True):

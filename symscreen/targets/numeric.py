@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from symscreen.errors import DataError
+from symscreen.messages import hint_option, name_option
 from symscreen.statistics.ranks.sorted_values import SortedValues
 from symscreen.targets.base import Target, TargetColumns, sort_canonically
 
@@ -55,7 +56,9 @@ class NumericTarget(SortedValues, Target):
     name: str = "y"
     target_type: ClassVar[str] = "numeric"
     description: ClassVar[str] = "a numeric target"
-    refusal: ClassVar[str] = "supports only ranking targets (--ranking), and this target is numeric"
+    refusal: ClassVar[str] = (
+        f"supports only ranking targets ({name_option('ranking')}), and this target is numeric"
+    )
     column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi", "kendall", "spearman", "pearson")
     pool_screeners: ClassVar[str] = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
     supports_inference: ClassVar[bool] = True
@@ -79,7 +82,7 @@ class NumericTarget(SortedValues, Target):
         if values[0] == values[-1]:
             raise DataError(
                 f"the target {self.name!r} is constant ({values[0]:g} in all {values.size} rows): "
-                "nothing can be ranked against it; choose another with --target"
+                f"nothing can be ranked against it; choose another{hint_option('target')}"
             )
 
     @classmethod

@@ -16,7 +16,16 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, format_count, format_names, format_rows, quote
+from symscreen.messages import (
+    escape_control_chars,
+    format_count,
+    format_names,
+    format_rows,
+    hint_option,
+    name_option,
+    name_option_column,
+    quote,
+)
 from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binary_targets
 from symscreen.targets.base import BinaryDecomposedTarget, TargetColumns, sort_canonically
 from symscreen.targets.ranking_notation import Rankings, find_duplicate, parse_rankings, quote_label
@@ -68,10 +77,10 @@ class RankingTarget(BinaryDecomposedTarget):
     name: str = "y"
     target_type: ClassVar[str] = "ranking"
     prefix: ClassVar[str] = "the rankings "
-    option: ClassVar[str] = "--ranking"
+    option: ClassVar[str] = "ranking"
     description: ClassVar[str] = "a ranking"
     refusal: ClassVar[str] = "does not support ranking targets"
-    sign_conflict: ClassVar[tuple[str, str]] = ("--ranking", "with an order")
+    sign_conflict: ClassVar[tuple[str, str]] = (name_option("ranking"), "with an order")
 
     def __post_init__(self) -> None:
         quoted_name, k = escape_control_chars(repr(self.name)), len(self.rankings.labels)
@@ -83,7 +92,7 @@ class RankingTarget(BinaryDecomposedTarget):
         if not len(self.binary_targets.n_observed):
             raise DataError(
                 f"the ranking {quoted_name} orders no pair of labels both ways: "
-                "nothing can be ranked against it; choose another with --ranking"
+                f"nothing can be ranked against it; choose another{hint_option('ranking')}"
             )
 
     @classmethod
@@ -104,16 +113,20 @@ class RankingTarget(BinaryDecomposedTarget):
         )
         duplicate = find_duplicate(names)
         if duplicate is not None:
-            raise OptionError(f"--ranking names {quote(duplicate)} twice: name every column once")
+            raise OptionError(
+                f"{name_option('ranking')} names {quote(duplicate)} twice: name every column once"
+            )
         if not names:
             raise OptionError(
-                "--ranking names no column: name one column of texts such as a>b>c, or several of ranks"
+                f"{name_option('ranking')} names no column: name one column of texts such as a>b>c, or "
+                "several of ranks"
             )
-        source.require_columns(names, "--ranking")
+        source.require_columns(names, name_option("ranking"))
         for name in names:
             if name in source.exclude:
                 raise DataError(
-                    f"{source.origin}: {quote(name)} is in both --ranking and --exclude: keep one"
+                    f"{source.origin}: {quote(name)} is in both {name_option('ranking')} and "
+                    f"{name_option('exclude')}: keep one"
                 )
         return names, []
 
@@ -330,14 +343,14 @@ def _read_ranking_texts(source: TargetSource, name: str) -> RankingData:
     column = source.get_column(name)
     if column.texts is None:
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --ranking holds {column.description}: name a "
+            f"{source.origin}: {name_option_column('ranking', name)} holds {column.description}: name a "
             "column of texts such as a>b>c, or two or more columns of ranks"
         )
     texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     if not any(">" in text for text in distinct):
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --ranking holds no '>': write the preferred label "
+            f"{source.origin}: {name_option_column('ranking', name)} holds no '>': write the preferred label "
             "first, a>b=c>d"
         )
     labels: set[str] = set()
@@ -362,7 +375,7 @@ def _read_rank_columns(source: TargetSource, names: list[str]) -> RankingData:
         column = source.get_column(name)
         if column.numbers is None:
             raise DataError(
-                f"{source.origin}: the column {quote(name)} of --ranking holds {column.description}: several "
+                f"{source.origin}: {name_option_column('ranking', name)} holds {column.description}: several "
                 "columns hold ranks or scores, one for each label; name a column of texts such as a>b>c alone"
             )
         columns.append(column.numbers)

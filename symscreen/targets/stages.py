@@ -17,7 +17,14 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, format_count, quote, suggest
+from symscreen.messages import (
+    escape_control_chars,
+    format_count,
+    name_option,
+    name_option_column,
+    quote,
+    suggest,
+)
 from symscreen.statistics.ranks.binary_targets import BinaryTargets, build_binary_targets
 from symscreen.targets.base import BinaryDecomposedTarget, RowFilter, TargetColumns, sort_canonically
 
@@ -263,10 +270,10 @@ class StagesTarget(BinaryDecomposedTarget):
     weights: NDArray[np.float64]
     target_type: ClassVar[str] = "stages"
     prefix: ClassVar[str] = "the stages "
-    option: ClassVar[str] = "--stages"
+    option: ClassVar[str] = "stages"
     description: ClassVar[str] = "a chain of stages"
     refusal: ClassVar[str] = "does not support stages targets"
-    sign_conflict: ClassVar[tuple[str, str]] = ("--stages", "with all pairs of stages alike")
+    sign_conflict: ClassVar[tuple[str, str]] = (name_option("stages"), "with all pairs of stages alike")
 
     def __post_init__(self) -> None:
         informative_stages = {later for _, later in self.pairs}
@@ -278,7 +285,7 @@ class StagesTarget(BinaryDecomposedTarget):
             )
             raise DataError(
                 f"{quantity} of the {observed} rows that are at a stage before {quoted_stage} reach it: "
-                "nothing can be ranked against that; leave it out of --stages"
+                f"nothing can be ranked against that; leave it out of {name_option('stages')}"
             )
 
     def _count_reached(self, later: int) -> tuple[int, int]:
@@ -297,10 +304,13 @@ class StagesTarget(BinaryDecomposedTarget):
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
         """List the columns of the option `stages`."""
         names = check_stage_names([str(name) for name in source.stages or ()])
-        source.require_columns(names, "--stages")
+        source.require_columns(names, name_option("stages"))
         for name in names:
             if name in source.exclude:
-                raise DataError(f"{source.origin}: {quote(name)} is in both --stages and --exclude: keep one")
+                raise DataError(
+                    f"{source.origin}: {quote(name)} is in both {name_option('stages')} and "
+                    f"{name_option('exclude')}: keep one"
+                )
         return list(names), []
 
     @classmethod
@@ -315,7 +325,7 @@ class StagesTarget(BinaryDecomposedTarget):
             raise DataError(
                 f"{source.origin}: row {row + 1} reaches {quote(stages[later])} but not "
                 f"{quote(stages[earlier])}: each stage requires all earlier ones; correct the row or the "
-                "order of --stages, or leave unobserved stages empty"
+                f"order of {name_option('stages')}, or leave unobserved stages empty"
             )
         has_transition = np.asarray(mask_observed_pairs(outcomes)[:, weights > 0].any(axis=1))
         return TargetColumns(
@@ -438,13 +448,13 @@ def _read_outcomes(source: TargetSource, name: str) -> NDArray[np.int8]:
     column = source.get_column(name)
     if column.numbers is None:
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --stages holds {column.description}: "
+            f"{source.origin}: {name_option_column('stages', name)} holds {column.description}: "
             f"{_OUTCOME_HINT}"
         )
     if not column.is_numeric:
         raise DataError(
             f"{source.origin}: the stage {quote(name)} is observed in none of "
-            f"{format_count(source.n, 'row')}: leave it out of --stages"
+            f"{format_count(source.n, 'row')}: leave it out of {name_option('stages')}"
         )
     values = column.numbers
     is_invalid = ~(np.isnan(values) | np.isin(values, (-1.0, 0.0, 1.0)))

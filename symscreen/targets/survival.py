@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, quote
+from symscreen.messages import escape_control_chars, hint_option, name_option, name_option_column, quote
 from symscreen.statistics.ranks.sorted_values import CensoredTimes
 from symscreen.targets.base import Target, TargetColumns, sort_canonically
 
@@ -79,11 +79,13 @@ class SurvivalTarget(CensoredTimes, Target):
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
         """List the columns of times and events."""
         if source.y is not None and source.is_multicolumn:
-            raise OptionError("y has several columns, and --event goes with one column of times")
+            raise OptionError(
+                f"y has several columns, and {name_option('event')} goes with one column of times"
+            )
         if len(source.names) > 1:
             raise OptionError(
-                f"--target names {len(source.names)} columns, and --event {source.event} requires one column "
-                "of times"
+                f"there are {len(source.names)} targets{hint_option('target', source.names)}, and "
+                f"{name_option('event', source.event)} requires one column of times"
             )
         columns, notices = super().list_columns(source)
         return [*columns, str(source.event)], notices
@@ -97,8 +99,9 @@ class SurvivalTarget(CensoredTimes, Target):
         if (times < 0).any():
             row = int(np.flatnonzero(times < 0)[0])
             raise DataError(
-                f"{source.origin}: row {row + 1} of {quote(name)} holds {times[row]:g}, but a time until an "
-                "event cannot be negative: correct it, or name the column of times with --target"
+                f"{source.origin}: row {row + 1} of {quote(name)} holds {times[row]:g}, but a time until "
+                "an event cannot be negative: correct it, or name another column of "
+                f"times{hint_option('target')}"
             )
         return TargetColumns(
             {name: times, event: events},
@@ -184,15 +187,18 @@ class SurvivalTarget(CensoredTimes, Target):
 
 def _read_events(source: TargetSource, name: str) -> Values:
     """Read a column of 1 (event), 0 (censored) or NaN (missing); shape (n,)."""
-    source.require_columns([name], "--event")
-    for used_columns, option in ((source.exclude, "--exclude"), (source.columns[:-1], "--target")):
+    source.require_columns([name], name_option("event"))
+    for used_columns, option in ((source.exclude, "exclude"), (source.columns[:-1], "target")):
         if name in used_columns:
-            raise DataError(f"{source.origin}: {quote(name)} is in both --event and {option}: keep one")
+            raise DataError(
+                f"{source.origin}: {quote(name)} is in both {name_option('event')} and "
+                f"{name_option(option)}: keep one"
+            )
     hint = "give 1 where the event was observed, 0 where the row is censored"
     column = source.get_column(name)
     if column.numbers is None or not column.is_numeric:
         raise DataError(
-            f"{source.origin}: the column {quote(name)} of --event holds {column.description}: {hint}"
+            f"{source.origin}: {name_option_column('event', name)} holds {column.description}: {hint}"
         )
     is_invalid = ~(np.isnan(column.numbers) | np.isin(column.numbers, (0.0, 1.0)))
     if is_invalid.any():

@@ -20,6 +20,7 @@ from symscreen.grammar.dimensions import (
     make_number_dimensions,
     propagate_dimensions,
 )
+from symscreen.messages import name_option
 from symscreen.units.unit_parsing import ColumnUnit, build_unit_record, format_scaled_exponents
 
 if TYPE_CHECKING:
@@ -174,12 +175,12 @@ def check_formula_units(expressions: Sequence[Expression], units: Units) -> None
     """
     for expression in expressions:
         if violation := find_unit_violation(expression, units):
-            raise FormulaError(f"--also {to_text(expression)!r} has no unit: {violation}")
+            raise FormulaError(f"{name_option('also', to_text(expression))} has no unit: {violation}")
         unit = compute_unit(expression, units)
         if units.target is not None and unit != units.target.base:
             raise FormulaError(
-                f"--also {to_text(expression)!r} is in {unit}, but --target-units {units.target.text} "
-                f"requires {units.target.base}"
+                f"{name_option('also', to_text(expression))} is in {unit}, but "
+                f"{name_option('target_units', units.target.text)} requires {units.target.base}"
             )
 
 

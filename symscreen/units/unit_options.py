@@ -22,7 +22,7 @@ from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
-from symscreen.messages import suggest
+from symscreen.messages import hint_option, name_option, suggest
 from symscreen.units.dimensional_analysis import Units
 from symscreen.units.unit_parsing import (
     AMBIGUITY_TEXT,
@@ -91,7 +91,10 @@ def read_units(
     unit_texts = _read_units_option(units)
     if unit_texts is None:
         if target_units is not None:
-            raise OptionError("--target-units requires units: give --units strict, or a file of units")
+            raise OptionError(
+                f"{name_option('target_units')} requires units: give {name_option('units', 'strict')}, "
+                "or a file of units"
+            )
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
     names = (*dataset.names, *dataset.target.names)
@@ -101,9 +104,8 @@ def read_units(
     )
     if not any(columns[name].text for name in dataset.names if name in columns):
         raise OptionError(
-            f"no column has a "
-            f"unit{unparsed}{_explain_unknown_column(unit_texts, names, source_inputs)}: write length "
-            '(mm) in the header, or give a file of units, with lines such as length = "mm"'
+            f"no column has a unit{unparsed}{_explain_unknown_column(unit_texts, names, source_inputs)}: "
+            f"write it into a column's name, 'length (mm)', or give it{hint_option('units')}, length = 'mm'"
         )
     columns |= _assign_gate_units(categorical_inputs, columns)
     known_units = Units(columns, target)
@@ -279,7 +281,7 @@ def _assign_gate_units(
                 f"{gated_column!r} has the unit {unit.text} with an offset, so that its "
                 f"products with levels of {indicator.column!r} would mix 0 with 0 "
                 f"{unit.text}: give {gated_column!r} in {unit.base}, or use "
-                "--categorical-as onehot"
+                f"{name_option('categorical_as', 'onehot')}"
             )
         units[name] = unit
     return units

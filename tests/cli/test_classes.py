@@ -79,7 +79,7 @@ def test_mistakes_are_told_in_one_line(run, data, tmp_path):
     assert run("screen", data, *SMALL, "--out", out, "--quiet")[0] == 0
     status, _, err = run("classes", out)
     assert (status, err.count("\n")) == (2, 1)
-    assert "pass the data that were screened (--data FILE)" in err
+    assert "pass the data that were screened (--data)" in err
     status, _, err = run("classes", out, "--rank", 6)
     assert (status, err) == (2, "symscreen: --rank is 6; the ranking has 5 entries\n")
     assert run("classes", out, "--help")[1].count("symscreen classes") >= 2

@@ -37,7 +37,7 @@ def test_a_level_that_new_rows_lack_is_nowhere_and_a_missing_one_is_missing():
 
 def test_infinities_are_no_levels():
     rows = {"n": [1.0, np.inf], "x": [1.0, 2.0]}
-    with pytest.raises(DataError, match="'n' of --categorical contains an infinity"):
+    with pytest.raises(DataError, match="'n' of categorical= contains an infinity"):
         add_categorical_columns(read_frame(rows), ["n"], "onehot", [], [])
 
 
@@ -50,11 +50,11 @@ def test_a_column_that_cannot_be_computed_is_missed(name):
 @pytest.mark.parametrize(
     ("names", "taken", "says"),
     [
-        (["m"], [], "no column 'm' for --categorical"),
-        (["n"], ["n"], "'n' is in --categorical and has another role"),
-        (["one"], [], "'one' of --categorical has 1 level"),
-        (["many"], [], "'many' of --categorical has 60 levels: 2 to 50"),
-        (["lists"], [], "'lists' of --categorical holds lists or records: words or numbers"),
+        (["m"], [], "no column 'm' for categorical="),
+        (["n"], ["n"], "'n' is in categorical= and has another role"),
+        (["one"], [], "'one' of categorical= has 1 level"),
+        (["many"], [], "'many' of categorical= has 60 levels: 2 to 50"),
+        (["lists"], [], "'lists' of categorical= holds lists or records: words or numbers"),
         (["n2"], [], "has a column 'x·1\\[n2 = 1\\]' already: rename it"),
     ],
 )
@@ -68,7 +68,7 @@ def test_what_cannot_be_used_is_told(names, taken, says):
 def test_ways_are_checked():
     with pytest.raises(OptionError, match="categorical_as is 'gates'; did you mean 'gate'"):
         check_categorical(["c"], "gates")
-    with pytest.raises(OptionError, match="--categorical-as onehot requires --categorical"):
+    with pytest.raises(OptionError, match="categorical_as='onehot' requires categorical="):
         check_categorical([], "onehot")
 
 

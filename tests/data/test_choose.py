@@ -36,7 +36,7 @@ def test_target(refused, names, options, target):
     by_default = target not in {"target", "label", "y"} and "target" not in options
     assert table.target.name == target
     assert table.notices == (
-        (f"target: the last column, '{target}'; choose another with --target",) if by_default else ()
+        (f"target: the last column, '{target}'; choose another with target=",) if by_default else ()
     )
 
 
@@ -137,43 +137,43 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "hight"}, "the dict has no column 'hight' for --target; did you mean 'height'?"),
-        ({"inputs": ["b", "hight"]}, "the dict has no column 'hight' for --inputs; did you mean 'height'?"),
+        ({"target": "hight"}, "the dict has no column 'hight' for target=; did you mean 'height'?"),
+        ({"inputs": ["b", "hight"]}, "the dict has no column 'hight' for inputs=; did you mean 'height'?"),
         (
             {"exclude": ["q", "r", "s"]},
-            ("the dict has no column 'q' for --exclude (nor 2 more); known: word, mostly, height, b, y"),
+            ("the dict has no column 'q' for exclude= (nor 2 more); known: word, mostly, height, b, y"),
         ),
         (
             {"target": "word", "target_type": "numeric"},
             (
                 "the dict: the target 'word' holds text; "
-                "numbers are needed: correct it, or choose another column with --target"
+                "numbers are needed: correct it, or choose another column (target=)"
             ),
         ),
         (
             {"target": "mostly"},
             (
                 "the dict: the target 'mostly' holds text: 5 of 6 cells are numbers, but row 3 holds 'n/a'; "
-                "numbers are needed: correct it, or choose another column with --target"
+                "numbers are needed: correct it, or choose another column (target=)"
             ),
         ),
         (
             {"inputs": ["b", "mostly"]},
             (
-                "the dict: the column 'mostly' of --inputs holds text: 5 of 6 cells are numbers, but row 3 "
-                "holds 'n/a'; numbers are needed: correct it, or take it out of --inputs"
+                "the dict: the column 'mostly' of inputs= holds text: 5 of 6 cells are numbers, but row 3 "
+                "holds 'n/a'; numbers are needed: correct it, or take it out of inputs="
             ),
         ),
         (
             {"inputs": ["b", "y"]},
             (
-                "the dict: 'y' is both the target and in --inputs: "
-                "name another --target, or take it out of --inputs"
+                "the dict: 'y' is both the target and in inputs=: "
+                "name another target=, or take it out of inputs="
             ),
         ),
-        ({"inputs": ["b"], "exclude": ["b"]}, "the dict: 'b' is in both --inputs and --exclude: keep one"),
-        ({"target": "b", "exclude": ["b"]}, "the dict: 'b' is in both --target and --exclude: keep one"),
-        ({"exclude": list(TEXT)}, "the dict: --exclude leaves no column for a target: exclude fewer"),
+        ({"inputs": ["b"], "exclude": ["b"]}, "the dict: 'b' is in both inputs= and exclude=: keep one"),
+        ({"target": "b", "exclude": ["b"]}, "the dict: 'b' is in both target= and exclude=: keep one"),
+        ({"exclude": list(TEXT)}, "the dict: exclude= leaves no column for a target: exclude fewer"),
         (
             {"exclude": ["height", "b"]},
             (
@@ -185,7 +185,7 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
             {"inputs": []},
             (
                 "the dict has no numeric input left: at least one is needed in addition to the target; "
-                "correct --inputs or --exclude"
+                "give a column of numbers (inputs=), or categorical_as='onehot' for categories alone"
             ),
         ),
     ],
@@ -195,4 +195,4 @@ def test_choices_that_are_refused(refused, options, message):
 
 
 def test_known_names_stay_on_one_line(refused):
-    assert refused(numeric("two\nlines", "y"), target="q").endswith(r"for --target; known: two\nlines, y")
+    assert refused(numeric("two\nlines", "y"), target="q").endswith(r"for target=; known: two\nlines, y")

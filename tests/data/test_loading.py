@@ -47,21 +47,21 @@ def test_a_nameless_response_makes_way_for_an_input_called_y():
             pd.Series(Y, name="a"),
             (
                 "'a' is the name of y and of a column of the dict: "
-                "leave that column out with --exclude, or rename one"
+                "leave that column out (exclude=), or rename one"
             ),
         ),
         (
             [7] * 6,
             (
                 "the dict: the target 'y' is constant (7 in all 6 rows): nothing can be ranked against it; "
-                "choose another with --target"
+                "choose another (target=)"
             ),
         ),
         (
             [1, 2, 3, 4, 5, NAN],
             (
                 "the dict has 1 row of 6 with missing values (row 6; in 'y'): fill them in, leave "
-                "columns out with --exclude, or drop these rows with --missing drop"
+                "columns out (exclude=), or drop these rows (missing='drop')"
             ),
         ),
     ],
@@ -75,7 +75,7 @@ def test_missing_values_are_refused_with_their_rows(refused):
     gappy = {"a": [1, NAN, 3, 4, 5, 6], "b": [1, 2, None, 4, 5, 6], "c": [NAN] * 5 + [1], "y": Y}
     assert refused(gappy, exclude=["c"]) == (
         "the dict has 2 rows of 6 with missing values (rows 2, 3; in 'a', 'b'): fill them in, leave "
-        "columns out with --exclude, or drop these rows with --missing drop"
+        "columns out (exclude=), or drop these rows (missing='drop')"
     )
 
 
@@ -108,7 +108,7 @@ def test_infinity_is_always_refused(refused, missing, name):
     source = {"a": [1, 2, 3, 4, 5, NAN], "y": Y} | {name: [1, INF, 3, 4, -INF, 6]}
     assert refused(source, missing=missing) == (
         f"the dict: the column {name!r} is infinite in rows 2, 5; "
-        "correct these values, or leave the column out with --exclude"
+        "correct these values, or leave the column out (exclude=)"
     )
 
 
@@ -125,17 +125,17 @@ def test_a_constant_target_is_named_with_its_file(refused_file):
     message = refused_file("t.csv", "a,y\n" + "".join(f"{each},2\n" for each in Y))
     assert message == (
         "t.csv: the target 'y' is constant (2 in all 6 rows): nothing can be ranked against it; "
-        "choose another with --target"
+        "choose another (target=)"
     )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"missing": "ignore"}, "--missing 'ignore' is unknown: choose refuse or drop"),
+        ({"missing": "ignore"}, "missing='ignore' is unknown: choose refuse or drop"),
         (
             {"target": "a", "y": Y},
-            "both --target and y are given: the target is one of them, not both",
+            "both target= and y are given: the target is one of them, not both",
         ),
     ],
 )

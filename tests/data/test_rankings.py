@@ -74,13 +74,13 @@ def test_a_row_that_ranks_nothing_is_a_missing_value_and_a_missing_label_is_none
 @pytest.mark.parametrize(
     ("columns", "ranking", "says"),
     [
-        ({"p": TEXTS}, "q", "no column 'q' for --ranking"),
-        ({"p": [1, 2, 3, 4, 5]}, "p", "'p' of --ranking holds numbers: name a column of texts such as a>b>c"),
-        ({"p": list("abcde")}, "p", "'p' of --ranking holds no '>'"),
+        ({"p": TEXTS}, "q", "no column 'q' for ranking="),
+        ({"p": [1, 2, 3, 4, 5]}, "p", "'p' of ranking= holds numbers: name a column of texts such as a>b>c"),
+        ({"p": list("abcde")}, "p", "'p' of ranking= holds no '>'"),
         ({"p": ["a>b", "b>a", "a>", "a>b", "b>a"]}, "p", "row 3 of 'p', 'a>', lacks a name before or after"),
         ({"p": ["a>b", "b>a", "a>b>a", "a>b", "b>a"]}, "p", "row 3 of 'p' names 'a' twice"),
         ({"p": ["a>b"] * 5}, "p", "the ranking 'p' orders no pair of labels both ways"),
-        ({"p": TEXTS, "q": TEXTS}, ["p", "q"], "'p' of --ranking holds text: several columns hold ranks"),
+        ({"p": TEXTS, "q": TEXTS}, ["p", "q"], "'p' of ranking= holds text: several columns hold ranks"),
         ({"a": [1, 2, 1, 2, np.inf], "b": [2, 1, 2, 1, 1]}, ["a", "b"], r"infinite in row 5 \('a'\)"),
         ({f"l{j}": [1, 2, 1, 2, j] for j in range(101)}, [f"l{j}" for j in range(101)], "has 101 labels"),
     ],
@@ -98,9 +98,9 @@ def test_many_words_are_refused_before_they_are_counted_in_pairs():
 
 def test_the_response_is_given_once():
     columns = {**X, "p": TEXTS}
-    with pytest.raises(OptionError, match="both --ranking and --target"):
+    with pytest.raises(OptionError, match="both ranking= and target="):
         read_dataset(columns, ranking="p", target="x")
-    with pytest.raises(OptionError, match="both --ranking and y"):
+    with pytest.raises(OptionError, match="both ranking= and y"):
         read_dataset(columns, ranking="p", y=[1, 2, 3, 4, 5])
     with pytest.raises(OptionError, match="names no column"):
         read_dataset(columns, ranking=[])
@@ -146,13 +146,13 @@ def test_labels_in_very_few_rows_that_differ_by_case_are_told_of():
 
 
 def test_a_column_named_twice_or_to_two_options_is_refused_in_the_words_of_its_option():
-    with pytest.raises(OptionError, match="--ranking names 'a' twice: name every column once"):
+    with pytest.raises(OptionError, match="ranking= names 'a' twice: name every column once"):
         read_dataset({**X, **RANKS}, ranking=("a", "b", "a"))
-    with pytest.raises(DataError, match="'a' is in both --ranking and --inputs: take it out of --inputs"):
+    with pytest.raises(DataError, match="'a' is in both ranking= and inputs=: take it out of inputs="):
         read_dataset({**X, **RANKS}, ranking=["a", "b", "c"], inputs=["x", "a"])
-    with pytest.raises(DataError, match="'w' is both the target and in --inputs: name another --target"):
+    with pytest.raises(DataError, match="'w' is both the target and in inputs=: name another target="):
         read_dataset(X, target="w", inputs=["x", "w"])
-    with pytest.raises(DataError, match="'s' is in both --stages and --inputs: take it out of --inputs"):
+    with pytest.raises(DataError, match="'s' is in both stages= and inputs=: take it out of inputs="):
         read_dataset(
             {**X, "s": [1, 1, 0, 1, 0], "t": [1, 0, None, 0, None]}, stages=["s", "t"], inputs=["x", "s"]
         )

@@ -68,12 +68,12 @@ def test_weights_choose_the_rows_that_count():
 @pytest.mark.parametrize(
     ("changed", "options", "says"),
     [
-        ({}, {"stages": ["viewed", "like"]}, "no column 'like' for --stages; did you mean 'liked'"),
-        ({}, {"exclude": ["liked"]}, "'liked' is in both --stages and --exclude"),
-        ({}, {"inputs": ["x", "liked"]}, "'liked' is in both --stages and --inputs"),
+        ({}, {"stages": ["viewed", "like"]}, "no column 'like' for stages=; did you mean 'liked'"),
+        ({}, {"exclude": ["liked"]}, "'liked' is in both stages= and exclude="),
+        ({}, {"inputs": ["x", "liked"]}, "'liked' is in both stages= and inputs="),
         ({"followed": [1, 0, None, 0, 1, 1, 1]}, {}, "row 7 reaches 'followed' but not 'viewed'"),
         ({"liked": [1, 0, 2, 1, 1, 0.5, 0]}, {}, "row 3 of 'liked' holds 2, which is not an outcome"),
-        ({"liked": list("yynnyyn")}, {}, "the column 'liked' of --stages holds text: give 1 for reached"),
+        ({"liked": list("yynnyyn")}, {}, "the column 'liked' of stages= holds text: give 1 for reached"),
         ({"followed": [None] * 7}, {}, "the stage 'followed' is observed in none of 7 rows"),
         ({"followed": [0] * 7}, {}, "none of the 6 rows that are at a stage before 'followed' reach it"),
         (
@@ -95,10 +95,10 @@ def test_what_is_no_chain_gets_one_line(changed, options, says):
     [
         ({"stages": ["viewed"]}, "give the names of at least two"),
         ({"stages": ["viewed", "viewed"]}, "'viewed' is given twice"),
-        ({"stages": STAGES, "target": "x"}, "both --stages and --target are given"),
-        ({"stages": STAGES, "ranking": "x"}, "both --ranking and --stages are given"),
-        ({"stages": STAGES, "y": np.arange(7)}, "both --stages and y are given"),
-        ({"stage_weight": "next"}, "stage_weight requires --stages"),
+        ({"stages": STAGES, "target": "x"}, "both stages= and target= are given"),
+        ({"stages": STAGES, "ranking": "x"}, "both ranking= and stages= are given"),
+        ({"stages": STAGES, "y": np.arange(7)}, "both stages= and y are given"),
+        ({"stage_weight": "next"}, "stage_weight= requires stages="),
         ({"stages": STAGES, "stage_weight": "nxt"}, "stage_weight is 'nxt'; did you mean 'next'"),
     ],
 )

@@ -117,7 +117,9 @@ def test_gates_need_a_column_of_numbers(data):
     inputs, y = data
     words = inputs[["c"]].assign(d=inputs.c)
     asked = SMALL | {"categorical": ["c", "d"]}
-    with pytest.raises(DataError, match=r"; give X a column of numbers, or categorical_as='onehot'$"):
+    with pytest.raises(
+        DataError, match=r"; give a column of numbers \(X\), or categorical_as='onehot' for categories alone$"
+    ):
         symscreen.SymbolicScreener(**asked).fit(words, y)
     assert symscreen.SymbolicScreener(**asked, categorical_as="onehot").fit(words, y).expressions_
 
@@ -133,7 +135,7 @@ def test_gates_need_a_column_of_numbers(data):
             {"categorical": "c", "categorical_as": "dummy"},
             "categorical_as is 'dummy'; known: gate, onehot$",
         ),
-        ({"c": "p"}, {"categorical": "x1"}, "'x1' of categorical has 90 levels"),
+        ({"c": "p"}, {"categorical": "x1"}, "'x1' of categorical= has 90 levels"),
     ],
 )
 def test_mistakes_are_told_in_one_line(data, change, options, says):

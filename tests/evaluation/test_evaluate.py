@@ -90,7 +90,7 @@ def test_a_lone_joint_screener_keeps_its_ties(data):
 
 def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
     top = symscreen.screen(data.frame, **SMALL, sign="positive", top=4)
-    with pytest.raises(OptionError, match=r"contains 4 of 24 features screened.*--top all.*--outside N"):
+    with pytest.raises(OptionError, match=r"contains 4 of 24 features screened.*top='all'.*outside="):
         evaluate(top, data.truth)
     shown = evaluate_shown(top)
     figures = evaluate(whole, data.truth).table.iloc[0]
@@ -107,7 +107,7 @@ def evaluate_shown(result) -> int:
 
 def test_what_bounds_cannot_tell_is_refused(data, whole):
     top = symscreen.screen(data.frame, **SMALL, top=4)
-    with pytest.raises(OptionError, match=r"100 correct features .*--outside.*, but 20 are not shown"):
+    with pytest.raises(OptionError, match=r"100 correct features .*outside=.*, but 20 are not shown"):
         evaluate_bounds(top, data.truth, outside=100)
     joint = symscreen.screen(data.frame, **SMALL, screener="lasso", top=4)
     with pytest.raises(OptionError, match="lasso scores only some features"):

@@ -44,7 +44,7 @@ def test_each_formula_is_kept_once_or_refused(drawn):
     assert counted.values.shape == (len(first), 0)
     if any(not is_useful(one, COLUMNS) for one in first.values()):
         with pytest.raises(
-            FormulaError, match=r"^--also .* is (undefined in \d of 4 rows|constant on these data)$"
+            FormulaError, match=r"^also=.* is (undefined in \d of 4 rows|constant on these data)$"
         ):
             evaluate_user_formulas(drawn, COLUMNS, NONE_KNOWN)
         return
@@ -130,7 +130,7 @@ def test_an_input_that_was_left_out_may_be_given():
 def test_formulas_of_no_use_are_refused(formula, why):
     with pytest.raises(FormulaError) as caught:
         space_of("u", "x1 + x2", formula)
-    assert str(caught.value) == f"--also {to_text(parse_expression(formula))!r} {why}"
+    assert str(caught.value) == f"also={to_text(parse_expression(formula))!r} {why}"
 
 
 def test_a_message_has_one_line_whatever_the_column_is_called():

@@ -186,21 +186,21 @@ def test_what_was_not_generated_is_told_with_what_is_missing(frame, formula, opt
     told = (found.missing_operators, found.missing_constants, found.missing_inputs)
     assert (told, found.layers) == (missing, layers)
     if layers and not any(missing):
-        assert f"--layers {layers}" in first_line(found)
+        assert f"layers={layers!r}" in first_line(found)
         assert symscreen.why(frame, formula, **options | {"layers": layers}).status == "ranked"
 
 
 def test_as_many_layers_are_no_more(frame):
     found = symscreen.why(frame, "x1 + x2 + x3", layers="ub")
     assert found.text.splitlines() == [
-        "x1 + x2 + x3 is not generated: it needs other layers, --layers bb.",
+        "x1 + x2 + x3 is not generated: it needs other layers, layers='bb'.",
         "this screen has ub.",
     ]
     longer = symscreen.why(frame, "x1 + x2 + x3", layers="b")
-    assert "it needs more layers, --layers bb." in longer.text
+    assert "it needs more layers, layers='bb'." in longer.text
     listed = symscreen.why(frame, "x1 + x2", layers="b[mul]", operators="basic")
     assert listed.text.splitlines() == [
-        "x1 + x2 is not generated: it needs --layers b with all operators.",
+        "x1 + x2 is not generated: it needs layers='b' with all operators.",
         "this screen has b[mul].",
     ]
 

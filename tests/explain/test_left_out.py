@@ -28,14 +28,14 @@ def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, c
         assert found.rank == whole.index(formula) + 1, rank
         if formula in stands_in:
             assert (found.status, found.shown_instead) == ("thinned", stands_in[formula])
-            expected = f"{formula} is left out by --distinct 0.8: {stands_in[formula]} is listed instead."
+            expected = f"{formula} is left out by distinct=0.8: {stands_in[formula]} is listed instead."
             assert first_line(found) == expected
         elif formula in thinned:
             assert (found.status, found.filtered_rank) == ("ranked", thinned.index(formula) + 1)
             assert f"it is number {found.filtered_rank}." in " ".join(found.text.split())
         else:
             assert (found.status, found.past_end) == ("ranked", True)
-            assert "--top" in found.text
+            assert "top=" in found.text
             assert "would show it" not in found.text
 
 
@@ -46,11 +46,11 @@ def test_what_does_not_pass_is_told_with_its_q_value(frame):
         assert found.q_value == row["q_value"]
         if row["q_value"] > 0.01:
             assert found.status == "not passing"
-            assert first_line(found).startswith(f"{row['expression']} does not pass --fdr 0.01: q = ")
+            assert first_line(found).startswith(f"{row['expression']} does not pass fdr=0.01: q = ")
             assert "would show it" not in found.text
         else:
             assert found.status == "ranked"
-            assert "it passes --fdr 0.01." in found.text
+            assert "it passes fdr=0.01." in found.text
     assert every.q_value.iloc[-1] > 0.01
     last = every.expression.iloc[-1]
     whole = symscreen.why(frame, last, fdr=0.01, time_limit=1e-9, chunk_size=9, top=3, **SMALL)
@@ -62,7 +62,7 @@ def test_where_nothing_passes_the_best_are_shown_all_the_same(frame, rng):
     screened = symscreen.screen(noise, fdr=1e-6, top=3, **SMALL)
     found = symscreen.why(noise, screened.table.expression[0], fdr=1e-6, top=3, **SMALL)
     assert (found.status, found.rank) == ("ranked", 1)
-    assert "none of the best features passes --fdr 1e-06" in found.text
+    assert "none of the best features passes fdr=1e-06" in found.text
 
 
 def test_left_out_for_either_reason(frame):

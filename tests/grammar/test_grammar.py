@@ -35,10 +35,10 @@ def test_operators_keep_the_costs_of_the_grammar(tmp_path):
         (
             {"unary": ["sine"]},
             GrammarError,
-            "--unary: there is no unary operator 'sine'; did you mean 'sin' or",
+            "unary=: there is no unary operator 'sine'; did you mean 'sin' or",
         ),
-        ({"unary": ["add"]}, GrammarError, "--unary: 'add' is a binary operator; list it under binary"),
-        ({"binary": ["add", "add"]}, GrammarError, "--binary: 'add' is listed twice"),
+        ({"unary": ["add"]}, GrammarError, "unary=: 'add' is a binary operator; list it under binary"),
+        ({"binary": ["add", "add"]}, GrammarError, "binary=: 'add' is listed twice"),
         ({"max_complexity": 0}, OptionError, "max_complexity is 0; a single column already has complexity 1"),
     ],
 )

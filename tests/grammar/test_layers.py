@@ -80,8 +80,8 @@ EXPECTED = "expected u or b, as in 'ub' or 'u[sin,square] b[add,sub]'"
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("", OptionError, "layers is empty; give for instance --layers ub"),
-        ("  ", OptionError, "layers is empty; give for instance --layers ub"),
+        ("", OptionError, "layers is empty; give for instance layers='ub'"),
+        ("  ", OptionError, "layers is empty; give for instance layers='ub'"),
         ("ubx", OptionError, f"layers, character 3: {EXPECTED}, found 'x'"),
         ("u  t", OptionError, f"layers, character 4: {EXPECTED}, found 't'"),
         ("UB", OptionError, f"layers, character 1: {EXPECTED}, found 'UB'"),
@@ -111,10 +111,10 @@ def test_errors_say_where_and_what_is_near(text, error, message):
 def test_a_letter_without_operators_is_refused():
     with pytest.raises(OptionError) as caught:
         layers("bu", unary=())
-    assert str(caught.value) == "layer 2 is 'u' but there are no unary operators; give --unary"
+    assert str(caught.value) == "layer 2 is 'u' but there are no unary operators; give unary="
     with pytest.raises(OptionError) as caught:
         layers("ub", binary=())
-    assert str(caught.value) == "layer 2 is 'b' but there are no binary operators; give --binary"
+    assert str(caught.value) == "layer 2 is 'b' but there are no binary operators; give binary="
     assert layers("u[sin]", unary=()) == (Layer("u", (SIN,)),)
 
 

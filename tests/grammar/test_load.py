@@ -173,8 +173,8 @@ BAD_KEYS = [
     ('constants = [1, 2, 1]', 'constants: a number is listed twice'),
     ('layers = 2', 'layers: expected a text, found 2'),
     ('layers = "ux"', "layers: layers, character 2: expected u or b, as in 'ub' or 'u[sin,square]"),
-    ('layers = ""', 'layers: layers is empty; give for instance --layers ub'),
-    ('layers = "ub"', "layers: layer 2 is 'b' but there are no binary operators; give --binary"),
+    ('layers = ""', 'layers: layers is empty; give for instance layers=\'ub\''),
+    ('layers = "ub"', "layers: layer 2 is 'b' but there are no binary operators; give binary="),
     ('layers = "u[tann]"', "layers: layer 1 (u): there is no unary operator 'tann'; did you mean 'tan' or"),
     ('[[costs]]\nsin = 1', "costs: expected a table, [costs], found [{'sin': 1}]"),
     ('[costs]\nsine = 1', "costs.sine: there is no operator 'sine'; did you mean 'sin' or 'sinh' or 'sign'?"),
@@ -369,9 +369,9 @@ def test_a_familys_name_means_all_its_operators_wherever_operators_are_listed(lo
         "u[decay]",
     ]
     assert names(grammar.override(unary=["sin", "bend"]).unary) == ["sin", "bend_1", "bend_2"]
-    with pytest.raises(GrammarError, match=r"^--unary: 'bend_2' is listed twice$"):
+    with pytest.raises(GrammarError, match=r"^unary=: 'bend_2' is listed twice$"):
         grammar.override(unary=["bend_2", "bend"])
-    with pytest.raises(GrammarError, match=r"^--binary: 'bend' is a unary operator; list it under unary$"):
+    with pytest.raises(GrammarError, match=r"^binary=: 'bend' is a unary operator; list it under unary$"):
         grammar.override(binary=["bend"])
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.errors import DataError
-from symscreen.linear_models.gram import TILE_FEATURES, compute_gram, compute_products, normalize_rows
+from symscreen.linear_models._kernels import compute_products
+from symscreen.linear_models.gram import TILE_FEATURES, compute_gram, normalize_rows
 
 
 @given(st.integers(1, 2 * TILE_FEATURES + 3), st.integers(2, 40), st.integers(0, 2**32))

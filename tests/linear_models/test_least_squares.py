@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.linear_models.gram import (
-    _fill_orthonormal_basis,
-    argsort_models,
-    compute_unexplained_shares,
-    normalize_rows,
-)
+from symscreen.linear_models._kernels import _fill_orthonormal_basis
+from symscreen.linear_models.gram import argsort_models, compute_unexplained_shares, normalize_rows
 
 
 def _exactly(rows, target) -> float:

@@ -64,7 +64,7 @@ def test_a_screener_that_is_no_plain_name_may_be_brought():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ([], "no screener is named; give for instance --screener t0"),
+        ([], "no screener is named; give for instance screener='t0'"),
         ("", "no screener is named"),
         (None, "a screener is None; give its name, such as 't0'"),
         (5, "a screener is 5; give its name"),

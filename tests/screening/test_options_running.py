@@ -59,9 +59,9 @@ def test_backends_are_read_and_misspelt_ones_refused():
 @pytest.mark.parametrize(
     ("others", "why"),
     [
-        ({"search": "sieve"}, "--search sieve"),
-        ({"rounds": 2}, "--rounds 2"),
-        ({"members": 3}, "--members"),
+        ({"search": "sieve"}, "search='sieve'"),
+        ({"rounds": 2}, "rounds=2"),
+        ({"members": 3}, "members="),
         ({"progress": 3}, "progress is 3; give a function"),
     ],
 )

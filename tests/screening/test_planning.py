@@ -38,7 +38,7 @@ def test_a_race_may_take_as_long_as_scoring_everything(wide):
 
 
 def test_options_are_checked_as_in_a_screen(wide):
-    with pytest.raises(OptionError, match="only --search race states a risk"):
+    with pytest.raises(OptionError, match="only search='race' states a risk"):
         symscreen.plan(wide, risk=0.1)
     with pytest.raises(OptionError, match="top is 0"):
         symscreen.plan(wide, top=0)
@@ -68,7 +68,7 @@ def test_a_pool_that_would_take_much_memory_is_not_held_in_a_search(limit, wide,
 
 
 def test_what_cannot_fit_is_refused_with_the_peak_and_ways_out(wide):
-    with pytest.raises(MemoryLimitError, match=r"raise --max-ram to (at least )?\d") as refused:
+    with pytest.raises(MemoryLimitError, match=r"raise max_ram= to (at least )?\d") as refused:
         symscreen.screen(wide, layers="ubb", max_ram="60MB")
     assert re.search(r"\d+(\.\d)? [MG]B", str(refused.value))
 

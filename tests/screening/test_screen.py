@@ -234,9 +234,7 @@ def test_the_record_says_how_it_was_made(frame):
 
 def test_keeping_every_feature_is_refused_where_it_cannot_fit(frame, monkeypatch):
     monkeypatch.setattr("symscreen.screening.memory_estimate._RESULT_ROW_BYTES", 10**9)
-    with pytest.raises(
-        MemoryLimitError, match=r"keeping \d+ features would take .* ask for fewer with --top"
-    ):
+    with pytest.raises(MemoryLimitError, match=r"keeping \d+ features would take .* ask for fewer with top="):
         symscreen.screen(frame, layers="b", top="all", max_ram="2GB")
 
 
@@ -319,19 +317,19 @@ def test_scale_is_gini_mean_difference(frame):
         ({"screener": "lasso", "prescreen": 10**7}, OptionError, "but lasso takes at most 10,000 features"),
         ({"keep": "many"}, OptionError, "keep is 'many'; write 200, or u:50,b:200"),
         ({"keep": 0.5}, OptionError, "keep is 0.5; give a whole number of at least 1, or u:50,b:200"),
-        ({"cut": "t0"}, OptionError, "cut by t0: say how many features stay, for instance --keep 200"),
+        ({"cut": "t0"}, OptionError, "cut by t0: say how many features stay, for instance keep=200"),
         ({"cut": "t7", "keep": 5}, OptionError, "there is no screener 't7'"),
         ({"rounds": 0}, OptionError, "rounds is 0; give a whole number of at least 1"),
         ({"rounds": 6}, OptionError, "rounds is 6; give at most 5"),
         ({"seed": -1}, OptionError, "seed is -1; give an integer of at least 0"),
         ({"layers": "ua"}, OptionError, "character 2: expected u or b"),
         ({"layers": " "}, OptionError, "layers is empty"),
-        ({"unary": "sine"}, GrammarError, "--unary: there is no unary operator 'sine'; did you mean 'sin'"),
+        ({"unary": "sine"}, GrammarError, "unary=: there is no unary operator 'sine'; did you mean 'sin'"),
         ({"binary": "sin"}, GrammarError, "'sin' is a unary operator"),
         ({"operators": "basics"}, GrammarError, "no grammar 'basics'; did you mean 'basic'"),
         ({"max_complexity": 0}, OptionError, "max_complexity is 0"),
         ({"max_ram": "much"}, OptionError, "max_ram is 'much'; give an amount such as 2GB"),
-        ({"max_ram": "10kB", "layers": "ubb"}, MemoryLimitError, "10.0 kB are allowed: raise --max-ram"),
+        ({"max_ram": "10kB", "layers": "ubb"}, MemoryLimitError, "10.0 kB are allowed: raise max_ram="),
         ({"also": "x1 +"}, FormulaError, "expected a column"),
         ({"also": "x9"}, FormulaError, "no column 'x9'; known: x1, x2, x3"),
         ({"also": "log(x1 - 100)"}, FormulaError, "undefined in 60 of 60 rows"),

@@ -14,6 +14,7 @@ from symscreen.cli.command import VERBS, command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
 from symscreen.expressions.traversal import evaluate_expression as values_of
+from symscreen.messages import COMMAND_LINE
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 from symscreen.targets.ranking_ranks import compute_pair_signs
 
@@ -146,14 +147,14 @@ def test_a_file_is_read_back(tmp_path, planted, ending):
         ({"screener": "t0,lasso[folds=5]"}, "lasso does not support ranking"),
         ({"cut": "xi", "keep": 5}, "xi does not support ranking targets"),
         ({"cut": "lasso"}, "lasso does not support ranking"),
-        ({"sign": "positive"}, "sign positive has no meaning with --ranking"),
-        ({"search": "race"}, "search race has no bound for a ranking"),
+        ({"sign": "positive"}, "sign='positive' has no meaning with ranking="),
+        ({"search": "race"}, "search='race' has no bound for a ranking"),
         (
             {"search": "sieve"},
-            "search sieve drops features by a sample .* numeric response, and a ranking is none",
+            "search='sieve' drops features by a sample .* numeric response, and a ranking is none",
         ),
-        ({"rounds": 2}, "rounds 2 needs a numeric response"),
-        ({"target": "x1"}, "both --ranking and --target"),
+        ({"rounds": 2}, "rounds=2 needs a numeric response"),
+        ({"target": "x1"}, "both ranking= and target="),
     ],
 )
 def test_what_needs_a_numeric_response_is_refused_before_any_work(options, says):
@@ -258,7 +259,10 @@ def test_unusual_labels_are_quoted_and_controls_escaped_once(tmp_path, rng):
 @pytest.mark.parametrize("names", [",", "a,,b", " ,a"])
 def test_names_between_two_commas_are_asked_for(names):
     done = CliRunner().invoke(command, ["screen", "t.csv", "--ranking", names])
-    assert f"--ranking is {names!r}, which has no name between two commas" in str(done.exception)
+    assert isinstance(done.exception, OptionError)
+    assert f"--ranking is {names!r}, which has no name between two commas" in done.exception.render(
+        COMMAND_LINE
+    )
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])

@@ -173,14 +173,14 @@ def test_a_file_is_read_back(rng, tmp_path, ending):
         ({"screener": "xi"}, "xi does not support stages targets; t0 does"),
         ({"screener": "t0,crit"}, "crit does not support stages"),
         ({"cut": "xi", "keep": 5}, "xi does not support stages targets"),
-        ({"sign": "positive"}, "sign positive has no meaning with --stages"),
-        ({"search": "race"}, "search race has no bound for a chain of stages"),
+        ({"sign": "positive"}, "sign='positive' has no meaning with stages="),
+        ({"search": "race"}, "search='race' has no bound for a chain of stages"),
         (
             {"search": "sieve"},
-            "search sieve drops features by a sample .* numeric response, and a chain of stages is none",
+            "search='sieve' drops features by a sample .* numeric response, and a chain of stages is none",
         ),
         ({"rounds": 2}, "a chain of stages is screened in one round"),
-        ({"target": "x1"}, "both --stages and --target"),
+        ({"target": "x1"}, "both stages= and target="),
         ({"stage_weight": "lst"}, "stage_weight is 'lst'; did you mean 'last'"),
     ],
 )

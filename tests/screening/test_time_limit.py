@@ -40,7 +40,7 @@ def test_a_limit_while_a_layer_is_grown_leaves_the_ranking_of_the_layers_before(
     partial = part.record["partial"]
     assert (partial["ended_in_layer"], partial["layers"]) == (ended_in, 3)
     assert f"while layer {ended_in} of 3 was generated" in "".join(part.notices)
-    assert "give a longer --time-limit" in "".join(part.notices)
+    assert "give a longer time_limit=" in "".join(part.notices)
 
 
 def test_a_limit_in_the_first_layer_leaves_the_inputs(frame, hasty):

@@ -94,9 +94,9 @@ def test_roots_and_powers_stay_exact(units):
 
 
 def test_formulas_of_ones_own_are_checked(units):
-    with pytest.raises(FormulaError, match="--also 'x \\+ t' has no unit: x \\+ t: add requires equal units"):
+    with pytest.raises(FormulaError, match="also='x \\+ t' has no unit: x \\+ t: add requires equal units"):
         check_formula_units([parse_expression("x"), parse_expression("x + t")], units)
     asked = Units(units.columns, parse_unit("mJ"))
     check_formula_units([parse_expression("m*x**2/t**2")], asked)
-    with pytest.raises(FormulaError, match="'x' is in m, but --target-units mJ requires kg\\*m"):
+    with pytest.raises(FormulaError, match="'x' is in m, but target_units='mJ' requires kg\\*m"):
         check_formula_units([parse_expression("x")], asked)

@@ -110,8 +110,8 @@ def test_formulas_on_given_units_have_the_same_bits(rng):
     [
         ("strct", None, "units is 'strct'; did you mean 'strict'?"),
         (7, None, "units is 7; give strict"),
-        (None, "J", "--target-units requires units"),
-        ("ignore", "J", "--target-units requires units"),
+        (None, "J", "target_units= requires units"),
+        ("ignore", "J", "target_units= requires units"),
         ({"a (mm)": 3}, None, "units, a (mm): expected a text such as 'mm', found 3"),
         ({"a (mm)": "mmm"}, None, "'a (mm)': the unit 'mmm' cannot be read"),
         ("strict", "jule", "the unit 'jule' cannot be read"),
@@ -142,7 +142,10 @@ def test_files_that_are_none_of_units_are_told(table, tmp_path, name, content, m
 
 def test_a_table_without_any_unit_is_refused():
     table = read_dataset({"a (x y z)": [1.0, 2, 3, 4, 5], "b": [1.0, 2, 3, 5, 4]})
-    with _refused("no column has a unit; pint knows no unit in 'a (x y z)': write length (mm)"):
+    with _refused(
+        "no column has a unit; pint knows no unit in 'a (x y z)': write it into a column's name, "
+        "'length (mm)', or give it (units=)"
+    ):
         read_units(table, "strict", None)
 
 

@@ -145,7 +145,8 @@ def _fit_factors(
     current = previous = _FittedFactors(mean, np.zeros(shape[0]), np.zeros(shape[1]), *zero_product)
     if not ratings.size:
         return current
-    max_repeats = _count_max_repeats(cells, shape)
+    # L, the most observations of one cell: the Lipschitz constant of the gradient of M
+    max_repeats = int(np.unique(cells[0] * shape[1] + cells[1], return_counts=True)[1].max())
     objective, t = _compute_objective(current, cells, ratings, strength), 1.0
     for n_rounds in range(1, max_rounds + 1):
         next_t = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
@@ -162,11 +163,6 @@ def _fit_factors(
         if _compute_change(current, previous, max_repeats) <= tolerance * _compute_norm(current):
             break
     return current
-
-
-def _count_max_repeats(cells: tuple[Integers, Integers], shape: tuple[int, int]) -> int:
-    """Count L, the most observations of one cell: the Lipschitz constant of the gradient of the errors."""
-    return int(np.unique(cells[0] * shape[1] + cells[1], return_counts=True)[1].max())
 
 
 def _compute_objective(

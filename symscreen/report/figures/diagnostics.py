@@ -8,6 +8,7 @@ import numpy as np
 
 from symscreen.errors import OptionError
 from symscreen.expansion import EXCLUSION_REASONS
+from symscreen.messages import name_option
 from symscreen.report.columns import find_interval_columns, get_screener_names
 from symscreen.report.figures.feature import evaluate_feature, get_dataset
 from symscreen.report.figures.style import (
@@ -279,7 +280,9 @@ def build_agreement_matrix(result: ScreenResult) -> tuple[list[str], Values]:
     """
     pairs = result.agreement
     if pairs is None or not len(pairs):
-        raise OptionError("agreement requires several screeners: use --screener t0,xi,spearman")
+        raise OptionError(
+            f"agreement requires several screeners: use {name_option('screener', 't0,xi,spearman')}"
+        )
     names = get_screener_names(result)
     matrix = np.full((len(names), len(names)), np.nan)
     for pair in pairs.to_dict("records"):

@@ -13,7 +13,7 @@ from rich.text import Text
 from symscreen.backends import BACKENDS
 from symscreen.errors import OptionError
 from symscreen.expansion import EXCLUSION_REASONS
-from symscreen.messages import escape_control_chars
+from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.plugins import find_plugins
 from symscreen.screeners import JointScreener, load_plugin_screeners
 from symscreen.targets.registry import TARGET_TYPES
@@ -59,6 +59,11 @@ def print_table(content: RenderableType, file: TextIO | None = None) -> None:
     with console.capture() as capture:
         console.print(content)
     file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def make_notes(lines: Iterable[str]) -> Text:
+    """Write lines of text for the terminal; options are written as on the command line."""
+    return Text(render_message("\n".join(lines), COMMAND_LINE))
 
 
 def make_table(*columns: tuple[str, str], gap: int = 2) -> Table:

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from symscreen.expansion import EXCLUSION_REASONS
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, name_option
 from symscreen.report.columns import (
     COLUMNS,
     GAMMA,
@@ -20,7 +20,7 @@ from symscreen.report.columns import (
     get_screener_names,
     is_missing,
 )
-from symscreen.report.terminal.listings import add_row, make_table
+from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.report.terminal.reading_notes import (
     explain_trust_columns,
     explain_unsafe_marks,
@@ -75,7 +75,7 @@ def show_result(result: ScreenResult, max_rows: int | None = None) -> Renderable
     parts: list[RenderableType] = [Text(head), Text(""), table, Text("")]
     if result.agreement is not None and len(result.agreement):
         parts += [_build_agreement_table(result.agreement, get_screener_names(result)), Text("")]
-    return Group(*parts, Text("\n".join(_explain_ranking(result, n_shown, dropped))))
+    return Group(*parts, make_notes(_explain_ranking(result, n_shown, dropped)))
 
 
 def _describe_scored(result: ScreenResult) -> str:
@@ -237,7 +237,9 @@ def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> 
     }
     lines = [" ".join(line for heading, line in legend.items() if line and heading not in dropped)]
     if dropped:
-        lines.append(f"columns that do not fit: {', '.join(dropped)}; a file (--out) has every column.")
+        lines.append(
+            f"columns that do not fit: {', '.join(dropped)}; a file ({name_option('out')}) has every column."
+        )
     others = [name for name in names[1:] if name not in dropped]
     if len(names) > _MAX_SCORE_COLUMNS and others:
         lines.append(f"{names[0]}: the score. {', '.join(others)}: the rank{_describe_compared(result)}.")

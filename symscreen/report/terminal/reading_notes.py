@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, name_option
 from symscreen.report.columns import is_missing
 from symscreen.results.screen_result import is_flagged
 from symscreen.targets.registry import find_recorded_type
@@ -34,7 +34,7 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
         distinct = record["distinct"]
         lines.append(
             "for: the number of omitted features that it represents, whose rank correlation with it is above "
-            f"{distinct['cap']:g}; a file (--out) lists {_describe_listed(distinct['shown'])}."
+            f"{distinct['cap']:g}; a file ({name_option('out')}) lists {_describe_listed(distinct['shown'])}."
         )
     if "stability" in record:
         lines.append(_explain_stability(record["stability"]))
@@ -105,7 +105,8 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
-    return ["how far to trust it: --fdr 0.05, --permutations 200, --stability 10, --intervals."]
+    options = (("fdr", 0.05), ("permutations", 200), ("stability", 10), ("intervals", True))
+    return [f"how far to trust it: {', '.join(name_option(*each) for each in options)}."]
 
 
 def _explain_stability(metadata: Mapping[str, Any]) -> str:
@@ -169,7 +170,7 @@ def explain_unsafe_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str,
     if max_count := max((count for count, _, mark in unsafe if mark), default=0.0):
         lines.append(
             f"~: unsafe: rounding decides the order of up to {_format_row_count(max_count)} of it; a file "
-            "(--out) has unsafe_rows and unsafe_by."
+            f"({name_option('out')}) has unsafe_rows and unsafe_by."
         )
     slight = [(count, error) for count, error, mark in unsafe if count > 0 and not mark]
     if slight:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
-from symscreen.messages import escape_control_chars
-from symscreen.report.terminal.listings import add_row, make_table
+from symscreen.messages import escape_control_chars, name_option
+from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> Renderab
         )
         for text in row.get("also_written", ()):
             add_row(table, ("", "", f"= {text}", "", "", ""))
-    return Group(table, Text(""), Text("\n".join(_explain_relations(members, meanings))))
+    return Group(table, Text(""), make_notes(_explain_relations(members, meanings)))
 
 
 def format_members_csv(members: pd.DataFrame) -> str:
@@ -96,7 +96,9 @@ def _explain_relations(members: pd.DataFrame, meanings: Mapping[str, str]) -> li
         lines.append("=: an equivalent form, equal by algebra, and therefore left out of the space.")
     n_members = int(members.loc[members.member == 1, "class_size"].sum())
     if n_members > len(members):
-        lines.append(f"{len(members):,} of {n_members:,} members are listed; --members K lists more.")
+        lines.append(
+            f"{len(members):,} of {n_members:,} members are listed; {name_option('members')} K lists more."
+        )
     return lines
 
 
@@ -139,7 +141,7 @@ def show_power(power: PowerResult) -> RenderableType:
         add_row(
             table, (f"{row['noise_ratio']:g}", row["repeats"], f"{row['probability']:.3f}", interval, *ranks)
         )
-    return Group(Text("\n".join(head)), Text(""), table, Text(""), Text("\n".join(_explain_power(power))))
+    return Group(Text("\n".join(head)), Text(""), table, Text(""), make_notes(_explain_power(power)))
 
 
 def _format_rank(rank: float) -> str:
@@ -172,7 +174,7 @@ def _explain_power(power: PowerResult) -> list[str]:
     else:
         lines.append(f"lost between the noise ratios {low:g} and {high:g}: try values between them.")
     if any(map(math.isinf, power.table["median_rank"])):
-        lines.append("cut: lost in a cut between layers (--keep).")
+        lines.append(f"cut: lost in a cut between layers ({name_option('keep')}).")
     return lines
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
@@ -279,19 +280,23 @@ def parse_error_control(
     obstacle = _find_obstacle(ranking_screener, target_type, options.search, has_pruning=has_pruning)
     has_null = isinstance(ranking_screener, Screener) and ranking_screener.null_distribution is not None
     if p_values or fdr is not None:
-        option = "--p-values" if fdr is None else f"--fdr {fdr:g}"
+        option = name_option("p_values") if fdr is None else name_option("fdr", fdr)
         names = _list_screeners_with("null_distribution")
         unknown = f"the null distribution of {ranking_screener.name} is unknown, put {names} first"
         _check_available(option, obstacle or (None if has_null else unknown))
         if fdr is not None and rounds > 1:
             _check_available(
-                option, "later rounds screen residuals that were fitted to the target, use --rounds 1"
+                option,
+                "later rounds screen residuals that were fitted to the target, use "
+                f"{name_option('rounds', 1)}",
             )
     if n_permutations:
         is_linear = isinstance(ranking_screener, Screener) and ranking_screener.rank_weights is not None
         names = _list_screeners_with("rank_weights")
         nonlinear = f"{ranking_screener.name} is not a linear rank statistic, put {names} first"
-        _check_available(f"--permutations {n_permutations}", obstacle or (None if is_linear else nonlinear))
+        _check_available(
+            name_option("permutations", n_permutations), obstacle or (None if is_linear else nonlinear)
+        )
     computes_p_values = has_null and (p_values is not False or fdr is not None)
     notices: tuple[str, ...] = ()
     if computes_p_values and obstacle == _PRUNING_REASON:
@@ -318,7 +323,10 @@ def _find_obstacle(
     if not TARGET_TYPES[target_type].supports_inference:
         return f"the target is {TARGET_TYPES[target_type].description}"
     if search != "exact":
-        return f"--search {search} does not score every feature over all rows, use --search exact"
+        return (
+            f"{name_option('search', search)} does not score every feature over all rows, use "
+            f"{name_option('search', 'exact')}"
+        )
     return _PRUNING_REASON if has_pruning else None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 from symscreen.statistics.inference.t0_interval import compute_t0_intervals
 from symscreen.targets.registry import require_numeric_target
 
@@ -35,10 +36,12 @@ def check_intervals(options: ScreenOptions, screeners: Sequence[AnyScreener], ta
     """Refuse intervals unless the target is numeric and T0 is among the screeners."""
     if options.intervals is None:
         return
-    require_numeric_target(target, "--intervals")
+    require_numeric_target(target, name_option("intervals"))
     if all(screener.name != "t0" for screener in screeners):
-        names = ",".join(screener.name for screener in screeners)
-        raise OptionError(f"--intervals requires the screener t0; add it: --screener {names},t0")
+        names = ",".join([*(screener.name for screener in screeners), "t0"])
+        raise OptionError(
+            f"{name_option('intervals')} requires the screener t0; add it: {name_option('screener', names)}"
+        )
 
 
 def add_intervals(task: ScreeningTask, round_result: RoundResult) -> tuple[RoundResult, dict[str, Any]]:
@@ -57,7 +60,7 @@ def add_intervals(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
     """
     level, row_groups = float(task.options.intervals or 0.0), task.row_groups
     scoring_result = round_result.scoring_result
-    target = require_numeric_target(round_result.dataset.target, "--intervals")
+    target = require_numeric_target(round_result.dataset.target, name_option("intervals"))
     group_ids = None if row_groups is None else row_groups.group_ids
     bounds = np.full((len(INTERVAL_COLUMNS), len(scoring_result.features)), np.nan)
     step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))

@@ -15,6 +15,7 @@ from symscreen.data import take_rows
 from symscreen.errors import FormulaError, InputError, OptionError
 from symscreen.expansion import evaluate_user_formulas
 from symscreen.expressions.traversal import evaluate_expression
+from symscreen.messages import name_option, name_option_column
 from symscreen.screening.residual_rounds import run_round
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
@@ -58,10 +59,13 @@ class HalfSampling:
         n_groups, n_rows = int(self.group_ids.max(initial=-1)) + 1, len(self.group_ids)
         if self.column is not None and n_groups < _MIN_GROUPS:
             raise OptionError(
-                f"--groups {self.column} has {n_groups} groups, too few to halve: give at least {_MIN_GROUPS}"
+                f"{name_option_column('groups', self.column)} has {n_groups} groups, too few to halve: "
+                f"give at least {_MIN_GROUPS}"
             )
         if n_rows < _MIN_ROWS:
-            raise OptionError(f"--stability: {n_rows} rows are too few to halve; give at least {_MIN_ROWS}")
+            raise OptionError(
+                f"{name_option('stability')}: {n_rows} rows are too few to halve; give at least {_MIN_ROWS}"
+            )
 
 
 def build_half_sampling(
@@ -78,7 +82,7 @@ def build_half_sampling(
         return None
     if not dataset.target.supports_inference:
         raise OptionError(
-            f"--stability requires a numeric target, but {dataset.target.name!r} is "
+            f"{name_option('stability')} requires a numeric target, but {dataset.target.name!r} is "
             f"{dataset.target.description}"
         )
     if row_groups is None:
@@ -176,7 +180,9 @@ def add_stability(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
             half = _make_half_task(task, rows)
             half_result = run_round(half).scoring_result
         except InputError as error:
-            raise OptionError(f"--stability: half {number} cannot be screened: {error}") from error
+            raise OptionError(
+                f"{name_option('stability')}: half {number} cannot be screened: {error.template}"
+            ) from error
         values = np.array(
             [evaluate_expression(expression, half.dataset.columns_by_name) for expression in expressions]
         )

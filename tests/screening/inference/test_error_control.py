@@ -131,13 +131,13 @@ def test_of_several_rounds_the_first_has_figures():
         ({"fdr": float("nan")}, "fdr is nan"),
         ({"fdr": True}, "fdr is True"),
         ({"permutations": 0}, "permutations is 0; give a whole number of at least 1"),
-        ({"p_values": True, "has_pruning": True}, "--p-values is not available: the cuts between layers"),
+        ({"p_values": True, "has_pruning": True}, "p_values= is not available: the cuts between layers"),
         (
             {"p_values": True, "ranking_screener": replace(T0, null_distribution=None)},
             "of t0 is unknown, put",
         ),
-        ({"fdr": 0.05, "search": "sieve"}, "--fdr 0.05 is not available: --search sieve does not"),
-        ({"fdr": 0.05, "rounds": 2}, "use --rounds 1"),
+        ({"fdr": 0.05, "search": "sieve"}, "fdr=0.05 is not available: search='sieve' does not"),
+        ({"fdr": 0.05, "rounds": 2}, "use rounds=1"),
         ({"fdr": 0.05, "target_type": "ranking"}, "the target is a ranking"),
         (
             {"permutations": 9, "ranking_screener": SCREENERS["xi"]},
@@ -146,7 +146,7 @@ def test_of_several_rounds_the_first_has_figures():
         ({"permutations": 9, "ranking_screener": SCREENERS["forest"]}, "forest judges features together"),
         (
             {"permutations": 9, "has_pruning": True},
-            "--permutations 9 is not available: the cuts between layers",
+            "permutations=9 is not available: the cuts between layers",
         ),
     ],
 )

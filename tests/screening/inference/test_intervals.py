@@ -12,6 +12,7 @@ import pytest
 import symscreen
 from symscreen.cli.command import run_command
 from symscreen.errors import OptionError
+from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
 from symscreen.report.terminal.reading_notes import suggest_diagnostics
@@ -79,7 +80,7 @@ def test_they_stand_behind_the_p_values_and_before_the_rest(frame):
         ({"intervals": 95.0}, "give a confidence level between 0 and 1"),
         ({"intervals": 1}, "give a confidence level"),
         ({"intervals": "0.9"}, "give a confidence level"),
-        ({"intervals": True, "screener": "xi,pearson"}, "add it: --screener xi,pearson,t0"),
+        ({"intervals": True, "screener": "xi,pearson"}, "add it: screener='xi,pearson,t0'"),
         ({"intervals": True, "rounds": 2}, "leave one of them out"),
         ({"intervals": True, "ranking": ["x1", "x2"]}, "needs a numeric target"),
     ],
@@ -113,7 +114,7 @@ def test_a_plain_screen_tells_how_to_learn_more(frame):
     assert _printed(result).endswith(told)
     assert told not in _printed(symscreen.screen(frame, intervals=True, top=2, **SMALL))
     record = result.record
-    assert suggest_diagnostics(record) == [told]
+    assert [render_message(line, COMMAND_LINE) for line in suggest_diagnostics(record)] == [told]
     for changed in (
         {"fdr": 0.5}, {"p_values": True}, {"permutations": 9}, {"stability": 5}, {"distinct": 0.9},
         {"search": "sieve"}, {"cut": ["t0"]}, {"rounds": 2}, {"top": "all"}, {"screener": ["xi", "t0"]},
@@ -133,7 +134,7 @@ def test_the_command_line_takes_a_level_or_none_and_files_hold_all(frame, tmp_pa
         result = symscreen.screen(frame, layers="u", unary="cube", intervals=level)
         assert np.allclose(found[list(INTERVAL_COLUMNS)], result.table[list(INTERVAL_COLUMNS)])
     assert run_command([common[0], "--intervals", *common[1:]]) == 2
-    assert "put --intervals behind DATA" in capsys.readouterr().err
+    assert "put --intervals after DATA" in capsys.readouterr().err
     out = tmp_path / "ranking.csv"
     write_ranking(result, str(out), force=False)
     assert symscreen.classes(symscreen.read_ranking(out), frame).shape[0] > 0

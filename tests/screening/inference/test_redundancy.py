@@ -88,8 +88,8 @@ def test_no_two_shown_are_near_and_chunks_and_jobs_do_not_matter(frame):
     [
         ({"distinct": 1.0}, "between 0 and 1"),
         ({"distinct": "much"}, "between 0 and 1"),
-        ({"distinct": 0.9, "top": "all"}, "give --top a number"),
-        ({"distinct": 0.9, "rounds": 2}, "cannot be combined with --rounds 2"),
+        ({"distinct": 0.9, "top": "all"}, "give top= a number"),
+        ({"distinct": 0.9, "rounds": 2}, "cannot be combined with rounds=2"),
         ({"distinct": 0.9, "stability": 2}, "leave one of them out"),
     ],
 )

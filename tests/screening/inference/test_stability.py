@@ -106,11 +106,11 @@ def test_what_has_no_meaning_is_refused_with_the_reason(frame):
             symscreen.screen(options.pop("data", frame), target="target", layers="u", **options)
 
     told("stability is 0", stability=0)
-    told("nothing heeds it: give --stability, --intervals or --permutations", groups="x1")
-    told("give --top a number", stability=2, top="all")
-    told("cannot be combined with --rounds 2", stability=2, rounds=2)
+    told("is not used: give stability=, intervals= or permutations=", groups="x1")
+    told("give top= a number", stability=2, top="all")
+    told("cannot be combined with rounds=2", stability=2, rounds=2)
     told("has 2 groups, too few", stability=2, groups="g", data=frame.assign(g=np.arange(60) % 2))
-    told("no column 'sit' for --groups; did you mean 'site'", DataError, stability=2, groups="sit",
+    told("no column 'sit' for groups=; did you mean 'site'", DataError, stability=2, groups="sit",
          data=frame.assign(site="a"))  # fmt: skip
     gaps = frame.assign(site=["a", None] * 30)
     told("has no label in", DataError, stability=2, groups="site", data=gaps)
