@@ -180,7 +180,7 @@ def test_who_cuts():
 @pytest.mark.parametrize(
     ("cut", "keep", "message"),
     [
-        ("t0", None, "cut by t0: say how many features stay, for instance --keep 200"),
+        ("t0", None, "cut by t0: say how many features stay, for instance keep=200"),
         ("lasso,t0,xi", None, "cut by t0, xi: say how many features stay"),
         ("laso", 5, "there is no screener 'laso'; did you mean 'lasso'?"),
         ("", 5, "no screener is named"),
@@ -255,8 +255,8 @@ def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
     ("arguments", "message"),
     [
         (("rase", None, ["t0"]), "did you mean 'race'"),
-        (("exact", 0.1, ["t0"]), "only --search race states a risk"),
-        (("sieve", 0.1, ["t0"]), "only --search race states a risk"),
+        (("exact", 0.1, ["t0"]), "only search='race' states a risk"),
+        (("sieve", 0.1, ["t0"]), "only search='race' states a risk"),
         (("race", None, ["xi", "t0"]), "no bound for xi"),
         (("race", None, ["lasso"]), "no bound for t0, xi"),
         (("race", 0.0, ["t0"]), "probability between 0 and 1"),
@@ -281,14 +281,14 @@ def test_a_race_has_a_risk_of_one_in_a_million_unless_told():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"search": "sieve", "top": "all"}, "--top all shows every feature, and --search sieve drops most"),
+        ({"search": "sieve", "top": "all"}, "top='all' shows every feature, and search='sieve' drops most"),
         (
             {"search": "race", "rounds": 2},
-            "--rounds 2 needs every feature's place, and --search race drops most",
+            "rounds=2 needs every feature's place, and search='race' drops most",
         ),
-        ({"ranking": "r", "target_kind": "classes"}, "both --ranking and --target-kind classes are given"),
-        ({"groups": "g", "fdr": 0.05}, "--fdr 0.05 cannot be had with --groups g"),
-        ({"groups": "g", "p_values": True}, "--p-values cannot be had with --groups g"),
+        ({"ranking": "r", "target_kind": "classes"}, "both ranking= and target_kind='classes' are given"),
+        ({"groups": "g", "fdr": 0.05}, "fdr=0.05 cannot be combined with groups='g'"),
+        ({"groups": "g", "p_values": True}, "p_values=True cannot be combined with groups='g'"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused(options, message):
@@ -301,5 +301,7 @@ def test_the_table_of_conflicts_names_options_and_takes_the_defaults():
     assert all({row.option, row.other} <= names for row in (*CONFLICTS, *WEIGHT_CONFLICTS))
     check_conflicts(ScreenOptions())
     check_conflicts(ScreenOptions(search="race", rounds=1, p_values=None, groups="g"))
-    with _refused("--intervals cannot be had with --weights w: what it infers takes all rows to count alike"):
+    with _refused(
+        "intervals= cannot be combined with weights='w': what it infers takes all rows to count alike"
+    ):
         check_weight_conflicts(ScreenOptions(weights="w", intervals=0.9))

@@ -383,28 +383,10 @@ def build_screen_result(
     """
     import pandas as pd
 
-    frames: list[pd.DataFrame] = []
-    expressions: list[Expression] = []
-    for round_number, (space, result, shown_indices) in enumerate(rounds, start=1):
-        features = result.features.take(shown_indices)
-        round_expressions = [space.build_expression(number) for number in features.number.tolist()]
-        columns: dict[str, Any] = {
-            "expression": [to_text(expression) for expression in round_expressions],
-            "complexity": features.complexity,
-            "layer": space.get_metadata(features.number).layer,
-            "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in features.direction],
-        }
-        columns |= {screener.name: features.scores[:, index] for index, screener in enumerate(screeners)}
-        columns["class_size"] = features.class_size
-        if units is not None:
-            columns["unit"] = [compute_unit(expression, units) for expression in round_expressions]
-        columns |= {name: values[shown_indices] for name, values in result.extra_columns.items()}
-        frame = pd.DataFrame(columns)
-        if len(rounds) > 1:
-            frame.insert(4, "round", round_number)
-        frames.append(frame)
-        expressions += round_expressions
-    table = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    parts = [_build_round_table(*part, screeners, units) for part in rounds]
+    table = pd.concat([frame for frame, _ in parts], ignore_index=True) if len(parts) > 1 else parts[0][0]
+    if len(parts) > 1:
+        table.insert(4, "round", np.repeat(np.arange(1, len(parts) + 1), [len(frame) for frame, _ in parts]))
     if target_ranks is not None:
         table.insert(list(table.columns).index("round") + 1, "place_alone", target_ranks)
     table.insert(0, "rank", range(1, len(table) + 1))
@@ -422,9 +404,36 @@ def build_screen_result(
         name: build_joint_screener_result(first_space, joint_result)
         for name, joint_result in first_result.joint_results.items()
     }
+    expressions = tuple(expression for _, part in parts for expression in part)
     return ScreenResult(
-        table, tuple(expressions), record["scored"], scale, record, notices, agreement, joint_results
+        table, expressions, record["scored"], scale, record, notices, agreement, joint_results
     )
+
+
+def _build_round_table(
+    space: Space,
+    result: ScoringResult,
+    shown_indices: NDArray[np.int64],
+    screeners: Sequence[AnyScreener],
+    units: Units | None,
+) -> tuple[pd.DataFrame, list[Expression]]:
+    """Build the table of the reported features of a round, and their formulas."""
+    import pandas as pd
+
+    features = result.features.take(shown_indices)
+    expressions = [space.build_expression(number) for number in features.number.tolist()]
+    columns: dict[str, Any] = {
+        "expression": list(map(to_text, expressions)),
+        "complexity": features.complexity,
+        "layer": space.get_metadata(features.number).layer,
+        "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in features.direction],
+    }
+    columns |= {screener.name: features.scores[:, index] for index, screener in enumerate(screeners)}
+    columns["class_size"] = features.class_size
+    if units is not None:
+        columns["unit"] = [compute_unit(expression, units) for expression in expressions]
+    columns |= {name: values[shown_indices] for name, values in result.extra_columns.items()}
+    return pd.DataFrame(columns), expressions
 
 
 class ResultPlots(Protocol):

@@ -26,7 +26,7 @@ from symscreen.expressions.traversal import compute_complexity
 from symscreen.expressions.tree import parse_expression
 from symscreen.messages import hint_option, name_option, quote_value
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
-from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_sorted_blocks, iterate_values
 from symscreen.screening.scoring.top_features import (
     concatenate_features,
     make_empty_features,
@@ -136,11 +136,8 @@ class _ClassMemberFinder:
         """Return the members found and the number of members of each class, shape (k,)."""
         sizes = np.zeros(len(self.scoring_result.features), dtype=np.int64)
         parts = [make_empty_features(len(self.scorer.screeners))]
-        for block in self.scorer.space.evaluate_range(*chunk):
-            if not len(block.numbers):
-                continue
-            sorted_block = sort_block(block.values)
-            passing = self._find_passing(block.numbers, sorted_block)
+        for numbers, sorted_block in iterate_sorted_blocks(self.scorer.space, chunk):
+            passing = self._find_passing(numbers, sorted_block)
             passing_block = sorted_block.take(passing)
             class_indices = self.scoring_result.classes.find_positions(passing_block)
             members = np.flatnonzero(class_indices >= 0)
@@ -148,7 +145,7 @@ class _ClassMemberFinder:
                 continue
             sizes += np.bincount(class_indices[members], minlength=len(sizes))
             features = self.scorer.describe_features(
-                self.spec, block.numbers[passing[members]], passing_block.take(members)
+                self.spec, numbers[passing[members]], passing_block.take(members)
             )
             features = replace(features, signature=class_indices[members].astype(np.uint64))
             parts = [_take_first_per_class(concatenate_features([*parts, features]), self.limit)]
@@ -468,9 +465,8 @@ def _list_round_members(
 def _find_relations(space: Space, numbers: NDArray[np.int64], expressions: Sequence[Expression]) -> list[str]:
     """Return the relation of each feature except the first one to the first one, block by block."""
     representative, relations = space.compute_values(numbers[:1])[0], list[str]()
-    for start in range(1, len(numbers), step := max(1, _BLOCK_VALUES // max(1, space.n_rows))):
-        block = space.compute_values(numbers[start : start + step])
-        relations += classify_relations(representative, block)
+    for _, values in iterate_values(space, numbers[1:], _BLOCK_VALUES):
+        relations += classify_relations(representative, values)
     equal = [index for index, relation in enumerate(relations, start=1) if relation == "same values"]
     if equal:
         is_algebraic = find_affine_copies([expressions[index] for index in equal], expressions[0])

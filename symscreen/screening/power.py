@@ -23,6 +23,7 @@ from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
+from symscreen.screening.scoring.block_scoring import iterate_sorted_blocks
 from symscreen.screening.scoring.rank_counting import compute_class_rank
 from symscreen.screening.scoring.top_features import compute_signatures
 from symscreen.screening.space_generation import generate_space
@@ -182,11 +183,9 @@ class _SignatureMatcher:
 
     def __call__(self, chunk: tuple[int, int]) -> NDArray[np.int64]:
         found = [np.zeros(0, dtype=np.int64)]
-        for block in self.space.evaluate_range(*chunk):
-            if len(block.numbers):
-                ordered = sort_block(block.values)
-                own = compute_signatures(ordered, self.screener.equivalence, mirrored=self.mirrored)
-                found.append(block.numbers[own == self.signature])
+        for numbers, block in iterate_sorted_blocks(self.space, chunk):
+            signatures = compute_signatures(block, self.screener.equivalence, mirrored=self.mirrored)
+            found.append(numbers[signatures == self.signature])
         return np.concatenate(found)
 
 

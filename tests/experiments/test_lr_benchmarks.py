@@ -47,7 +47,7 @@ def test_both_coefficients_stand_beside_the_published(outcome):
     beside = outcome.tables["beside"].set_index("set")
     assert beside["best_published"].to_dict() == {"iris": 0.97, "wine": 0.95}
     assert outcome.tables["published"].set_index("set").loc["iris", "LR-RF"] == 0.97
-    assert "Without --data" in outcome.remarks[-1]
+    assert "Without a folder of data" in outcome.remarks[-1]
 
 
 def test_a_folders_sets_are_read(tmp_path, outcome):
@@ -55,7 +55,7 @@ def test_a_folders_sets_are_read(tmp_path, outcome):
     found = EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
     own, made = (one.tables["figures"] for one in (found, outcome))
     pd.testing.assert_frame_equal(own, made[made["set"] == "wine"].reset_index(drop=True))
-    assert not any("Without --data" in remark for remark in found.remarks)
+    assert not any("Without a folder of data" in remark for remark in found.remarks)
 
 
 def test_a_set_is_inputs_then_a_ranking(tmp_path):

@@ -134,7 +134,7 @@ def test_a_checkpoint_of_other_data_or_another_version_is_refused(frame, tmp_pat
     symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
     with pytest.raises(OutputError, match=r"data\.digest was"):
         symscreen.screen(frame.assign(x1=frame.x1 + 1), checkpoint=tmp_path, **OPTIONS)
-    monkeypatch.setattr("symscreen.screening.execution.metadata.version", lambda _: "9.9")
+    monkeypatch.setattr("symscreen.screening.screen.metadata.version", lambda _: "9.9")
     with pytest.raises(OutputError, match=r'versions\.numba was "[0-9.]+", now "9\.9"'):
         symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
 

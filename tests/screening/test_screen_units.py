@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import symscreen
 from symscreen.cli.command import command
 from symscreen.errors import InputError
-from symscreen.screening.execution import run_screen
+from symscreen.screening.screen import run_screen
 from symscreen.screening.stored_screens import prepare_from_record
 from symscreen.units import Units, compute_unit, parse_unit
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.errors import OptionError
 from symscreen.messages import name_option
+from symscreen.screening.scoring.block_scoring import iterate_values
 from symscreen.statistics.inference.t0_interval import compute_t0_intervals
 from symscreen.targets.registry import require_numeric_target
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 INTERVAL_COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")
 
-_BLOCK_VALUES = 1 << 20  # feature values computed at a time
 _METHOD = (
     "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t; "
     "where few pairs disagree at least Fay and Feuer's gamma interval"
@@ -63,12 +63,10 @@ def add_intervals(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
     target = require_numeric_target(round_result.dataset.target, name_option("intervals"))
     group_ids = None if row_groups is None else row_groups.group_ids
     bounds = np.full((len(INTERVAL_COLUMNS), len(scoring_result.features)), np.nan)
-    step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))
-    for start in range(0, len(round_result.shown_indices), step):
-        indices = round_result.shown_indices[start : start + step]
-        values = round_result.space.compute_values(scoring_result.features.number[indices])
+    shown = round_result.shown_indices
+    for part, values in iterate_values(round_result.space, scoring_result.features.number[shown]):
         t0 = compute_t0_intervals(values, target, level, group_ids)
-        bounds[:, indices] = (t0.error, t0.low, t0.high, t0.gamma, t0.gamma_low, t0.gamma_high)
+        bounds[:, shown[part]] = (t0.error, t0.low, t0.high, t0.gamma, t0.gamma_low, t0.gamma_high)
     columns = scoring_result.extra_columns
     first = {name: columns[name] for name in _ERROR_CONTROL_COLUMNS if name in columns}
     columns = first | dict(zip(INTERVAL_COLUMNS, bounds, strict=True)) | columns

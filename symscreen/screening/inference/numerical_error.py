@@ -20,6 +20,7 @@ from symscreen.expansion.feature_values import (
 from symscreen.expressions.traversal import collect_columns
 from symscreen.results.screen_result import is_flagged
 from symscreen.screeners import SCREENERS, Screener
+from symscreen.screening.scoring.block_scoring import iterate_values
 from symscreen.statistics.inference.order_uncertainty import find_order_uncertainty
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -175,7 +176,6 @@ NUMERICAL_ERROR_COLUMNS = ("unsafe_rows", "unsafe_by")
 
 _MAX_FEATURES = 1000  # features examined per round
 _MAX_FEATURES_OF_FULL_RANKING = 100  # the same for a ranking of all features, which may itself be fast
-_BLOCK_VALUES = 1 << 20  # feature values computed at a time
 
 
 def flag_numerical_errors(
@@ -213,10 +213,8 @@ def _estimate_numerical_errors(
     decimal_errors = {name: compute_decimal_error(column) for name, column in columns.items()}
     max_features = _MAX_FEATURES_OF_FULL_RANKING if task.limit is None else _MAX_FEATURES
     numbers = round_result.scoring_result.features.number[round_result.shown_indices[:max_features]]
-    step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))
-    for start in range(0, len(numbers), step):
-        block = numbers[start : start + step]
-        for number, values in zip(block.tolist(), round_result.space.compute_values(block), strict=True):
+    for part, block in iterate_values(round_result.space, numbers):
+        for number, values in zip(numbers[part].tolist(), block, strict=True):
             expression = round_result.space.build_expression(number)
             names = collect_columns(expression)
             yield estimate_numerical_error(

@@ -10,6 +10,7 @@ import numpy as np
 from symscreen.errors import MemoryLimitError
 from symscreen.expressions.printing import to_text
 from symscreen.screening.residual_rounds import run_rounds, score_round
+from symscreen.screening.scoring.block_scoring import iterate_values
 from symscreen.screening.space_generation import build_space, check_scoring_memory
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -28,7 +29,6 @@ _INITIAL_WIDENING = (
 _MAX_CLASSES = 1 << 16  # classes examined at most
 _MAX_LISTED = 100  # near-duplicates that the record lists for one feature
 _MAX_EXACT_ROWS = 1 << 20  # up to here, sums of products of doubled ranks stay below 2⁶³
-_BLOCK_VALUES = 1 << 20  # feature values computed at a time
 
 
 def run_non_redundant_rounds(
@@ -131,9 +131,7 @@ def filter_redundant(
     dtype = np.int64 if n <= _MAX_EXACT_ROWS else np.float64
     ranks, norms = np.empty((n_wanted, n), dtype=dtype), np.empty(n_wanted)
     selected, representatives = list[int](), list[int]()
-    step = max(1, _BLOCK_VALUES // max(1, n))
-    for start in range(0, len(features), step):
-        values = space.compute_values(features.number[start : start + step])
+    for _, values in iterate_values(space, features.number):
         for centered_ranks in sort_block(values).doubled_ranks.astype(dtype) - (n + 1):
             norm = float((centered_ranks * centered_ranks).sum()) ** 0.5
             products = (ranks[: len(selected)] * centered_ranks).sum(axis=1)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers, Values
     from symscreen.expansion import CandidateStatus, Space
     from symscreen.screeners import Screener, Sign
     from symscreen.screening.inference.error_control import InferenceConfig
@@ -40,7 +41,25 @@ if TYPE_CHECKING:
     from symscreen.targets import Target
 
 
+_RECOMPUTED_VALUES = 1 << 20  # values that are recomputed at a time
 _BATCH_VALUES = 1 << 18  # values of accepted features that are collected and then processed together
+
+
+def iterate_sorted_blocks(space: Space, chunk: tuple[int, int]) -> Iterator[tuple[Integers, SortedBlock]]:
+    """Yield the numbers, shape (m,), and the sorted values of the valid features of a range by block."""
+    for block in space.evaluate_range(*chunk):
+        if len(block.numbers):
+            yield block.numbers, sort_block(block.values)
+
+
+def iterate_values(
+    space: Space, numbers: Integers, max_values: int | None = None
+) -> Iterator[tuple[slice, Values]]:
+    """Recompute some features, at most `max_values` values at a time; yield slices of `numbers`, values."""
+    step = max(1, (max_values or _RECOMPUTED_VALUES) // max(1, space.n_rows))
+    for start in range(0, len(numbers), step):
+        part = slice(start, min(start + step, len(numbers)))
+        yield part, space.compute_values(numbers[part])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.screeners import JointInput
+from symscreen.screening.scoring.block_scoring import iterate_sorted_blocks
 from symscreen.screening.scoring.streaming import add_margin
 from symscreen.screening.scoring.top_features import (
     EquivalenceClasses,
@@ -21,7 +22,6 @@ from symscreen.screening.scoring.top_features import (
     merge_rankings,
     select_best_classes,
 )
-from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,8 +157,8 @@ class _ClassMemberCounter:
     def __call__(self, chunk: tuple[int, int]) -> NDArray[np.int64]:
         """Return the counts of a range of numbers, shape (q,)."""
         sizes = np.zeros(len(self.shortlist.features), dtype=np.int64)
-        for block in self.space.evaluate_range(*chunk):
-            positions = self.shortlist.find_positions(sort_block(block.values))
+        for _, block in iterate_sorted_blocks(self.space, chunk):
+            positions = self.shortlist.find_positions(block)
             sizes += np.bincount(positions[positions >= 0], minlength=len(sizes))
         return sizes
 

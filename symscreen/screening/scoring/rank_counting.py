@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_sorted_blocks
 from symscreen.screening.scoring.top_features import (
     compute_signatures,
     concatenate_features,
@@ -51,11 +51,10 @@ class _BetterFeatureCounter:
     def __call__(self, chunk: tuple[int, int]) -> NDArray[np.int64]:
         """Return the counts of a range of numbers, shape (k,)."""
         n_better = np.zeros(len(self.losses), dtype=np.int64)
-        for block in self.space.evaluate_range(*chunk):
-            if len(block.numbers):
-                statistics = self.screener.statistic(sort_block(block.values), self.target)
-                losses = np.sort(round_sort_keys(self.screener.loss(statistics, self.target, self.sign)))
-                n_better += np.searchsorted(losses, self.losses, side="left")
+        for _, block in iterate_sorted_blocks(self.space, chunk):
+            statistics = self.screener.statistic(block, self.target)
+            losses = np.sort(round_sort_keys(self.screener.loss(statistics, self.target, self.sign)))
+            n_better += np.searchsorted(losses, self.losses, side="left")
         return n_better
 
 
@@ -137,10 +136,7 @@ class _BetterClassCounter:
         """Return the classes of a range of numbers."""
         result = _BetterClasses(np.zeros(0, dtype=np.uint64), make_empty_features(1))
         scorer, (screener, *_), (spec, *_) = self.scorer, self.scorer.screeners, self.scorer.top_k_specs
-        for block in scorer.space.evaluate_range(*chunk):
-            if not len(block.numbers):
-                continue
-            sorted_block = sort_block(block.values)
+        for numbers, sorted_block in iterate_sorted_blocks(scorer.space, chunk):
             statistics = screener.statistic(sorted_block, scorer.target)
             loss = round_sort_keys(screener.loss(statistics, scorer.target, scorer.sign))
             candidates = np.flatnonzero(loss <= self.loss + _TIE_TOLERANCE)
@@ -153,7 +149,7 @@ class _BetterClassCounter:
             if is_tied.any():
                 tied = np.flatnonzero(is_tied)
                 tied_classes = scorer.describe_features(
-                    spec, block.numbers[candidates[tied]], candidate_block.take(tied)
+                    spec, numbers[candidates[tied]], candidate_block.take(tied)
                 )
             better_hashes = _hash_signatures(signatures[~is_tied])
             result = self.merge(result, _BetterClasses(better_hashes, tied_classes))

@@ -19,7 +19,7 @@ from symscreen.screening.inference.error_control import (
     compute_error_control,
     limit_blas_threads,
 )
-from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
@@ -284,8 +284,8 @@ def _build_ranking(
 
 def _iterate_sorted_blocks(features: FeatureTable, space: Space) -> Iterator[SortedBlock]:
     """Recompute stored features and yield them as sorted blocks."""
-    for start in range(0, len(features), step := max(1, _BLOCK_VALUES // max(1, space.n_rows))):
-        yield sort_block(space.compute_values(features.number[start : start + step]))
+    for _, values in iterate_values(space, features.number, _BLOCK_VALUES):
+        yield sort_block(values)
 
 
 def _find_shortlist_positions(

@@ -63,7 +63,7 @@ def test_the_columns_are_those_of_the_features_shown(options, level, frame):
 def test_neither_threads_nor_chunks_nor_blocks_change_a_bit(frame, monkeypatch):
     options = SMALL | {"intervals": True, "top": "all"}
     whole = symscreen.screen(frame, jobs=1, **options)
-    monkeypatch.setattr("symscreen.screening.inference.intervals._BLOCK_VALUES", 200)
+    monkeypatch.setattr("symscreen.screening.scoring.block_scoring._RECOMPUTED_VALUES", 200)
     assert whole.table.equals(symscreen.screen(frame, jobs=2, chunk_size=7, **options).table)
 
 
