@@ -211,7 +211,7 @@ def test_a_kind_of_layer_that_is_not_named_is_not_cut(rng):
 def test_what_would_not_fit_is_refused(rng, monkeypatch):
     table = table_of(rng)
     monkeypatch.setattr("symscreen.screening.memory_estimate._RESULT_ROW_BYTES", 10**9)
-    with pytest.raises(MemoryLimitError, match=r"keeping 48 features would take .* --top or --prescreen"):
+    with pytest.raises(MemoryLimitError, match=r"keeping 48 features would take .* top= or prescreen="):
         run_rounds(_job(table, "t0", limit=None, max_bytes=2 * 10**9, rounds=1))
 
 
