@@ -28,7 +28,7 @@ screener = symscreen.SymbolicScreener(
     binary="mul,sub",
     screener="pearson",  # what follows is linear
     top=20,
-    distinct=0.8,
+    max_correlation=0.8,
     jobs=1,
 )
 model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(0, 3, 7)))

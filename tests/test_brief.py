@@ -31,7 +31,7 @@ def test_results_are_shown_in_brief(frame):
     assert text.startswith(f"<ScreenResult: {len(found):,} shown of {found.n_scored:,} features scored>\n")
     assert f"… {len(found) - 10:,} more in .table" in text
     assert "features>" in repr(found.joint_results["lasso"]).splitlines()[0]
-    fitted = symscreen.fit(frame, layers="u", unary="id,square", terms=2, jobs=1)
+    fitted = symscreen.fit(frame, layers="u", unary="id,square", max_terms=2, jobs=1)
     assert repr(fitted).startswith("<FitResult: target = ")
     for one in (found, found.joint_results["lasso"], fitted):
         assert len(repr(one).splitlines()) < 60

@@ -99,9 +99,9 @@ def test_why_ranks_whatever_the_response_and_its_options(every, kind, tmp_path):
         assert done.output.split() == found.text.split()
 
 
-@pytest.mark.parametrize("options", [{"across": "worst"}, {"stage_weight": "last"}])
+@pytest.mark.parametrize("options", [{"aggregate": "worst"}, {"stage_weight": "last"}])
 def test_why_heeds_what_orders_features(every, options):
-    kind = "several" if "across" in options else "stages"
+    kind = "several" if "aggregate" in options else "stages"
     table = symscreen.screen(
         _of(every, kind), **KINDS[kind], **SPACE, **options, categorical="c", top=90
     ).table
@@ -161,9 +161,9 @@ def test_a_false_discovery_rate_counts_gates_as_any_feature(every):
     [
         {"p_values": True, "permutations": 20},
         {"stability": 3, "groups": "site"},
-        {"distinct": 0.9, "members": 3},
+        {"max_correlation": 0.9, "class_members": 3},
         {"intervals": True},
-        {"keep": 6},
+        {"pool_size": 6},
         {"rounds": 2},
         {"search": "sieve"},
         {"search": "race"},
@@ -182,7 +182,7 @@ def test_what_tells_more_of_a_ranking_takes_gates_for_columns(every, options):
     plain = _written_out(frame)
     if "missing" in options:
         plain.loc[5, [name for name in plain if "1[" in name]] = np.nan
-    asked = {"target": "y", **SPACE, "layers": "bb" if "keep" in options else "b", "top": 8, **options}
+    asked = {"target": "y", **SPACE, "layers": "bb" if "pool_size" in options else "b", "top": 8, **options}
     found, expected = symscreen.screen(frame, categorical="c", **asked), symscreen.screen(plain, **asked)
     assert _bytes(found) == _bytes(expected)
 
@@ -198,11 +198,11 @@ def test_near_duplicates_are_left_out_whatever_the_response(every, kind):
     for place in range(len(whole)):
         if all(abs(np.corrcoef(values[place], values[other])[0, 1]) <= cap for other in taken):
             taken.append(place)
-    thinned = symscreen.screen(frame, **options, top=7, distinct=cap, members=2)
+    thinned = symscreen.screen(frame, **options, top=7, max_correlation=cap, class_members=2)
     assert thinned.table.expression.tolist() == whole.table.expression.iloc[taken[:7]].tolist()
     listed = symscreen.classes(thinned)
     assert listed.expression[listed.member == 1].tolist() == thinned.table.expression.tolist()
-    pd.testing.assert_frame_equal(symscreen.classes(thinned, frame, members=2), listed)
+    pd.testing.assert_frame_equal(symscreen.classes(thinned, frame, class_members=2), listed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -264,7 +264,11 @@ def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
         ("several", {"intervals": True}, "--intervals .*numeric"),
         ("several", {"rounds": 2}, "in one round"),
         ("numeric", {"time_limit": 5, "stability": 3}, "--time-limit cannot be combined with --stability"),
-        ("numeric", {"time_limit": 5, "distinct": 0.9}, "--time-limit cannot be combined with --distinct"),
+        (
+            "numeric",
+            {"time_limit": 5, "max_correlation": 0.9},
+            "--time-limit cannot be combined with --max-correlation",
+        ),
         ("numeric", {"checkpoint": "kept", "categorical": "x1,x2"}, "has no column 'x1,x2'"),
         ("survival", {"categorical": "died"}, "'died' is in --categorical and has another role"),
         ("stages", {"categorical": ["liked"]}, "'liked' is in --categorical and has another role"),
@@ -404,8 +408,8 @@ def test_formulas_of_ones_own_are_in_base_units_and_must_have_one(bodies):
     [
         {"p_values": True, "permutations": 10},
         {"stability": 2},
-        {"distinct": 0.95},
-        {"keep": 8},
+        {"max_correlation": 0.95},
+        {"pool_size": 8},
         {"target": ["y", "z"]},
         {"target": "level", "screener": "t0,xi"},
     ],

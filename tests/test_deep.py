@@ -29,14 +29,14 @@ def two_terms(tmp_path):
 
 def test_cuts_by_the_union_of_t0_and_xi_keep_both_terms(two_terms):
     x, y, grammar = two_terms
-    result = symscreen.screen(x, y, operators=grammar, keep=200, top=5)
+    result = symscreen.screen(x, y, operators=grammar, pool_size=200, top=5)
     assert result.table.expression[0] == "sinpi(x3*x4) + (exp(x1) - exp(x2))**2"
-    assert [cut["chosen"] for cut in result.record["cuts"]][1:] == [200, 200]
+    assert [cut["chosen"] for cut in result.record["pool_pruning"]][1:] == [200, 200]
 
 
 def test_t0_alone_cuts_the_difference_that_is_symmetric(two_terms):
     x, y, grammar = two_terms
-    result = symscreen.screen(x, y, operators=grammar, keep=200, cut="t0", top=20)
+    result = symscreen.screen(x, y, operators=grammar, pool_size=200, prune_by="t0", top=20)
     assert not result.table.expression.str.contains("exp(x1) - exp(x2)", regex=False).any()
 
 

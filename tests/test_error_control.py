@@ -116,11 +116,11 @@ def test_later_rounds_have_no_figures(frame):
 
 
 def test_cuts_leave_the_figures_out_with_a_word(frame):
-    result = symscreen.screen(frame, p_values=None, keep=4, top=3, **SMALL)
+    result = symscreen.screen(frame, p_values=None, pool_size=4, top=3, **SMALL)
     assert "p_value" not in result.table
     assert any("left out: the cuts" in notice for notice in result.notices)
     with pytest.raises(OptionError, match="the cuts between layers"):
-        symscreen.screen(frame, fdr=0.1, keep=4, **SMALL)
+        symscreen.screen(frame, fdr=0.1, pool_size=4, **SMALL)
 
 
 def test_the_terminal_shows_two_digits_and_says_how_to_read_them(frame):

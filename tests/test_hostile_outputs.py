@@ -68,12 +68,14 @@ def hostile():
 @pytest.fixture(scope="module")
 def fitted(hostile):
     few = hostile[[NAMES[0], "\x1b[2J\x1b[31m", "\u202eabc", "=target\x9b"]]
-    return symscreen.fit(few, target="=target\x9b", layers="u", unary="square", terms=2)
+    return symscreen.fit(few, target="=target\x9b", layers="u", unary="square", max_terms=2)
 
 
 @pytest.fixture(scope="module")
 def screened(hostile):
-    return symscreen.screen(hostile, target="=target\x9b", layers="u", unary="neg", top="all", members=2)
+    return symscreen.screen(
+        hostile, target="=target\x9b", layers="u", unary="neg", top="all", class_members=2
+    )
 
 
 def test_a_fit_in_a_notebook_is_text_and_whole(fitted):
@@ -111,7 +113,7 @@ def test_a_long_term_is_not_cut_short_in_a_notebook():
     from dataclasses import replace
 
     frame = pd.DataFrame({"x" * 90: np.arange(20.0), "y": np.arange(20.0) ** 2})
-    found = symscreen.fit(frame, layers="u", unary="square", terms=1)
+    found = symscreen.fit(frame, layers="u", unary="square", max_terms=1)
     assert "x" * 90 in Elements(found._repr_html_()).text.replace(found.formula.round_numbers(6).equation, "")
     assert replace(found, notices=("<b>\x1b",))._repr_html_().count("&lt;b&gt;") == 1
 
@@ -145,7 +147,7 @@ def test_no_cell_of_any_file_is_run(hostile, screened, tmp_path, capsys, monkeyp
     hostile.drop(columns="\x00x").to_parquet("d.parquet")
     words = ["d.parquet", "--target", "=target\x9b", "--layers", "u", "--unary", "neg", "--quiet"]
     assert run_command(["screen", *words, "--top", "all", "--out", "r.csv", "--bundle", "b.json"]) == 0
-    assert run_command(["screen", *words, "--members", "2", "--top", "5", "--out", "m.csv"]) == 0
+    assert run_command(["screen", *words, "--class-members", "2", "--top", "5", "--out", "m.csv"]) == 0
     assert run_command(["apply", "b.json", "d.parquet", "--out", "applied.csv"]) == 0
     assert run_command(["classes", "m.csv", "--out", "members.csv", "--quiet"]) == 0
     truth = "`" + NAMES[0] + "`"

@@ -56,22 +56,22 @@ WRONG_USES: list[tuple[dict[str, object], set[str]]] = [
     ({"fdr": 0.1, "rounds": 2}, {"fdr", "rounds"}),
     ({"permutations": 3, "screener": "kendall"}, {"permutations"}),
     ({"p_values": True, "search": "sieve"}, {"p_values", "search"}),
-    ({"distinct": 0.9, "top": "all"}, {"distinct", "top"}),
-    ({"distinct": 0.9, "rounds": 2}, {"distinct", "rounds"}),
-    ({"distinct": 0.9, "stability": 3}, {"distinct", "stability"}),
-    ({"cut": "t0"}, {"keep"}),
+    ({"max_correlation": 0.9, "top": "all"}, {"max_correlation", "top"}),
+    ({"max_correlation": 0.9, "rounds": 2}, {"max_correlation", "rounds"}),
+    ({"max_correlation": 0.9, "stability": 3}, {"max_correlation", "stability"}),
+    ({"prune_by": "t0"}, {"pool_size"}),
     ({"layers": ""}, {"layers"}),
     ({"layers": "ub", "unary": "none"}, {"unary"}),
     ({"layers": "ub", "binary": "plus"}, {"binary"}),
     ({"categorical_as": "onehot"}, {"categorical_as", "categorical"}),
     ({"categorical": ["x9"]}, {"categorical"}),
     ({"target_units": "m"}, {"target_units", "units"}),
-    ({"target_kind": "several"}, {"target_kind", "target"}),
+    ({"target_type": "several"}, {"target_type", "target"}),
     ({"stage_weight": "next"}, {"stages"}),
     ({"also": "log(x1 - 9)"}, {"also"}),
     ({"max_ram": "1kB"}, {"max_ram"}),
     ({"target": "z"}, {"target"}),
-    ({"target": "c", "target_kind": "numeric"}, {"target"}),
+    ({"target": "c", "target_type": "numeric"}, {"target"}),
     ({"target": ["y", "y"]}, {"target"}),
     ({"target": "one"}, {"target"}),
     ({"target": "y", "inputs": ["x1", "y"]}, {"inputs", "target"}),
@@ -87,7 +87,7 @@ WRONG_USES: list[tuple[dict[str, object], set[str]]] = [
     ({"groups": "c", "stability": 3}, {"groups"}),
     ({"groups": "x1", "fdr": 0.1}, {"groups", "fdr"}),
     ({"ranking": "c"}, {"ranking"}),
-    ({"ranking": "c", "target_kind": "classes"}, {"ranking", "target_kind"}),
+    ({"ranking": "c", "target_type": "classes"}, {"ranking", "target_type"}),
     ({"stages": ["c", "x1"]}, {"stages"}),
     ({"event": "c"}, {"event"}),
     ({"time_limit": "1h", "search": "sieve"}, {"time_limit", "search"}),
@@ -242,8 +242,8 @@ def test_notices_are_written_as_the_reader_writes_options(frame, tmp_path, capsy
         ("x1*x1*x1*x2", {"layers": "bb", "max_complexity": 4}),
         ("x2", {"layers": "u", "top": 1}),
         ("x2", {"layers": "u", "fdr": 0.01}),
-        ("cube(x1)", {"layers": "u", "unary": "cube", "distinct": 0.5, "top": 1}),
-        ("x2**3", {"layers": "uu", "keep": 1, "cut": "t0"}),
+        ("cube(x1)", {"layers": "u", "unary": "cube", "max_correlation": 0.5, "top": 1}),
+        ("x2**3", {"layers": "uu", "pool_size": 1, "prune_by": "t0"}),
     ],
 )
 def test_explanations_are_written_as_the_reader_writes_options(formula, options, frame, tmp_path, capsys):
@@ -299,12 +299,12 @@ def test_values_are_written_as_they_are_given(name, value, typed, literal):
 
 
 def test_a_message_keeps_its_references_in_another_one():
-    inner = OptionError(f"give {name_option('keep', 200)}")
+    inner = OptionError(f"give {name_option('pool_size', 200)}")
     outer = OptionError(f"{name_option('stability')}: {inner.template}")
-    assert outer.options == ("stability", "keep")
-    assert outer.render(COMMAND_LINE) == "--stability: give --keep 200"
+    assert outer.options == ("stability", "pool_size")
+    assert outer.render(COMMAND_LINE) == "--stability: give --pool-size 200"
     outer.option_style = ESTIMATOR
-    assert str(pickle.loads(pickle.dumps(outer))) == "stability=: give keep=200"  # noqa: S301  # as here
+    assert str(pickle.loads(pickle.dumps(outer))) == "stability=: give pool_size=200"  # noqa: S301  # as here
 
 
 def _iterate_texts(tree):

@@ -135,22 +135,22 @@ def test_what_a_cut_keeps_reads_back(keep):
 @pytest.mark.parametrize(
     ("keep", "message"),
     [
-        ("", "keep is ''; write 200, or u:50,b:200"),
-        ("many", "keep is 'many'; write 200, or u:50,b:200"),
-        ("200,", "keep is '200,'"),
-        ("u:1,u:2", "keep is 'u:1,u:2'"),
-        ("b:3,5", "keep is 'b:3,5'"),
-        ("x:3", "keep is 'x:3'"),
-        ("-3", "keep is '-3'"),
-        ("٣", "keep is '٣'"),
-        ("0", "keep for u layers is 0; give a whole number of at least 1"),
-        ("u:0", "keep for u layers is 0; give a whole number of at least 1"),
-        (0, "keep is 0; give a whole number of at least 1, or u:50,b:200"),
-        (True, "keep is True; give a whole number of at least 1, or u:50,b:200"),
-        (1.5, "keep is 1.5; give a whole number of at least 1, or u:50,b:200"),
-        ([5], "keep is [5]; give a whole number of at least 1, or u:50,b:200"),
-        ({"u": 2.0}, "keep for u layers is 2.0; give a whole number of at least 1"),
-        ({"U": 2}, "keep names 'U': layers are of the kinds u and b"),
+        ("", "pool_size is ''; write 200, or u:50,b:200"),
+        ("many", "pool_size is 'many'; write 200, or u:50,b:200"),
+        ("200,", "pool_size is '200,'"),
+        ("u:1,u:2", "pool_size is 'u:1,u:2'"),
+        ("b:3,5", "pool_size is 'b:3,5'"),
+        ("x:3", "pool_size is 'x:3'"),
+        ("-3", "pool_size is '-3'"),
+        ("٣", "pool_size is '٣'"),
+        ("0", "pool_size for u layers is 0; give a whole number of at least 1"),
+        ("u:0", "pool_size for u layers is 0; give a whole number of at least 1"),
+        (0, "pool_size is 0; give a whole number of at least 1, or u:50,b:200"),
+        (True, "pool_size is True; give a whole number of at least 1, or u:50,b:200"),
+        (1.5, "pool_size is 1.5; give a whole number of at least 1, or u:50,b:200"),
+        ([5], "pool_size is [5]; give a whole number of at least 1, or u:50,b:200"),
+        ({"u": 2.0}, "pool_size for u layers is 2.0; give a whole number of at least 1"),
+        ({"U": 2}, "pool_size names 'U': layers are of the kinds u and b"),
     ],
 )
 def test_what_a_cut_cannot_keep_is_told(keep, message):
@@ -164,23 +164,23 @@ def _names(screeners):
 
 def test_who_cuts():
     assert parse_pool_screeners(ScreenOptions()) == ()
-    assert _names(parse_pool_screeners(ScreenOptions(keep=5))) == ["t0", "xi"]
-    assert _names(parse_pool_screeners(ScreenOptions(cut="xi", keep="u:5"))) == ["xi"]
-    assert _names(parse_pool_screeners(ScreenOptions(cut="lasso"))) == ["lasso"]
-    assert _names(parse_pool_screeners(ScreenOptions(cut=["t0", "lasso[folds=5]"], keep=5))) == [
+    assert _names(parse_pool_screeners(ScreenOptions(pool_size=5))) == ["t0", "xi"]
+    assert _names(parse_pool_screeners(ScreenOptions(prune_by="xi", pool_size="u:5"))) == ["xi"]
+    assert _names(parse_pool_screeners(ScreenOptions(prune_by="lasso"))) == ["lasso"]
+    assert _names(parse_pool_screeners(ScreenOptions(prune_by=["t0", "lasso[folds=5]"], pool_size=5))) == [
         "t0",
         "lasso",
     ]
-    found = parse_pool_screeners(ScreenOptions(cut="lasso,t0", keep=5, rule="1se"))
+    found = parse_pool_screeners(ScreenOptions(prune_by="lasso,t0", pool_size=5, rule="1se"))
     assert found[0].settings == {"rule": "1se"}
     # a setting for the screeners that score is left for them
-    assert _names(parse_pool_screeners(ScreenOptions(cut="t0", keep=5, rule="1se"))) == ["t0"]
+    assert _names(parse_pool_screeners(ScreenOptions(prune_by="t0", pool_size=5, rule="1se"))) == ["t0"]
 
 
 @pytest.mark.parametrize(
     ("cut", "keep", "message"),
     [
-        ("t0", None, "cut by t0: say how many features stay, for instance keep=200"),
+        ("t0", None, "cut by t0: say how many features stay, for instance pool_size=200"),
         ("lasso,t0,xi", None, "cut by t0, xi: say how many features stay"),
         ("laso", 5, "there is no screener 'laso'; did you mean 'lasso'?"),
         ("", 5, "no screener is named"),
@@ -189,7 +189,7 @@ def test_who_cuts():
 )
 def test_who_cannot_cut_is_told(cut, keep, message):
     with _refused(message):
-        parse_pool_screeners(ScreenOptions(cut=cut, keep=keep))
+        parse_pool_screeners(ScreenOptions(prune_by=cut, pool_size=keep))
 
 
 def test_more_than_a_joint_screener_can_take_is_refused():
@@ -286,7 +286,7 @@ def test_a_race_has_a_risk_of_one_in_a_million_unless_told():
             {"search": "race", "rounds": 2},
             "rounds=2 needs every feature's place, and search='race' drops most",
         ),
-        ({"ranking": "r", "target_kind": "classes"}, "both ranking= and target_kind='classes' are given"),
+        ({"ranking": "r", "target_type": "classes"}, "both ranking= and target_type='classes' are given"),
         ({"groups": "g", "fdr": 0.05}, "fdr=0.05 cannot be combined with groups='g'"),
         ({"groups": "g", "p_values": True}, "p_values=True cannot be combined with groups='g'"),
     ],

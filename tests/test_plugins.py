@@ -67,7 +67,9 @@ def test_its_screener_keeps_the_promises_and_screens(frame):
     assert list(found.table.columns[5:7]) == ["normal_scores", "t0"]
     assert found.table.normal_scores.abs().is_monotonic_decreasing
     assert found.record["options"]["plugins"] == {"normal_scores": ORIGIN, "waves": ORIGIN}
-    members = symscreen.classes(found, frame, members=1)  # the screen made again, by the screener's name
+    members = symscreen.classes(
+        found, frame, class_members=1
+    )  # the screen made again, by the screener's name
     assert members.expression.tolist() == found.table.expression.tolist()
 
 

@@ -40,10 +40,13 @@ def sample(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def main(arguments: Sequence[str]) -> None:
     """Screen and fit each seed."""
     parser = make_parser(__doc__)
-    parser.add_argument("--cut", default="t0,xi", help="the screeners that prune the pool")
+    parser.add_argument("--prune-by", default="t0,xi", help="the screeners that prune the pool")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args(arguments)
-    pruning = {"keep": None if options.cut.startswith("bart") else 200, "cut": options.cut}
+    pruning = {
+        "pool_size": None if options.prune_by.startswith("bart") else 200,
+        "prune_by": options.prune_by,
+    }
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         grammar = Path(folder) / "deep.toml"
@@ -60,14 +63,16 @@ def main(arguments: Sequence[str]) -> None:
                     "seed": seed,
                     "features": result.n_scored,
                     "s": middle - start,
-                    "kept": ", ".join(f"{cut['chosen']} of {cut['scored']}" for cut in result.record["cuts"]),
+                    "kept": ", ".join(
+                        f"{cut['chosen']} of {cut['scored']}" for cut in result.record["pool_pruning"]
+                    ),
                     **{f"rank of {term}": rank for term, rank in ranks.items()},
                     "fit, s": time.perf_counter() - middle,
                     "formula": fitted.formula.round_numbers(4).equation,
                 }
             )
             print(rows[-1], flush=True)
-    save_rows("deep_formulas", rows, options.results, f"Pruned by {options.cut}.")
+    save_rows("deep_formulas", rows, options.results, f"Pruned by {options.prune_by}.")
 
 
 def find_rank(result: symscreen.ScreenResult, term: str) -> int | None:

@@ -73,7 +73,7 @@ def kinds(values: np.ndarray) -> list[int]:
 def shows(frame: pd.DataFrame, targets: str, truth: np.ndarray) -> bool:
     """Fit targets, and say whether the terms are the true ones, up to affine copies."""
     rows = frame[[*NAMES, *targets.split(",")]]
-    terms = symscreen.fit(rows, target=targets, terms=len(truth) + 1, **SPACE).formula.terms
+    terms = symscreen.fit(rows, target=targets, max_terms=len(truth) + 1, **SPACE).formula.terms
     columns = {name: frame[name].to_numpy() for name in NAMES}
     found = [evaluate_expression(term, columns) for term in terms]
     return bool(found) and set(kinds(np.array(found))) == set(kinds(truth))

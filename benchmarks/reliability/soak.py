@@ -39,7 +39,7 @@ def commands(folder: Path) -> list[tuple[str, list[str], int]]:
     data, ranking, bundle = folder / "data.csv", folder / "ranking.csv", folder / "bundle.json"
     screen = ["screen", data, "--quiet", "--layers"]
     good: list[list[Any]] = [
-        [*screen, "ub", "--out", ranking, "--bundle", bundle, "--members", "5", "--force"],
+        [*screen, "ub", "--out", ranking, "--bundle", bundle, "--class-members", "5", "--force"],
         [*screen, "ub", "--screener", "t0,xi", "--jobs", "2", "--top", "50"],
         [*screen, "bu", "--p-values", "--permutations", "20"],
         [*screen, "ub", "--search", "sieve"],

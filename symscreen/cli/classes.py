@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--data", metavar="DATA", help="The data that were screened; else what is stored is listed.")
 @click.option("--rank", metavar="R", type=int, help="The class of this rank only.")
 @click.option(
-    "--members",
+    "--class-members",
     metavar="K",
     type=click.IntRange(min=1),
     default=20,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="How many members of each class to list at most.",
 )
 @click.option(
-    "--spellings",
+    "--equivalent-forms",
     metavar="K",
     type=click.IntRange(min=0),
     default=0,
@@ -54,9 +54,9 @@ def classes(
 
     \b
     Examples:
-      symscreen screen data.csv --layers ub --members 10 --out ranking.csv
+      symscreen screen data.csv --layers ub --class-members 10 --out ranking.csv
       symscreen classes ranking.csv
-      symscreen classes ranking.csv --data data.csv --rank 1 --members 100
+      symscreen classes ranking.csv --data data.csv --rank 1 --class-members 100
     """
     from symscreen.report.terminal.listings import print_table
     from symscreen.report.terminal.result_tables import format_members_csv, show_classes
@@ -90,7 +90,7 @@ def _select_class(
     if not len(inside):
         raise OptionError(
             f"--rank {rank}, {escape_control_chars(formula)}, is a member of a class of which fewer members "
-            "are listed: give a larger --members"
+            "are listed: give a larger --class-members"
         )
     head = int(inside["rank"].iloc[0])
     whole = class_members[class_members["rank"] == head].reset_index(drop=True)

@@ -18,12 +18,12 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """Say where a formula stands in a screen, or why it is missing.
 
     It takes the options of `screen`. Options that only add figures to a ranking, or leave entries out of it,
-    change no rank. The answer says whether --distinct or --fdr leave the formula out.
+    change no rank. The answer says whether --max-correlation or --fdr leave the formula out.
 
     \b
     Examples:
       symscreen why data.csv "x1*(x2 + x3)" --layers ub
-      symscreen why data.csv "log(x1 - x2)" --layers bub --keep 50
+      symscreen why data.csv "log(x1 - x2)" --layers bub --pool-size 50
       symscreen why data.csv --layers ub -- "-x1"
       symscreen why data.csv "x1/x2" --stages viewed,liked,followed
     """

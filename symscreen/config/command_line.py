@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_SETTINGS = {"screener": "settings", "cut": "cut_settings"}  # where the record has those of screeners
+_SETTINGS = {
+    "screener": "settings",
+    "prune_by": "prune_by_settings",
+}  # where the record has those of screeners
 _OPTIONS = {field.name: get_option(field) for field in list_options(ScreenOptions)}
 
 
@@ -46,7 +49,7 @@ def format_command(record: Mapping[str, Any], data: str = "DATA") -> str:
         words += _format_option(name, value, options)
     words += _format_operators(record)
     if "classes" in record:
-        words.append(_format_flag("members", str(record["classes"]["members"])))
+        words.append(_format_flag("class_members", str(record["classes"]["members"])))
     return " ".join(words)
 
 

@@ -44,19 +44,21 @@ _WEIGHTS_REASON = (
 _ROUNDS_REASON = "{name} cannot be combined with {other}: it applies to one round; leave one of them out"
 _TIME_REASON = "{name} cannot be combined with {other_name}, which needs the whole space"
 CONFLICTS = (
-    Conflict("ranking", "target_kind", _TARGET_REASON),
-    Conflict("stages", "target_kind", _TARGET_REASON),
-    Conflict("event", "target_kind", _TARGET_REASON),
+    Conflict("ranking", "target_type", _TARGET_REASON),
+    Conflict("stages", "target_type", _TARGET_REASON),
+    Conflict("event", "target_type", _TARGET_REASON),
     Conflict("top", "search", f"{{option}} shows every feature, and {{other}} drops most: use {_EXACT}"),
     Conflict("rounds", "search", _SEARCH_REASON),
     Conflict("fdr", "groups", _GROUPS_REASON),
     Conflict("p_values", "groups", _GROUPS_REASON),
     Conflict(
-        "top", "distinct", "{option} shows every feature, but {other_name} omits some: give {name} a number"
+        "top",
+        "max_correlation",
+        "{option} shows every feature, but {other_name} omits some: give {name} a number",
     ),
     Conflict(
         "stability",
-        "distinct",
+        "max_correlation",
         "{name} requires the whole ranking, but {other_name} omits features: leave one of them out",
     ),
     Conflict(
@@ -64,7 +66,7 @@ CONFLICTS = (
         "top",
         "{name} counts how often a feature is among the best K: give {other_name} a number",
     ),
-    *(Conflict(name, "rounds", _ROUNDS_REASON) for name in ("distinct", "stability")),
+    *(Conflict(name, "rounds", _ROUNDS_REASON) for name in ("max_correlation", "stability")),
     Conflict(
         "intervals",
         "rounds",
@@ -79,7 +81,10 @@ CONFLICTS = (
         "rounds",
         "{name} cannot be combined with {other}: a round needs the complete result of the previous one",
     ),
-    *(Conflict("time_limit", name, _TIME_REASON) for name in ("distinct", "stability", "members")),
+    *(
+        Conflict("time_limit", name, _TIME_REASON)
+        for name in ("max_correlation", "stability", "class_members")
+    ),
 )
 # these hold only where rows have different weights
 WEIGHT_CONFLICTS = tuple(

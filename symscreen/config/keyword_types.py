@@ -25,9 +25,9 @@ __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerPara
 class ScreenerParameters(TypedDict, total=False):
     """The parameters of `SymbolicScreener`."""
 
-    target_kind: TargetKind | None
+    target_type: TargetKind | None
     event: str | None
-    across: TargetAggregation
+    aggregate: TargetAggregation
     ranking: Names | None
     stages: Names | None
     stage_weight: StageWeight
@@ -42,8 +42,8 @@ class ScreenerParameters(TypedDict, total=False):
     pool: PoolKind
     max_complexity: int | None
     also: Names
-    keep: int | str | Mapping[str, int] | None
-    cut: ScreenerSpec | None
+    pool_size: int | str | Mapping[str, int] | None
+    prune_by: ScreenerSpec | None
     screener: ScreenerSpec
     prescreen: int | None
     rule: str | None
@@ -58,8 +58,8 @@ class ScreenerParameters(TypedDict, total=False):
     fdr: float | None
     fdr_method: FdrMethod
     permutations: int | None
-    distinct: float | None
-    members: int | None
+    max_correlation: float | None
+    class_members: int | None
     stability: int | None
     intervals: bool | float | None
     max_ram: str | int | None
@@ -98,14 +98,14 @@ class RegressorParameters(TypedDict, total=False):
     binary: Names | None
     pool: PoolKind
     max_complexity: int | None
-    keep: int | str | Mapping[str, int] | None
-    cut: ScreenerSpec | None
+    pool_size: int | str | Mapping[str, int] | None
+    prune_by: ScreenerSpec | None
     seed: int
     max_ram: str | int | None
     jobs: int | None
     preset: Literal["ibart"] | None
-    terms: int
-    choose: Literal["ebic", "bic", "aic", "cv"]
+    max_terms: int
+    criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int
     split: float
     level: float

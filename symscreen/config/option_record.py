@@ -40,7 +40,7 @@ def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:
     options, target = task.options, task.target
     return {
         "target": list(target.names) if target.combines_outputs else target.name,
-        "across": options.across if target.combines_outputs else None,
+        "aggregate": options.aggregate if target.combines_outputs else None,
         "ranking": None if options.ranking is None else _to_list(options.ranking),
         **_build_stages_record(options),
         "inputs": None if options.inputs is None else _to_list(options.inputs),
@@ -53,9 +53,9 @@ def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:
         "layers": " ".join(map(str, task.layers)),
         "operators": str(options.operators),
         "also": list(to_tuple(options.also)),
-        "keep": options.keep,
-        "cut": [screener.name for screener in task.pool_screeners],
-        "cut_settings": _collect_settings(task.pool_screeners),
+        "pool_size": options.pool_size,
+        "prune_by": [screener.name for screener in task.pool_screeners],
+        "prune_by_settings": _collect_settings(task.pool_screeners),
         "screener": [screener.name for screener in task.screeners],
         "settings": _collect_settings(task.screeners),
         "prescreen": task.prescreen,

@@ -89,12 +89,12 @@ def check_positive_int(
     return whole
 
 
-def parse_pool_sizes(keep: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
+def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
     """Read how many features a cut keeps after each kind of layer.
 
     Parameters
     ----------
-    keep : int, str, mapping or None
+    pool_size : int, str, mapping or None
         ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not cut.
 
     Returns
@@ -111,22 +111,24 @@ def parse_pool_sizes(keep: int | str | Mapping[str, int] | None) -> dict[str, in
     >>> parse_pool_sizes("u:50, b:200"), parse_pool_sizes(7)
     ({'u': 50, 'b': 200}, {'u': 7, 'b': 7})
     """
-    if keep is None:
+    if pool_size is None:
         return None
-    if isinstance(keep, str):
+    if isinstance(pool_size, str):
         found: dict[str, int] = {}
-        for part in keep.split(","):
+        for part in pool_size.split(","):
             match = _POOL_SIZE_PATTERN.fullmatch(part)
             if match is None or set(match[1] or "ub") & set(found):
-                raise OptionError(f"keep is {keep!r}; write 200, or u:50,b:200")
+                raise OptionError(f"pool_size is {pool_size!r}; write 200, or u:50,b:200")
             found |= dict.fromkeys(match[1] or "ub", int(match[2]))
-        keep = found
-    if not isinstance(keep, Mapping):
-        keep = dict.fromkeys("ub", check_positive_int("keep", keep, ", or u:50,b:200"))
-    for kind in keep:
+        pool_size = found
+    if not isinstance(pool_size, Mapping):
+        pool_size = dict.fromkeys("ub", check_positive_int("pool_size", pool_size, ", or u:50,b:200"))
+    for kind in pool_size:
         if kind not in {"u", "b"}:
-            raise OptionError(f"keep names {kind!r}: layers are of the kinds u and b")
-    return {kind: check_positive_int(f"keep for {kind} layers", number) for kind, number in keep.items()}
+            raise OptionError(f"pool_size names {kind!r}: layers are of the kinds u and b")
+    return {
+        kind: check_positive_int(f"pool_size for {kind} layers", number) for kind, number in pool_size.items()
+    }
 
 
 def check_top(name: str, value: object) -> int | str:

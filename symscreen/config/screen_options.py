@@ -79,7 +79,7 @@ class DataOptions:
         estimator=False,
         write=write_names,
     )
-    target_kind: TargetKind | None = option(
+    target_type: TargetKind | None = option(
         None,
         choices=get_args(TargetKind),
         help="The type of --target; by default numeric, classes for words, several for A,B.",
@@ -98,7 +98,7 @@ class DataOptions:
         " of booleans and numbers, as scikit-survival uses it, needs no name.",
         record="given",
     )
-    across: TargetAggregation = option(
+    aggregate: TargetAggregation = option(
         "mean",
         choices=("mean", "worst"),
         help="Order features by their mean loss over several targets, or by the worst.",
@@ -302,7 +302,7 @@ class SpaceOptions:
         type="str or sequence of str",
         verbs=(*_SCREENS, "power"),
     )
-    keep: int | str | Mapping[str, int] | None = option(
+    pool_size: int | str | Mapping[str, int] | None = option(
         None,
         metavar="K|u:K,b:K",
         help="Prune the pool to its best K features after each layer but the last.",
@@ -313,7 +313,7 @@ class SpaceOptions:
         check=lambda _, value: parse_pool_sizes(value),
         write=write_pairs,
     )
-    cut: ScreenerSpec | None = option(
+    prune_by: ScreenerSpec | None = option(
         None,
         metavar="t0,xi",
         help="The screeners that prune the pool; by default the union of t0 and xi.",
@@ -326,8 +326,8 @@ class SpaceOptions:
 
     @property
     def pool_sizes(self) -> dict[str, int] | None:
-        """Number of features that pruning keeps after each kind of layer; None without `keep`."""
-        return parse_pool_sizes(self.keep)
+        """Number of features that pruning keeps after each kind of layer; None without `pool_size`."""
+        return parse_pool_sizes(self.pool_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -464,17 +464,17 @@ class InferenceOptions:
         " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
         "1). T0 or Spearman must rank.",
     )
-    distinct: float | None = option(
+    max_correlation: float | None = option(
         None,
         metavar="R",
         check=partial(check_fraction, description="a rank correlation between 0 and 1, such as 0.99"),
         help="Leave out features whose rank correlation with a better one is above R, such as 0.99.",
         doc="Leave out near-duplicates: features whose |Spearman's rank correlation| with a better returned "
         "feature is above this value, such as 0.99. The list is filled up to `top`. The column "
-        "``stands_for`` has the number of features that each one represents; the record lists them.",
+        "``n_redundant`` has the number of features that each one represents; the record lists them.",
         record="given",
     )
-    members: int | None = option(
+    class_members: int | None = option(
         None,
         metavar="K",
         check=check_positive_int,
@@ -645,7 +645,7 @@ class FitOptions(ScreenOptions):
         "``ubu``.",
         verbs=("fit",),
     )
-    terms: int = option(
+    max_terms: int = option(
         4,
         metavar="K",
         check=partial(check_positive_int, most=20),
@@ -654,7 +654,7 @@ class FitOptions(ScreenOptions):
         "LASSO paths beyond.",
         verbs=("fit",),
     )
-    choose: Literal["ebic", "bic", "aic", "cv"] = option(
+    criterion: Literal["ebic", "bic", "aic", "cv"] = option(
         "ebic",
         choices=("ebic", "bic", "aic", "cv"),
         help="The criterion that chooses the model; ebic accounts for how many were searched.",
@@ -666,8 +666,8 @@ class FitOptions(ScreenOptions):
         5,
         metavar="F",
         check=partial(check_positive_int, least=2),
-        help="The number of folds of --choose cv.",
-        doc='The number of folds of ``choose="cv"``.',
+        help="The number of folds of --criterion cv.",
+        doc='The number of folds of ``criterion="cv"``.',
         verbs=("fit",),
     )
     split: float = option(

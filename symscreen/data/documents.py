@@ -175,8 +175,8 @@ def convert_document(
     """
     try:
         return msgspec.convert(content, document_type)
-    except msgspec.ValidationError as error:
-        # msgspec does not name the keys of dicts, nor the value that came.
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        # msgspec does not name the keys of dicts, nor the value that came. A key may be no valid Unicode.
         key, reason = _find_fault(content, document_type, "", table) or ("", str(error))
     except RecursionError:
         key, reason = "", "it is nested too deeply"
@@ -187,7 +187,7 @@ def _find_fault(value: Any, expected: Any, key: str, table: str) -> tuple[str, s
     """Return the key of the first value that does not fit, and the reason; None if all values fit."""
     try:
         msgspec.convert(value, expected)
-    except (msgspec.ValidationError, RecursionError):
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError):
         pass
     else:
         return None

@@ -289,21 +289,21 @@ def detect_target_type(source: TargetSource) -> type[Target]:
     """
     requested, kinds = source.requested, get_args(TargetKind)
     if requested is not None and requested not in kinds:
-        raise OptionError(f"target_kind is {requested!r}{suggest(requested, kinds)}")
+        raise OptionError(f"target_type is {requested!r}{suggest(requested, kinds)}")
     if requested is not None and source.is_multicolumn and not TARGET_TYPES[requested].combines_outputs:
         if len(source.names) > 1:
             raise OptionError(
                 f"there are {len(source.names)} targets{hint_option('target', source.names)}, but "
-                f"{name_option('target_kind', requested)} takes one"
+                f"{name_option('target_type', requested)} takes one"
             )
         raise OptionError(
-            f"y has several columns, but {name_option('target_kind', requested)} takes one: give one, or "
+            f"y has several columns, but {name_option('target_type', requested)} takes one: give one, or "
             "'several'"
         )
     found = next((one for one in TARGET_TYPES.values() if one.matches(source)), TARGET_TYPES["numeric"])
     if requested is not None and TARGET_TYPES[requested].combines_outputs and not found.combines_outputs:
         raise OptionError(
-            f"{name_option('target_kind', 'several')} needs several targets: give "
+            f"{name_option('target_type', 'several')} needs several targets: give "
             f"them{hint_option('target', ['a', 'b'])}"
         )
     return found

@@ -101,7 +101,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         X : array or data frame of shape (n, d)
             The inputs; finite, except categories. Every column is one.
         y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
-            The target: numbers; classes (texts, or numbers with ``target_kind="classes"``); k targets;
+            The target: numbers; classes (texts, or numbers with ``target_type="classes"``); k targets;
             whether an event happened and when; rankings or stages, with the option `ranking` or `stages`.
         sample_weight : array-like of shape (n,), or number, optional
             The weight of each row, for numeric targets and screeners that accept weights: `weights` of
@@ -132,7 +132,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         columns = self._read_training_rows(X, y)
         names = list(columns)
         target, target_options = build_target_columns(
-            y, names, event=self.event, ranking=self.ranking, stages=self.stages, target_type=self.target_kind
+            y, names, event=self.event, ranking=self.ranking, stages=self.stages, target_type=self.target_type
         )
         columns |= target
         if groups is not None:

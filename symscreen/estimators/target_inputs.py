@@ -86,7 +86,7 @@ def build_target_columns(
         return _build_survival_columns(fields, event, taken_names)
     if target_type is None:
         _check_not_survival(
-            fields, "give event={event!r} or a structured array; for two targets say target_kind='several'"
+            fields, "give event={event!r} or a structured array; for two targets say target_type='several'"
         )
     return _build_plain_columns(y, fields, taken_names)
 

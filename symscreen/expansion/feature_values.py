@@ -144,9 +144,8 @@ def _run_plan(
         out[:, first:last] = tile[plan.output_indices]
 
 
-_BLOCK_BYTES = (
-    1 << 21
-)  # bytes; smaller blocks wait for the interpreter lock, larger ones exceed the core's cache
+# smaller blocks wait for the interpreter lock, larger ones exceed the core's cache
+_BLOCK_BYTES = 1 << 21
 _MIN_BLOCK_FEATURES = 4  # features per block if there are many rows
 _BYTES_PER_VALUE = 80  # bytes per value of a block: arguments, values, order, ranks and keys
 
@@ -213,12 +212,8 @@ def evaluate_range(
         In the order of the candidate numbers. The values of a feature do not depend on its block.
     """
     for operator_range, first, last in candidates.split_range(start, stop):
-        yield from _evaluate_blocks(
-            operator_range,
-            pool,
-            first + np.flatnonzero(statuses[first:last] == CandidateStatus.KEPT),
-            workspace,
-        )
+        numbers = first + np.flatnonzero(statuses[first:last] == CandidateStatus.KEPT)
+        yield from _evaluate_blocks(operator_range, pool, numbers, workspace)
 
 
 def evaluate_candidates(
@@ -267,10 +262,7 @@ def _evaluate_block(
     left, right = operator_range.decode(numbers)
     argument_values, left_rows, right_rows = pool.get_operands(left, right)
     values, low, high = _apply_operator(operator, argument_values, left_rows, right_rows, workspace)
-    valid, suspect = (
-        workspace.get_array("good", low.shape, np.bool_),
-        workspace.get_array("suspect", low.shape, np.bool_),
-    )
+    valid, suspect = (workspace.get_array(name, low.shape, np.bool_) for name in ("good", "suspect"))
     magnitude = np.maximum(pool.max_abs[left], pool.max_abs[right]) if operator.cancels else low
     n_undefined, n_constant, n_suspects = filter_by_range(
         low, high, magnitude, operator.cancels, valid, suspect
@@ -295,10 +287,7 @@ def _apply_operator(
     workspace: Workspace,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Apply an operator to rows of values; return the new values and the minimum and maximum of each."""
-    low, high = (
-        workspace.get_array("least", left.shape, np.float64),
-        workspace.get_array("largest", left.shape, np.float64),
-    )
+    low, high = (workspace.get_array(name, left.shape, np.float64) for name in ("least", "largest"))
     columns = [
         workspace.get_array(f"argument {k}", (len(left), argument_values.shape[1]), np.float64)
         for k in range(operator.arity)
@@ -308,9 +297,8 @@ def _apply_operator(
         combine_columns(numeric, argument_values, (left, right), columns[0], (low, high))
         return columns[0], low, high
     for column, indices in zip(columns, (left, right), strict=False):
-        np.take(
-            argument_values, indices, axis=0, out=column, mode="clip"
-        )  # the default mode makes an additional copy
+        # the default mode makes an additional copy
+        np.take(argument_values, indices, axis=0, out=column, mode="clip")
     with np.errstate(all="ignore"):
         if isinstance(numeric, np.ufunc):
             values = numeric(*columns, out=columns[0])

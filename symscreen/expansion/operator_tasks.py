@@ -140,13 +140,12 @@ class PoolUnits:
         n_ids, target = len(self.exponents), self.target_exponents
         unit_rule = operator.units.kind
         if operator.arity == 1:
-            id_statuses = self._compute_statuses(
-                propagate_dimensions(operator, self._get_dimensions(np.arange(n_ids)))
-            )
-            return (
-                UnitCheck(_make_equal_ids(self.unit_ids), walk.NO_UNIT, id_statuses[self.unit_ids])
-                if id_statuses.any()
-                else None
+            dimensions = propagate_dimensions(operator, self._get_dimensions(np.arange(n_ids)))
+            id_statuses = self._compute_statuses(dimensions)
+            if not id_statuses.any():
+                return None
+            return UnitCheck(
+                np.zeros((2, len(self.unit_ids)), np.int32), walk.NO_UNIT, id_statuses[self.unit_ids]
             )
         if unit_rule == "like":
             target_statuses = np.zeros(n_ids, dtype=np.uint8)
@@ -174,16 +173,10 @@ class PoolUnits:
 
     def _compute_statuses(self, dimensions: Dimensions) -> Bytes:
         """Return the statuses of candidates with these dimensions."""
-        matches = (
-            True
-            if self.target_exponents is None
-            else (dimensions.exponents == self.target_exponents).all(axis=-1)
-        )
-        return np.where(
-            dimensions.valid,
-            np.where(matches, walk.KEPT, walk.OTHER_UNITS),
-            walk.NO_UNIT,
-        ).astype(np.uint8)
+        target = self.target_exponents
+        matches = True if target is None else (dimensions.exponents == target).all(axis=-1)
+        statuses = np.where(matches, walk.KEPT, walk.OTHER_UNITS)
+        return np.where(dimensions.valid, statuses, walk.NO_UNIT).astype(np.uint8)
 
     def _build_status_table(self, operator: Operator) -> Bytes:
         """Compute the statuses of all pairs of unit ids, shape (2, k, k), in both argument orders."""
@@ -265,11 +258,7 @@ def compute_pool_units(
     for step in np.unique(steps):  # arguments belong to earlier layers
         step_nodes = calls[steps == step]
         operator = symbols.operators[int(nodes.operator[step_nodes[0]])]
-        arguments = (
-            [nodes.left[step_nodes]]
-            if operator.arity == 1
-            else [nodes.left[step_nodes], nodes.right[step_nodes]]
-        )
+        arguments = (nodes.left[step_nodes], nodes.right[step_nodes])[: operator.arity]
         valid = np.ones(len(step_nodes), dtype=np.bool_)
         dimensions = propagate_dimensions(
             operator,
@@ -289,11 +278,6 @@ def _number_rows(rows: Exponents) -> tuple[UnitIds, NDArray[np.int64]]:
     rows = np.column_stack((np.zeros(len(rows), dtype=np.int64), rows))  # numpy rejects rows of length 0
     _, first, numbers = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return numbers.reshape(-1).astype(np.int32), first
-
-
-def _make_equal_ids(unit_ids: UnitIds) -> UnitIds:
-    """Return ids, shape (2, q), that are all equal."""
-    return np.zeros((2, len(unit_ids)), dtype=np.int32)
 
 
 _KEY_BLOCK_SIZE = 1 << 14  # candidates whose keys are computed together, so that they fit the cache
@@ -374,14 +358,9 @@ class OperatorTask:
             )
         for start, end, *keys in self._split_range(first, stop):
             walk.apply_rules(
-                *keys,
-                self.argument_costs,
-                self.max_argument_cost,
-                self.argument_flags,
-                statuses[start:end],
-                shift,
-                counts,
-            )
+                *keys, self.argument_costs, self.max_argument_cost, self.argument_flags,
+                statuses[start:end], shift, counts,
+            )  # fmt: skip
 
     def fill_buckets(
         self, first: int, stop: int, statuses: NDArray[np.uint8], first_id: int, id_bits: int, shift: int,

@@ -131,10 +131,8 @@ class DuplicateFinder:
 
     def _split_by_operator(self, task_range: tuple[int, int]) -> Iterator[tuple[OperatorTask, int, int]]:
         for operator_task in self.operator_tasks:
-            first, stop = (
-                max(task_range[0], operator_task.operator_range.start),
-                min(task_range[1], operator_task.operator_range.start + operator_task.operator_range.count),
-            )
+            operator_range = operator_task.operator_range
+            first, stop = max(task_range[0], operator_range.start), min(task_range[1], operator_range.stop)
             for start in range(first, stop, _CHECK_INTERVAL):
                 self.check_deadline()
                 yield operator_task, start, min(start + _CHECK_INTERVAL, stop)
@@ -193,16 +191,9 @@ class DuplicateFinder:
         task_range, lowest_bucket, bucket_ends, entries = task
         for operator_task, first, stop in self._split_by_operator(task_range):
             operator_task.fill_buckets(
-                first,
-                stop,
-                self.statuses,
-                self._first_candidate_id,
-                self._id_bits,
-                self._shift,
-                lowest_bucket,
-                bucket_ends,
-                entries,
-            )
+                first, stop, self.statuses, self._first_candidate_id,
+                self._id_bits, self._shift, lowest_bucket, bucket_ends, entries,
+            )  # fmt: skip
 
     def _compare_entries(
         self, task: tuple[NDArray[np.uint64], Numbers, int, int]
@@ -222,16 +213,11 @@ class DuplicateFinder:
         """Compare both key words of entries; return duplicates and their representatives, each shape (m,)."""
         numbers = np.where(ids < self._first_candidate_id, -ids, ids - self._first_candidate_id)
         keys, tie_break_ranks = np.empty((len(ids), 2), dtype=np.uint64), np.empty(len(ids), dtype=np.int32)
-        task_numbers = np.searchsorted(
-            [operator_task.operator_range.start for operator_task in self.operator_tasks],
-            numbers,
-            side="right",
-        )
+        starts = [operator_task.operator_range.start for operator_task in self.operator_tasks]
+        task_numbers = np.searchsorted(starts, numbers, side="right")
         existing = np.flatnonzero(task_numbers == 0)
-        keys[existing], tie_break_ranks[existing] = (
-            self.existing_keys[ids[existing] - 1],
-            self.tie_break_ranks[ids[existing] - 1],
-        )
+        keys[existing] = self.existing_keys[ids[existing] - 1]
+        tie_break_ranks[existing] = self.tie_break_ranks[ids[existing] - 1]
         for task_number, operator_task in enumerate(self.operator_tasks, start=1):
             task_indices = np.flatnonzero(task_numbers == task_number)
             if len(task_indices):

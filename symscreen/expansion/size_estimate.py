@@ -106,8 +106,8 @@ def estimate_space_size(
     keep_older : bool
         Whether pruning also keeps all older features, as pruning by joint screeners does.
     options : SpaceOptions, optional
-        Options of the space. `keep` is the number of features, without the inputs, that pruning keeps after
-        each kind of layer but the last.
+        Options of the space. `pool_size` is the number of features, without the inputs, that pruning keeps
+        after each kind of layer but the last.
 
     Returns
     -------

@@ -57,11 +57,9 @@ class UserFormulas:
     @lockfree_cached_property
     def metadata(self) -> FeatureMetadata:
         """The metadata of the formulas."""
-        keys = [compute_key(expression) for expression in self.expressions]
+        keys = list(map(compute_key, self.expressions))
         return FeatureMetadata(
-            complexity=np.array(
-                [compute_complexity(expression) for expression in self.expressions], dtype=np.int32
-            ),
+            complexity=np.array(list(map(compute_complexity, self.expressions)), dtype=np.int32),
             layer=np.zeros(len(keys), dtype=np.int16),
             keys=np.array(keys, dtype=np.uint64).reshape(-1, 2),
         )
@@ -252,12 +250,8 @@ class Space:
         step = compute_block_size(max(1, self.n_rows))
         for first in range(0, len(numbers), step):
             block_numbers = numbers[first : first + step]
-            yield FeatureBlock(
-                block_numbers,
-                self._get_materialized_values(block_numbers),
-                {},
-                self._find_monotone_parents(block_numbers),
-            )
+            values = self._get_materialized_values(block_numbers)
+            yield FeatureBlock(block_numbers, values, {}, self._find_monotone_parents(block_numbers))
 
     def _find_monotone_parents(self, numbers: NDArray[np.int64]) -> MonotoneParents | None:
         """Find the members whose row order features before the candidates share."""
@@ -270,12 +264,8 @@ class Space:
         """Return the values, shape (m, n), of features before the candidates, in ascending order."""
         pool_numbers = numbers[numbers < len(self.pool_indices)]
         user_indices = numbers[numbers >= len(self.pool_indices)] - len(self.pool_indices)
-        return np.concatenate(
-            (
-                self.pool.compute_values(self.pool_indices[pool_numbers]),
-                self.user_formulas.values[user_indices],
-            )
-        )
+        pool_values = self.pool.compute_values(self.pool_indices[pool_numbers])
+        return np.concatenate((pool_values, self.user_formulas.values[user_indices]))
 
     def build_expression(self, number: int) -> Expression:
         """Build the expression of a feature."""
@@ -293,19 +283,14 @@ class Space:
 
     def get_metadata(self, numbers: NDArray[np.int64]) -> FeatureMetadata:
         """Return the metadata of features, in the order of the numbers."""
-        old, new = (
-            np.flatnonzero(numbers < self.n_materialized),
-            np.flatnonzero(numbers >= self.n_materialized),
-        )
+        is_old = numbers < self.n_materialized
+        old, new = np.flatnonzero(is_old), np.flatnonzero(~is_old)
         located = self.candidates.locate(numbers[new] - self.n_materialized)
         new_metadata = self.pool.apply_operators(*located, layer=len(self.layer_counts) - 1).metadata
         if not len(old):
             return new_metadata
-        return (
-            self._materialized_metadata.take(numbers[old])
-            .concatenate(new_metadata)
-            .take(np.argsort(np.concatenate((old, new))))
-        )
+        metadata = self._materialized_metadata.take(numbers[old]).concatenate(new_metadata)
+        return metadata.take(np.argsort(np.concatenate((old, new))))
 
     @lockfree_cached_property
     def _materialized_metadata(self) -> FeatureMetadata:

@@ -68,8 +68,8 @@ def why(
     Why
         Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
         the data. A rank is that of a screen that shows every class; it takes about the time of a screen, and
-        as much again with ``distinct``, and with ``fdr``. The classes before it are held meanwhile; where
-        `max_ram` holds fewer, `rank` is None, and `ahead` and `places` tell what is known.
+        as much again with ``max_correlation``, and with ``fdr``. The classes before it are held meanwhile;
+        where `max_ram` holds fewer, `rank` is None, and `ahead` and `places` tell what is known.
 
     Raises
     ------

@@ -199,13 +199,14 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
         lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= fdr else fails}.")
     if explanation.filtered_rank is not None:
         lines.append(
-            f"in the list without redundant features ({name_option('distinct', task.options.distinct)}), "
-            f"it is number {explanation.filtered_rank:,}."
+            "in the list without redundant features "
+            f"({name_option('max_correlation', task.options.max_correlation)}), it is number "
+            f"{explanation.filtered_rank:,}."
         )
     elif explanation.past_end:
         lines.append(
             f"the list of the best {explanation.rank_cutoff:,} without redundant features "
-            f"({name_option('distinct', task.options.distinct)}) ends before it: a larger "
+            f"({name_option('max_correlation', task.options.max_correlation)}) ends before it: a larger "
             f"{name_option('top')} may show it."
         )
     elif (
@@ -222,8 +223,8 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
 
 def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``thinned``."""
-    cap = f"{task.options.distinct:g}"
-    limit = name_option("distinct", task.options.distinct)
+    cap = f"{task.options.max_correlation:g}"
+    limit = name_option("max_correlation", task.options.max_correlation)
     lines = [
         f"{explanation.formula} is left out by {limit}: {explanation.shown_instead} is listed instead.",
         f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, task)}.",
@@ -431,7 +432,7 @@ def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:
     lines = [f"{explanation.formula} was pruned after layer {explanation.layer}{part}."]
     cutoff = ""
     if explanation.rank_cutoff is not None:
-        cutoff = f"; {explanation.rank_cutoff:,} are kept ({name_option('keep')})"
+        cutoff = f"; {explanation.rank_cutoff:,} are kept ({name_option('pool_size')})"
     lines.append(_format_screener_ranks(explanation).rstrip(".") + cutoff + ".")
     if explanation.representative:
         lines.append(f"{explanation.representative}, an affine copy, represents it.")

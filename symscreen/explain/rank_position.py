@@ -447,7 +447,7 @@ def apply_display_filters(
     """
     if explanation.status not in {"ranked", "duplicate"}:
         return explanation
-    if generated.task.options.distinct is not None:
+    if generated.task.options.max_correlation is not None:
         explanation = _apply_redundancy_filter(explanation, generated.task)
     if explanation.status != "thinned" and control is not None and control.fdr is not None:
         explanation = _apply_fdr(explanation, generated, replace(control, permutations=0), control.fdr)

@@ -73,7 +73,7 @@ def fit(
     if fit_options.preset is not None:
         fit_options = replace(
             fit_options,
-            cut=_IBART_SCREENER if fit_options.cut is None else fit_options.cut,
+            prune_by=_IBART_SCREENER if fit_options.prune_by is None else fit_options.prune_by,
             layers=fit_options.layers or _IBART_LAYERS,
         )
     return run_fit(_prepare_fit(read_frame(X), y, fit_options))  # standard input can be read only once

@@ -63,9 +63,9 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     search_task = replace(task, dataset=search_rows)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     found = run_search(search_task, notices)
-    criterion: Criterion = "ebic" if options.choose == "cv" else options.choose
+    criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
     models = score_models(found, search_rows.target.n, criterion, len(get_targets(search_rows)))
-    cv_errors = _compute_nested_errors(search_task, criterion) if options.choose == "cv" else None
+    cv_errors = _compute_nested_errors(search_task, criterion) if options.criterion == "cv" else None
     selected = _choose_model(found, models, cv_errors, estimation_rows)
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
     fits = fit_formulas(expressions, estimation_rows, options.level, snap=options.snap)
@@ -111,16 +111,16 @@ def _build_fit_record(
     return {
         "searched": search_result.n_features,
         "models": search_result.n_models,
-        "criterion": options.choose,
+        "criterion": options.criterion,
         "split": options.split,
-        "folds": options.folds if options.choose == "cv" else None,
+        "folds": options.folds if options.criterion == "cv" else None,
         "seed": options.seed,
         "level": options.level,
         "rows_choosing": n_choosing_rows,
         "rows_estimating": n_estimating_rows,
         "cv_error": cv_errors,
-        "cut": [screener.name for screener in task.pool_screeners],
-        "keep": options.pool_sizes,
+        "prune_by": [screener.name for screener in task.pool_screeners],
+        "pool_size": options.pool_sizes,
         **({} if task.units_record is None else {"units": task.units_record}),
         **(task.categories_record or {}),
     }
@@ -204,7 +204,7 @@ def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | 
             f"{n} rows are too few for cross-validation with {options.folds} folds: at least "
             f"{_MIN_CHOOSING_ROWS} must remain without each fold; use another criterion or more folds"
         )
-    squares = np.zeros((options.terms + 1, n))
+    squares = np.zeros((options.max_terms + 1, n))
     for fold in range(int(folds.max()) + 1):
         training_rows, test_rows = (np.flatnonzero(mask) for mask in (folds != fold, folds == fold))
         squares[:, test_rows] = _compute_squared_errors(
@@ -217,9 +217,9 @@ def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
     result = run_search(training_task, [])
     models = score_models(result, training_task.dataset.target.n, criterion, len(get_targets(dataset)))
-    squares = np.full((training_task.options.terms + 1, dataset.target.n), np.nan)
+    squares = np.full((training_task.options.max_terms + 1, dataset.target.n), np.nan)
     actual = np.array([*get_targets(dataset).values()])
-    for size in range(training_task.options.terms + 1):
+    for size in range(training_task.options.max_terms + 1):
         model = next((candidate for candidate in models if len(candidate.term_indices) == size), None)
         if model is not None:
             terms = [result.terms.expressions[place] for place in model.term_indices]

@@ -102,7 +102,7 @@ class SearchTask:
     @property
     def budget(self) -> ModelSearchBudget:
         """Limits of the search of subsets."""
-        return ModelSearchBudget(max_terms=min(self.fit.options.terms, _MAX_SUBSET_TERMS))
+        return ModelSearchBudget(max_terms=min(self.fit.options.max_terms, _MAX_SUBSET_TERMS))
 
 
 def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult], ...]:
@@ -145,7 +145,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
     """Add models of more than four terms along greedy and LASSO paths, unless a model is exact."""
     found, dataset = task.found, task.fit.dataset
     target = dataset.regression_target
-    max_terms = min(task.fit.options.terms, dataset.target.n - 2)
+    max_terms = min(task.fit.options.max_terms, dataset.target.n - 2)
     if max_terms <= _MAX_SUBSET_TERMS or len(found.terms) <= _MAX_SUBSET_TERMS or found.has_exact_model:
         return found
     ranked = score_models(found, dataset.target.n, "bic", len(get_targets(dataset)))

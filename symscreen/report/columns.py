@@ -127,7 +127,7 @@ COLUMNS = {
             "for a feature chosen in advance",
         ),
         RankingColumn(
-            "stands_for", "for", "", "the number of near-duplicates that it represents", format_integer
+            "n_redundant", "for", "", "the number of near-duplicates that it represents", format_integer
         ),
         RankingColumn(
             "stability",

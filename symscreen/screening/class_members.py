@@ -399,28 +399,28 @@ def _format_forms(space: Space, matches: list[tuple[int, int]], feature: int, li
 
 
 def list_class_members(
-    round_results: Sequence[RoundResult], task: ScreeningTask, limit: int, spellings: int = 0
+    round_results: Sequence[RoundResult], task: ScreeningTask, limit: int, equivalent_forms: int = 0
 ) -> pd.DataFrame:
     """List the members of the reported classes of a screen.
 
     Returns
     -------
     pandas.DataFrame
-        `MEMBER_COLUMNS`, at most `limit` members per class, the representative first; with `spellings`, also
-        a column ``also_written`` with at most this number of equivalent forms of each member.
+        `MEMBER_COLUMNS`, at most `limit` members per class, the representative first. With `equivalent_forms`
+        there is a column ``equivalent_forms`` with at most this number of equivalent forms of each member.
     """
     import pandas as pd
 
     frames, n_shown = [], 0
     for round_result in round_results:
         round_task = replace(task, dataset=round_result.dataset)
-        frames.append(_list_round_members(round_result, round_task, limit, n_shown, spellings))
+        frames.append(_list_round_members(round_result, round_task, limit, n_shown, equivalent_forms))
         n_shown += len(round_result.shown_indices)
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
 
 def _list_round_members(
-    round_result: RoundResult, task: ScreeningTask, limit: int, n_before: int, spellings: int
+    round_result: RoundResult, task: ScreeningTask, limit: int, n_before: int, equivalent_forms: int
 ) -> pd.DataFrame:
     """List the class members of one round; `n_before` features were reported in earlier rounds."""
     import pandas as pd
@@ -455,9 +455,9 @@ def _list_round_members(
                 }
             )
     table = pd.DataFrame(rows, columns=list(MEMBER_COLUMNS))
-    if spellings:
-        table["also_written"] = find_equivalent_forms(
-            space, np.array(listed, dtype=np.int64), spellings, task.backend
+    if equivalent_forms:
+        table["equivalent_forms"] = find_equivalent_forms(
+            space, np.array(listed, dtype=np.int64), equivalent_forms, task.backend
         )
     return table
 
@@ -527,8 +527,8 @@ def classes(
     X: Any = None,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    members: int = 20,
-    spellings: int = 0,
+    class_members: int = 20,
+    equivalent_forms: int = 0,
     jobs: int | None = None,
     max_ram: str | int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -541,11 +541,11 @@ def classes(
         Output of `symscreen.screen` or `symscreen.read_ranking`.
     X, y : optional
         The screened data, in any form that `symscreen.screen` accepts. They are required unless the result
-        was computed with ``members=``. The screen is then repeated from its record, and its space is
+        was computed with ``class_members=``. The screen is then repeated from its record, and its space is
         evaluated once more.
-    members : int
+    class_members : int
         Maximum number of members of each class, at least 1. Memory use grows with this number.
-    spellings : int
+    equivalent_forms : int
         Maximum number of equivalent forms of each member: formulas of the last layer that are equal to it by
         algebra and therefore not separate features.
     jobs : int, optional
@@ -562,7 +562,7 @@ def classes(
         ``expression``, ``complexity``, ``layer``, ``direction`` and ``relation`` to the representative:
         ``same formula`` (equal by algebra), ``same values`` (equal on these rows), ``affine copy``,
         ``same ranks``, ``mirrored ranks``, or ``rounding`` (the same except for rows that rounding ties or
-        swaps). If `spellings` is positive, the column ``also_written`` contains lists of formulas.
+        swaps). If `equivalent_forms` is positive, the column ``equivalent_forms`` contains lists of formulas.
 
     Raises
     ------
@@ -586,17 +586,19 @@ def classes(
     >>> symscreen.classes(result, data.frame)[["member", "expression", "relation"]].values.tolist()
     [[1, 'x3', 'shown'], [2, '-x3', 'affine copy'], [3, 'x3**3', 'same ranks']]
     """
-    limit = check_positive_int("members", members)
-    if spellings:
-        check_positive_int("spellings", spellings, ", or 0 for none")
+    limit = check_positive_int("class_members", class_members)
+    if equivalent_forms:
+        check_positive_int("equivalent_forms", equivalent_forms, ", or 0 for none")
         if X is None:
-            raise OptionError("spellings are not stored with a result: pass the data that were screened")
+            raise OptionError(
+                "equivalent_forms are not stored with a result: pass the data that were screened"
+            )
     if X is None:
         stored = read_members_record(result.record, tuple(RELATIONS))
         if stored is None:
             raise OptionError(
                 "no members are stored with this result: pass the data that were "
-                f"screened{hint_option('X')}, or screen again with {name_option('members', limit)}"
+                f"screened{hint_option('X')}, or screen again with {name_option('class_members', limit)}"
             )
         check_members(stored, result.table, result.record)
         _check_formulas(stored, result.record)
@@ -611,7 +613,7 @@ def classes(
             "repeating the recorded screen does not give this ranking any more: the ranking was changed, or "
             "another version of symscreen computed it; screen again"
         )
-    return list_class_members(round_results, task, limit, spellings)
+    return list_class_members(round_results, task, limit, equivalent_forms)
 
 
 def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:

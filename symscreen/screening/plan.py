@@ -204,8 +204,8 @@ def plan(
     X, y
         As in `screen`.
     **options : object
-        All options of `screen`. Those that do not change the plan (`members`, `intervals`, `checkpoint`,
-        `time_limit` and others) are checked and have no further effect.
+        All options of `screen`. Those that do not change the plan (`class_members`, `intervals`,
+        `checkpoint`, `time_limit` and others) are checked and have no further effect.
 
     Returns
     -------
@@ -215,8 +215,8 @@ def plan(
         Layers of more than 8 million candidates, and the layers after them, are estimated from the same
         layers over fewer inputs; see `ScreenPlan.n_exact_layers`. The peak memory is predicted from the
         counts. The time comes from a calibration of about a second, so it differs from run to run; joint
-        screeners, null distributions and `distinct` are not included. After pruning (`keep`, `cut`) counts
-        are estimates, because the features that stay may have fewer duplicates than usual:
+        screeners, null distributions and `max_correlation` are not included. After pruning (`pool_size`,
+        `prune_by`) counts are estimates, because the features that stay may have fewer duplicates than usual:
         `ScreenPlan.n_features` may be too small, `ScreenPlan.max_features` is not.
 
     Raises

@@ -290,7 +290,7 @@ def power(
         The feature to find, if it is not the whole truth: for instance one of its terms.
     **options : object
         As in `symscreen.screen`: options of the space, ``screener`` (the first one, which must be a column
-        screener, ranks), ``sign``, ``top`` (K), ``keep`` and ``cut``, ``seed`` and ``jobs``.
+        screener, ranks), ``sign``, ``top`` (K), ``pool_size`` and ``prune_by``, ``seed`` and ``jobs``.
 
     Returns
     -------
@@ -372,7 +372,7 @@ def _check_options(options: ScreenOptions) -> None:
         raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
     if options.rounds != 1:
         raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")
-    for name in ("distinct", "stability", "members", "intervals"):
+    for name in ("max_correlation", "stability", "class_members", "intervals"):
         value = getattr(options, name)
         if value is not None:
             raise OptionError(

@@ -160,7 +160,7 @@ def read_target_source(
         X,
         y,
         options.target,
-        options.target_kind,
+        options.target_type,
         stages=stages,
         **described,
         weights=weights,
@@ -196,7 +196,7 @@ def adapt_to_multi_output(
 ) -> tuple[AnyScreener, ...]:
     """Let every screener score against all targets at once; joint screeners were refused before."""
     return tuple(
-        make_multioutput_screener(screener, options.across)
+        make_multioutput_screener(screener, options.aggregate)
         for screener in screeners
         if isinstance(screener, Screener)
     )
@@ -209,15 +209,15 @@ def parse_pool_screeners(
 
     A joint screener keeps the features that it selects, so it has its pruning form.
     """
-    if options.cut is None and options.keep is None:
+    if options.prune_by is None and options.pool_size is None:
         return ()
-    cut = TARGET_TYPES[target_type].pool_screeners if options.cut is None else options.cut
+    cut = TARGET_TYPES[target_type].pool_screeners if options.prune_by is None else options.prune_by
     screeners = parse_screeners(cut, {"rule": options.rule, "engine": options.engine}, allow_unused=True)
     check_target_support(screeners, target_type)
-    if options.keep is None and any(isinstance(screener, Screener) for screener in screeners):
+    if options.pool_size is None and any(isinstance(screener, Screener) for screener in screeners):
         names = ", ".join(screener.name for screener in screeners if isinstance(screener, Screener))
         raise OptionError(
-            f"cut by {names}: say how many features stay, for instance {name_option('keep', 200)}"
+            f"cut by {names}: say how many features stay, for instance {name_option('pool_size', 200)}"
         )
     screeners = tuple(
         screener if isinstance(screener, Screener) else screener.pruning_screener for screener in screeners

@@ -237,7 +237,7 @@ def build_extra_record(round_results: Sequence[RoundResult], task: ScreeningTask
     if task.units is not None:
         record["units"] = task.units.record
     if task.pool_screeners:
-        record["cuts"] = [pruning for result in round_results for pruning in result.pruning_records]
+        record["pool_pruning"] = [pruning for result in round_results for pruning in result.pruning_records]
     if len(round_results) > 1:
         record["rounds"] = [
             {"model": [to_text(term) for term in result.model], "scored": result.scoring_result.n_scored}

@@ -58,7 +58,7 @@ def screen(
         The data. A file or a data frame may contain the target, too; the columns of an array are x1 … xd.
     y : array_like, shape (n,) or (n, k), optional
         The target, where `X` does not contain it. With k columns it is a ranking of k labels, or with
-        ``target_kind="several"`` k targets.
+        ``target_type="several"`` k targets.
     **options
         The options of `symscreen.config.screen_options.ScreenOptions`: …
 
@@ -105,16 +105,16 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
     extra_record = build_extra_record(round_results, task)
     extra_record |= build_partial_record(space, first.stream_result, len(task.layers))
     if redundancy_record is not None:
-        extra_record["distinct"] = redundancy_record
+        extra_record["redundancy"] = redundancy_record
     if options.stability is not None:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.intervals is not None:
         round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
     round_results, numerical_error_record = flag_numerical_errors(task, round_results)
     extra_record |= numerical_error_record
-    if options.members is not None:
-        members = list_class_members(round_results, task, options.members)
-        extra_record["classes"] = build_members_record(members, options.members)
+    if options.class_members is not None:
+        members = list_class_members(round_results, task, options.class_members)
+        extra_record["classes"] = build_members_record(members, options.class_members)
     record = build_run_record(
         dataset,
         space,

@@ -86,7 +86,7 @@ def prepare_from_record(
         "p_values": False,  # as permutations, they choose nothing of what is shown
         "permutations": None,
         "intervals": False,
-        "cut": _restore_screeners(options["cut"], options.get("cut_settings", {})) or None,
+        "prune_by": _restore_screeners(options["prune_by"], options.get("prune_by_settings", {})) or None,
         **_restore_target_options(record, has_separate_target=y is not None),
         "risk": options["risk"] if options["search"] == "race" else None,
         "operators": _restore_grammar(record),
@@ -145,7 +145,7 @@ def _restore_target_options(record: Mapping[str, Any], *, has_separate_target: b
     plain = not has_separate_target and ranking is None and stages is None
     return {
         "target": options["target"] if plain else None,
-        "across": options.get("across") or "mean",
+        "aggregate": options.get("aggregate") or "mean",
         "ranking": None if has_separate_target else ranking,
         "stages": stages,
         "stage_weight": weight,
@@ -194,7 +194,7 @@ def _check_same_grammar(current: Mapping[str, Any], recorded: Mapping[str, Any],
 
 
 _TEXT_COLUMNS = ("expression", "direction", "unit")
-_INTEGER_COLUMNS = ("rank", "complexity", "layer", "class_size", "round", "place_alone", "stands_for")
+_INTEGER_COLUMNS = ("rank", "complexity", "layer", "class_size", "round", "place_alone", "n_redundant")
 
 
 def load_result(

@@ -167,7 +167,7 @@ class MultiOutputTarget(Target):
     def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
         """Describe the target and the scale of its T0."""
         del data, delta
-        aggregate = "mean over" if options["across"] == "mean" else "worst of"
+        aggregate = "mean over" if options["aggregate"] == "mean" else "worst of"
         if "t0" not in options["screener"]:
             return [f"{options['screener'][0]}: the {aggregate} targets, without a sign."]
         scale = "each in units of its own Δ and without a sign; 0 is best, 1 is no relation"

@@ -29,12 +29,12 @@ SMALL = ("--layers", "ub", "--unary", "neg,cube", "--binary", "sub", "--top", 5)
 
 def test_classes_are_listed_from_the_file_or_the_data(run, data, tmp_path):
     out = tmp_path / "r.json"
-    assert run("screen", data, *SMALL, "--members", 2, "--out", out)[0] == 0
+    assert run("screen", data, *SMALL, "--class-members", 2, "--out", out)[0] == 0
     status, listed, err = run("classes", out)
     assert (status, err) == (0, "")
     assert max(map(len, listed.splitlines())) <= 80
     assert "affine copy: a*shown + b on these rows." in listed
-    status, again, _ = run("classes", out, "--data", data, "--members", 2)
+    status, again, _ = run("classes", out, "--data", data, "--class-members", 2)
     assert (status, again) == (0, listed)
     status, one, _ = run("classes", out, "--rank", 2, "--out", "-")
     rows = list(csv.DictReader(io.StringIO(one)))
@@ -49,14 +49,14 @@ def test_of_a_list_of_all_features_a_member_leads_to_its_class(run, data, tmp_pa
     status, listed, err = run("classes", out, "--data", data, "--rank", 2)
     assert (status, listed) == (0, first[1])
     assert "is a member of the class of rank 1" in err
-    status, listed, err = run("classes", out, "--data", data, "--rank", 2, "--members", 1)
+    status, listed, err = run("classes", out, "--data", data, "--rank", 2, "--class-members", 1)
     assert (status, listed) == (2, "")
-    assert "give a larger --members" in err
+    assert "give a larger --class-members" in err
 
 
 def test_members_are_written_and_not_over_others(run, data, tmp_path):
     out, members = tmp_path / "r.csv", tmp_path / "members.csv"
-    assert run("screen", data, *SMALL, "--members", 9, "--out", out)[0] == 0
+    assert run("screen", data, *SMALL, "--class-members", 9, "--out", out)[0] == 0
     assert run("classes", out, "--out", members)[0] == 0
     assert members.read_text().startswith("rank,class_size,member,expression")
     status, _, err = run("classes", out, "--out", members)
@@ -67,11 +67,11 @@ def test_members_are_written_and_not_over_others(run, data, tmp_path):
 def test_other_ways_of_writing_are_listed_on_demand(run, data, tmp_path):
     out = tmp_path / "r.json"
     assert run("screen", data, "--layers", "bb", "--binary", "mul", "--top", 3, "--out", out)[0] == 0
-    listed = run("classes", out, "--data", data, "--spellings", 2)[1]
+    listed = run("classes", out, "--data", data, "--equivalent-forms", 2)[1]
     assert "an equivalent form" in listed
     assert max(map(len, listed.splitlines())) <= 80
-    written = run("classes", out, "--data", data, "--spellings", 2, "--out", "-")[1]
-    assert written.splitlines()[0].endswith(",relation,also_written")
+    written = run("classes", out, "--data", data, "--equivalent-forms", 2, "--out", "-")[1]
+    assert written.splitlines()[0].endswith(",relation,equivalent_forms")
 
 
 def test_mistakes_are_told_in_one_line(run, data, tmp_path):

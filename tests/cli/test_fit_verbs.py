@@ -64,8 +64,8 @@ def test_the_first_line_is_the_formula_and_the_rest_fits_80_columns(run, data):
 
 
 def test_a_long_formula_stays_on_its_line(run, data):
-    out = run("fit", data, *ASK, "--choose", "aic", "--terms", 12, "--quiet")[1]
-    result = symscreen.fit(data, choose="aic", terms=12, **SMALL)
+    out = run("fit", data, *ASK, "--criterion", "aic", "--max-terms", 12, "--quiet")[1]
+    result = symscreen.fit(data, criterion="aic", max_terms=12, **SMALL)
     assert out.splitlines()[0] == result.formula.round_numbers(6).equation
 
 
@@ -116,8 +116,8 @@ def test_data_may_come_from_standard_input(data):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--terms", "0"),
-        ("--choose", "best"),
+        ("--max-terms", "0"),
+        ("--criterion", "best"),
         ("--split", "1"),
         ("--split", "nan"),
         ("--level", "0"),

@@ -246,8 +246,11 @@ def test_screeners_says_when_each_fails(run):
         (["screen", "DATA", "--screener", "lasso", "--engine", "glmnt"], "did you mean 'glmnet'?"),
         (["screen", "DATA", "--prescreen", "0"], "prescreen is 0; give a whole number of at least 1"),
         (["screen", "DATA", "--prescreen", "few"], "'few' is not a valid integer"),
-        (["screen", "DATA", "--keep", "x:5"], "keep is 'x:5'; write 200, or u:50,b:200"),
-        (["screen", "DATA", "--cut", "t0"], "cut by t0: say how many features stay, for instance --keep 200"),
+        (["screen", "DATA", "--pool-size", "x:5"], "pool_size is 'x:5'; write 200, or u:50,b:200"),
+        (
+            ["screen", "DATA", "--prune-by", "t0"],
+            "cut by t0: say how many features stay, for instance --pool-size 200",
+        ),
         (["screen", "DATA", "--rounds", "9"], "rounds is 9; give at most 5"),
         (["screen", "DATA", "--seed", "-1"], "seed is -1; give an integer of at least 0"),
         (["screen", "DATA", "--target", "targt"], "did you mean 'target'"),
@@ -293,15 +296,24 @@ def test_joint_screeners_with_settings_stand_beside_column_ones(run, data, tmp_p
 
 def test_cuts_and_rounds_reach_the_pipeline(run, data, tmp_path):
     out = tmp_path / "r.csv"
-    arguments = ["--operators", "ablation", "--layers", "ubu", "--keep", "u:3,b:5", "--cut", "xi,pearson"]
+    arguments = [
+        "--operators",
+        "ablation",
+        "--layers",
+        "ubu",
+        "--pool-size",
+        "u:3,b:5",
+        "--prune-by",
+        "xi,pearson",
+    ]
     status, text, _ = run("screen", data, *arguments, "--rounds", 2, "--top", 4, "--out", out)
     assert status == 0
     assert "round: the round that found it" in " ".join(text.split())
     assert set(pd.read_csv(out)["round"]) == {1, 2}
     record = json.loads((tmp_path / "r.csv.json").read_text())
-    assert record["options"]["keep"] == {"u": 3, "b": 5}
-    assert record["options"]["cut"] == ["xi", "pearson"]
-    assert [(cut["layer"], cut["chosen"]) for cut in record["cuts"]] == [(1, 3), (2, 5)] * 2
+    assert record["options"]["pool_size"] == {"u": 3, "b": 5}
+    assert record["options"]["prune_by"] == ["xi", "pearson"]
+    assert [(cut["layer"], cut["chosen"]) for cut in record["pool_pruning"]] == [(1, 3), (2, 5)] * 2
     assert len(record["rounds"]) == 2
 
 

@@ -50,10 +50,11 @@ def data(frame, tmp_path):
         ("constant", "k*x1", ["--layers", "b"], "k*x1 is not in the space: k is"),
         ("forbidden", "sin(x1)**2*sin(sin(x2))", ["--layers", "uub"], "sin(x1)**2*sin(sin(x2)) is forbidden"),
         ("too complex", "x1*x2*x3", ["--layers", "bb", "--max-complexity", "4"], "x1*x2*x3 has complexity 5"),
-        ("thinned", "x1**3*x2", ["--layers", "ubb", "--distinct", "0.5", "--top", "3"],
-         "x1**3*x2 is left out by --distinct 0.5: "),
+        ("thinned", "x1**3*x2", ["--layers", "ubb", "--max-correlation", "0.5", "--top", "3"],
+         "x1**3*x2 is left out by --max-correlation 0.5: "),
         ("not passing", "sin(x3)", ["--layers", "ub", "--fdr", "0.001"], "sin(x3) does not pass --fdr 0.001"),
-        ("cut", "sin(x3)*x2", ["--layers", "ub", "--keep", "u:2"], "sin(x3)*x2 was pruned after layer 1"),
+        ("cut", "sin(x3)*x2", ["--layers", "ub", "--pool-size", "u:2"],
+         "sin(x3)*x2 was pruned after layer 1"),
     ],
 )  # fmt: skip
 def test_each_answer_is_printed_as_a_sentence_of_80_columns(run, data, answer, formula, options, begins):
@@ -87,11 +88,14 @@ def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):
     assert expected[0] == 0
     for further in (
         ["--fdr-method", "by", "--p-values", "--permutations", 10**6],
-        ["--members", 5, "--intervals"],
+        ["--class-members", 5, "--intervals"],
         ["--stability", 5, "--intervals=0.9"],
     ):
         assert run(*plain, *further) == expected
-    for further in (["--fdr", "0.05", "--permutations", 10**6], ["--distinct", "0.99"]):  # and one line more
+    for further in (
+        ["--fdr", "0.05", "--permutations", 10**6],
+        ["--max-correlation", "0.99"],
+    ):  # and one line more
         status, out, err = run(*plain, *further)
         assert (status, err) == (0, "")
         assert out.startswith(expected[1])

@@ -15,15 +15,15 @@ from symscreen.cli.command import run_command
 from symscreen.config.command_line import format_command, quote_shell_word
 
 RUNS = [
-    {"layers": "u", "unary": "log", "fdr": 0.9, "distinct": 0.99, "members": 3, "top": 4},
+    {"layers": "u", "unary": "log", "fdr": 0.9, "max_correlation": 0.99, "class_members": 3, "top": 4},
     {"layers": "u", "unary": "sqrt", "top": 3},
     {"screener": "t0,lasso[folds=3]", "prescreen": 20, "layers": "b", "binary": "mul", "sign": "positive"},
     {
         "layers": "ub",
         "unary": "log",
         "binary": "sub",
-        "keep": "u:4,b:9",
-        "cut": "xi",
+        "pool_size": "u:4,b:9",
+        "prune_by": "xi",
         "top": "all",
         "seed": 3,
     },
@@ -31,7 +31,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("options", RUNS, ids=["trust", "plain", "joint", "cut", "also"])
+@pytest.mark.parametrize("options", RUNS, ids=["trust", "plain", "joint", "prune_by", "also"])
 def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     data, out = tmp_path / "my data.csv", tmp_path / "again.json"
     frame.to_csv(data, index=False)
@@ -47,8 +47,8 @@ RESPONSES = {
     "gates": {"categorical": ["c, d"], "target": "target"},
     "onehot": {"categorical": "c, d", "categorical_as": "onehot", "target": "target"},
     "classes": {"target": "c, d"},
-    "numbers as classes": {"target": "e", "target_kind": "classes"},
-    "targets": {"target": ["target", "x, 3"], "across": "worst"},
+    "numbers as classes": {"target": "e", "target_type": "classes"},
+    "targets": {"target": ["target", "x, 3"], "aggregate": "worst"},
     "survival": {"target": "x, 3", "event": "e"},
     "stages": {"stages": ["e", "f"], "stage_weight": "next"},
     "ranking": {"ranking": ["x, 3", "x2"]},

@@ -51,7 +51,7 @@ SPACE = _optional(
     pool=st.sampled_from(["cumulative", "strict"]),
     max_complexity=st.integers(5, 30),
     also=st.lists(st.sampled_from(["x1*x1", "-x1", "sin(x1)"]), unique=True) | st.just("x1 + x1*x1"),
-    keep=st.integers(1, 50) | st.sampled_from(["u:4,b:9", {"u": 3}]),
+    pool_size=st.integers(1, 50) | st.sampled_from(["u:4,b:9", {"u": 3}]),
     screener=st.sampled_from(["t0", "t0,xi", ["t0", "pearson"]]),
     top=st.integers(1, 99),
     seed=st.integers(0, 2**31),
@@ -79,20 +79,20 @@ ERROR_RATES = _optional(
     p_values=st.booleans(),
     fdr=st.floats(0.001, 0.999),
     fdr_method=st.sampled_from(["bh", "by"]),
-    distinct=st.floats(0.5, 0.999),
-).map(lambda options: {"target": "-y", "keep": None} | options)
+    max_correlation=st.floats(0.5, 0.999),
+).map(lambda options: {"target": "-y", "pool_size": None} | options)
 TARGETS = st.sampled_from(
     [
         {"target": "kind"},
-        {"target": "died", "target_kind": "classes"},
-        {"target": ["-y", "a,b"], "across": "worst", "inputs": None},
+        {"target": "died", "target_type": "classes"},
+        {"target": ["-y", "a,b"], "aggregate": "worst", "inputs": None},
         {"target": "-y", "event": "died"},
         {"stages": ("died", "later"), "stage_weight": "next"},
         {"stages": "died,later", "stage_weight": {("died", "later"): 2.0}},
         {"ranking": ["w", "site"], "inputs": ["x1"]},
         {"target": "-y", "weights": "w"},
     ]
-).map(lambda options: {"screener": "t0", "cut": None, "keep": None} | options)
+).map(lambda options: {"screener": "t0", "prune_by": None, "pool_size": None} | options)
 OPTIONS = st.builds(
     lambda space, further: space | further,
     SPACE,
@@ -139,7 +139,7 @@ def test_nothing_is_lost_in_the_record_and_on_the_command_line(options):
     record = _build_record(prepared)
     optional = {field.name for field in list_options(ScreenOptions) if get_option(field).record == "given"}
     always = {field.name for field in list_options(ScreenOptions) if get_option(field).record == "always"}
-    assert always <= set(record["options"]) <= always | optional | {"settings", "cut_settings", "levels"}
+    assert always <= set(record["options"]) <= always | optional | {"settings", "prune_by_settings", "levels"}
     if options.get("stage_weight", "all") in ("all", "next", "last"):
         replayed = prepare_from_record(record, FRAME).record
         for name in set(_without_runtime(record["options"])) - NOT_REPLAYED:

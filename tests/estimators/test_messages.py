@@ -34,13 +34,13 @@ def data(rng):
         ({"fdr": 0.1, "rounds": 2}, "^fdr=0.1 is not available: .*, use rounds=1$"),
         ({"permutations": 3, "screener": "kendall"}, "^permutations=3 is not available"),
         ({"p_values": True, "search": "sieve"}, "^p_values= is not available: search='sieve' does not"),
-        ({"cut": "t0"}, "for instance keep=200$"),
+        ({"prune_by": "t0"}, "for instance pool_size=200$"),
         ({"categorical_as": "onehot"}, "^categorical_as='onehot' requires categorical=: name"),
         ({"target_units": "m"}, "^target_units= requires units: give units='strict', or a file"),
-        ({"target_kind": "x"}, "^target_kind is 'x'; known: numeric, classes, several$"),
+        ({"target_type": "x"}, "^target_type is 'x'; known: numeric, classes, several$"),
         ({"search": "x"}, "^search is 'x'; known: exact, [a-z, ]*$"),
-        ({"target_kind": "several"}, r"^target_kind='several' needs several targets: give them \(y\)$"),
-        ({"ranking": "a", "target_kind": "classes"}, "^both ranking= and target_kind='classes' are given"),
+        ({"target_type": "several"}, r"^target_type='several' needs several targets: give them \(y\)$"),
+        ({"ranking": "a", "target_type": "classes"}, "^both ranking= and target_type='classes' are given"),
         ({"ranking": ["a", "b"]}, r"^y has shape \(40, 1\), and ranking names 2 columns of it$"),
         ({"max_ram": "1kB"}, "raise max_ram= to at least"),
         ({"also": "log(x1 - 9)"}, r"^also='log\(x1 - 9\)' is undefined in 40 of 40 rows$"),
@@ -56,7 +56,7 @@ def test_options_are_named_as_parameters(data, options, says):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"cut": "t0"}, "for instance keep=200$"),
+        ({"prune_by": "t0"}, "for instance pool_size=200$"),
         ({"categorical_as": "onehot"}, "^categorical_as='onehot' requires categorical="),
         ({"categorical": "x1", "unary": "no"}, "unary=: there is no unary operator 'no'"),
         ({"max_ram": "1kB"}, "raise max_ram= to at least"),
@@ -174,5 +174,5 @@ def test_booleans_beside_times_are_no_two_targets(data):
     asked = {"layers": "u", "unary": "id", "top": 2}
     named = symscreen.SymbolicScreener(**asked, event="died").fit(x, lived)
     assert "harrell_c" in named.ranking_
-    both = symscreen.SymbolicScreener(**asked, target_kind="several").fit(x, lived)
+    both = symscreen.SymbolicScreener(**asked, target_type="several").fit(x, lived)
     assert {"t0[died]", "t0[days]"} <= set(both.ranking_)

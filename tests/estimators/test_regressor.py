@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import symscreen
 
-SMALL = {"layers": "u", "unary": "id,square", "terms": 2}
+SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns

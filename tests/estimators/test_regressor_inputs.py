@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 import symscreen
 from symscreen.errors import DataError
 
-SMALL = {"layers": "u", "operators": "ablation", "terms": 2, "jobs": 1}
+SMALL = {"layers": "u", "operators": "ablation", "max_terms": 2, "jobs": 1}
 
 
 @pytest.fixture
@@ -54,7 +54,9 @@ def test_indicators_arrays_and_several_targets(data):
     model.fit(inputs, both.u)
     assert model.formula_.equation == "u = `c = q`"
     assert model.predict(inputs).tolist() == pytest.approx(both.u.tolist(), abs=1e-14)
-    gated = symscreen.SymbolicRegressor(**SMALL | {"terms": 4}, categorical="x2").fit(inputs.to_numpy(), both)
+    gated = symscreen.SymbolicRegressor(**SMALL | {"max_terms": 4}, categorical="x2").fit(
+        inputs.to_numpy(), both
+    )
     assert gated.predict(inputs.to_numpy()).shape == (60, 2)
     np.testing.assert_allclose(gated.predict(inputs.to_numpy())[:, 0], y, atol=1e-12)
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import symscreen
 
-SMALL = {"layers": "u", "unary": "id,square", "terms": 2}
+SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 
 
 @pytest.fixture

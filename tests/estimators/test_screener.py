@@ -247,7 +247,9 @@ def test_another_process_reads_a_pickle_and_computes_the_same(data, tmp_path):
     screener = symscreen.SymbolicScreener(operators=str(grammar), layers="u", top="all", jobs=1).fit(
         inputs, y
     )
-    model = symscreen.SymbolicRegressor(operators=str(grammar), layers="u", terms=2, jobs=1).fit(inputs, y)
+    model = symscreen.SymbolicRegressor(operators=str(grammar), layers="u", max_terms=2, jobs=1).fit(
+        inputs, y
+    )
     grammar.unlink()  # what was fitted needs it no more
     for name, one in (("screener", screener), ("model", model)):
         (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps(one))

@@ -100,7 +100,7 @@ def test_twelve_columns_are_planned_without_growing_them(rng, monkeypatch):
 def test_a_cut_leaves_so_many_and_the_inputs():
     rng = np.random.default_rng(0)  # an older feature that is kept would leave fewer candidates
     x, y = rng.uniform(1, 2, (40, 4)), rng.normal(size=40)
-    asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "keep": "b:5"}
+    asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "pool_size": "b:5"}
     planned = symscreen.plan(x, y, **asked)
     found = symscreen.screen(x, y, **asked)
     assert planned.n_exact_layers == 2  # inputs and the first layer, which is not cut
@@ -112,11 +112,11 @@ def test_a_cut_leaves_so_many_and_the_inputs():
 @pytest.mark.parametrize(
     "asked",
     [
-        {"layers": "ubb", "cut": "t0", "keep": 4},
-        {"layers": "ubb", "cut": "t0", "keep": 4, "pool": "strict"},
-        {"layers": "bub", "cut": "t0", "keep": "b:2", "also": ["a*b*c"]},
-        {"layers": "ubb", "cut": "lasso", "keep": 4},
-        {"layers": "bbb", "cut": ["t0", "lasso"], "keep": 2},
+        {"layers": "ubb", "prune_by": "t0", "pool_size": 4},
+        {"layers": "ubb", "prune_by": "t0", "pool_size": 4, "pool": "strict"},
+        {"layers": "bub", "prune_by": "t0", "pool_size": "b:2", "also": ["a*b*c"]},
+        {"layers": "ubb", "prune_by": "lasso", "pool_size": 4},
+        {"layers": "bbb", "prune_by": ["t0", "lasso"], "pool_size": 2},
     ],
 )
 def test_what_a_cut_leaves_is_bounded_from_above(rng, asked):
@@ -131,16 +131,16 @@ def test_what_a_cut_leaves_is_bounded_from_above(rng, asked):
 
 def test_a_joint_screener_leaves_all_that_an_earlier_cut_has_kept(rng):
     x, y = rng.uniform(1, 2, (40, 3)), rng.normal(size=40)
-    asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "keep": 2}
-    joint = symscreen.plan(x, y, cut="lasso", **asked).layers
+    asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "pool_size": 2}
+    joint = symscreen.plan(x, y, prune_by="lasso", **asked).layers
     assert [layer.n_features for layer in joint][:3] == [3, 3 + 2, 3 + 2 + 2]
-    column = symscreen.plan(x, y, cut="t0", **asked).layers
+    column = symscreen.plan(x, y, prune_by="t0", **asked).layers
     assert [layer.n_features for layer in column][:3] == [3, 3 + 2, 3 + 2]
 
 
 def test_what_a_cut_without_a_number_leaves_is_not_told(rng):
     x, y = rng.uniform(1, 2, (40, 3)), rng.normal(size=40)
-    planned = symscreen.plan(x, y, layers="ub", unary="square,sin", binary="add,mul", cut="lasso")
+    planned = symscreen.plan(x, y, layers="ub", unary="square,sin", binary="add,mul", prune_by="lasso")
     assert (planned.n_exact_layers, planned.max_features, planned.has_pruning) == (1, None, True)
-    whole = symscreen.plan(x, y, layers="u", unary="square,sin", cut="lasso")
+    whole = symscreen.plan(x, y, layers="u", unary="square,sin", prune_by="lasso")
     assert (whole.n_exact_layers, whole.max_features, whole.has_pruning) == (2, whole.n_features, False)

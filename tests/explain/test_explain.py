@@ -256,7 +256,7 @@ def test_a_formula_over_the_cap_is_told_its_complexity(frame):
 
 
 def test_a_part_that_a_cut_took_is_told_with_its_place(frame):
-    options = {"layers": "ub", "unary": "sin,exp", "binary": "mul", "keep": "u:3"}
+    options = {"layers": "ub", "unary": "sin,exp", "binary": "mul", "pool_size": "u:3"}
     found = symscreen.why(frame, "sin(x3)*x2", **options)
     assert (found.status, found.part, found.layer, found.rank_cutoff) == ("cut", "sin(x3)", 1, 3)
     one_layer = {"layers": "u", "unary": "sin,exp"}

@@ -13,15 +13,15 @@ def first_line(found):
 
 @pytest.mark.parametrize("changes", [{}, {"screener": "pearson,t0", "sign": "positive"}])
 def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, changes):
-    options = SMALL | {"top": 4, "distinct": 0.8} | changes
+    options = SMALL | {"top": 4, "max_correlation": 0.8} | changes
     whole = symscreen.screen(frame, **SMALL, **changes, top=10**6).table.expression.tolist()
     screened = symscreen.screen(frame, **options)
     thinned = screened.table.expression.tolist()
-    told = {one["rank"]: one["features"] for one in screened.record["distinct"]["shown"]}
+    told = {one["rank"]: one["features"] for one in screened.record["redundancy"]["shown"]}
     stands_in = {
         near["expression"]: thinned[rank - 1] for rank, features in told.items() for near in features
     }
-    looked_at = screened.record["distinct"]["classes_looked_at"]
+    looked_at = screened.record["redundancy"]["classes_looked_at"]
     assert stands_in
     for rank, formula in enumerate(whole[: looked_at + 2 : 2] + thinned, 1):
         found = symscreen.why(frame, formula, **options)
@@ -66,7 +66,7 @@ def test_where_nothing_passes_the_best_are_shown_all_the_same(frame, rng):
 
 
 def test_left_out_for_either_reason(frame):
-    options = SMALL | {"distinct": 0.8, "fdr": 1e-9, "top": 6}
+    options = SMALL | {"max_correlation": 0.8, "fdr": 1e-9, "top": 6}
     shown = symscreen.screen(frame, **options).table.expression.tolist()
     thinned = symscreen.screen(frame, **options | {"fdr": None}).table.expression.tolist()
     assert len(shown) < len(thinned)

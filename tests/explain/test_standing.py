@@ -116,7 +116,7 @@ def test_the_answer_tells_what_is_known(frame, monkeypatch):
 
 
 def test_a_place_in_a_cut_is_bounded_too(frame, monkeypatch):
-    options = {**OPTIONS, "keep": "u:3"}
+    options = {**OPTIONS, "pool_size": "u:3"}
     whole = symscreen.why(frame, "x2*sin(x3)", **options)
     monkeypatch.setattr("symscreen.explain.rank_position.compute_max_classes", lambda *_: 2)
     found = symscreen.why(frame, "x2*sin(x3)", **options)

@@ -376,6 +376,8 @@ def _set(*path_and_value):
         (_set("costs", {"sine": 1}), "there is no operator 'sine'; did you mean 'sin'"),
         (_set("costs", {"sin": 1.5}), "costs.sin: expected an integer"),
         (_set("record", 3), "record: expected an object"),
+        (_set("dige\ud800st", "0"), "m.json: expected an object"),
+        (_set("define", "f", {"formula": "x", "cost": 1, "\ud800": 1}), "define.f.*this key is unknown"),
     ],
 )
 def test_anything_that_was_not_so_written_is_refused_in_one_line(change, message, tmp_path, monkeypatch):
@@ -383,7 +385,7 @@ def test_anything_that_was_not_so_written_is_refused_in_one_line(change, message
     Path("m.json").write_text(_altered(change))
     with pytest.raises(FormulaError, match=message) as caught:
         load_bundle("m.json")
-    assert str(caught.value).startswith("m.json, ")
+    assert str(caught.value).startswith(("m.json, ", "m.json: "))
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 400
 

@@ -117,7 +117,7 @@ def test_neither_threads_nor_the_order_of_rows_and_columns_matter(frame):
 
 def test_the_bundle_is_the_same_bytes(tmp_path, frame):
     for jobs in (1, 2):
-        symscreen.fit(frame, choose="cv", terms=6, jobs=jobs, split=0.3, **SMALL).save(
+        symscreen.fit(frame, criterion="cv", max_terms=6, jobs=jobs, split=0.3, **SMALL).save(
             tmp_path / f"{jobs}.json"
         )
     assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()

@@ -88,9 +88,9 @@ def test_a_response_far_from_zero_is_still_exact(rng):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"terms": 0}, "terms is 0"),
-        ({"terms": 21}, "at most 20"),
-        ({"choose": "ebik"}, "did you mean 'ebic'"),
+        ({"max_terms": 0}, "max_terms is 0"),
+        ({"max_terms": 21}, "at most 20"),
+        ({"criterion": "ebik"}, "did you mean 'ebic'"),
         ({"split": 0.95}, "split is 0.95"),
         ({"split": -0.1}, "split is -0.1"),
         ({"level": 1.0}, "level is 1.0"),
@@ -107,7 +107,7 @@ def test_options_without_meaning_are_refused(frame, options, words):
 def test_cross_validation_and_longer_formulas(rng):
     a, b, c = x = rng.normal(size=(3, 100))
     y = 1 + 2 * a - b + 1.5 * c**3 + a * b + 3 * b * c + 0.1 * rng.normal(size=100)
-    result = symscreen.fit(x.T, y, terms=6, choose="cv", folds=4, jobs=2, **SMALL)
+    result = symscreen.fit(x.T, y, max_terms=6, criterion="cv", folds=4, jobs=2, **SMALL)
     assert {"x1", "x2", "x3**3", "x1*x2", "x2*x3"} <= set(_texts(result))
     assert len(result.record["cv_error"]) == 7
     assert result.record["cv_error"][5] < 0.1 * result.record["cv_error"][4]

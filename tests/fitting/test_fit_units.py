@@ -111,7 +111,7 @@ def test_a_law_whose_constant_has_a_unit(rng):
     n, t, v = rng.uniform(1, 5, (3, 50)) * [[1.0], [20.0], [1.0]]
     frame = pd.DataFrame({"n (mol)": n, "t (degC)": t, "v (l)": v})
     frame["p (bar)"] = n * 8.314462618 * (t + 273.15) / v * 1e-2
-    result = symscreen.fit(frame, units="strict", layers="bb", unary="square", binary="mul,div", terms=1)
+    result = symscreen.fit(frame, units="strict", layers="bb", unary="square", binary="mul,div", max_terms=1)
     assert result.r2 > 1 - 1e-12
     (term,) = result.formula.terms
     assert str(term) in {
@@ -159,7 +159,7 @@ def test_no_exponent_is_fitted_that_leaves_no_unit(rng, tmp_path):
     x, s = rng.uniform(1, 3, (2, 50))
     y = 3 * x**2 + 9 * np.exp(-1.7 * s) + 0.01 * rng.normal(size=50)
     frame = pd.DataFrame({"l (m)": x, "s": s, "y (N)": y})
-    options = {"operators": grammar, "layers": "u", "terms": 2}
+    options = {"operators": grammar, "layers": "u", "max_terms": 2}
     free = symscreen.fit(frame.rename(columns={"l (m)": "l"}), **options)
     assert any(str(term).startswith(("l**1.9", "l**2.0")) for term in free.formula.terms)
     strict = symscreen.fit(frame, units="strict", **options)
@@ -178,7 +178,7 @@ def test_without_units_nothing_is_told_of_them(moving):
 
 
 def test_cuts_and_cross_validation_keep_to_units(moving):
-    for options in ({"keep": 5}, {"choose": "cv", "folds": 3, "terms": 2}, {"split": 0.5}):
+    for options in ({"pool_size": 5}, {"criterion": "cv", "folds": 3, "max_terms": 2}, {"split": 0.5}):
         result = symscreen.fit(moving, units="strict", **OPTIONS, **options)
         units = _units(result)
         assert all(compute_unit(term, units) is not None for term in result.formula.terms)

@@ -71,7 +71,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
 @pytest.mark.parametrize("folds", [8, 40])
 def test_cross_validation_may_leave_out_single_rows(rng, folds):
     table = _table(rng, 8 if folds == 8 else 40)
-    errors = fitting._compute_nested_errors(_job(table, choose="cv", folds=folds, terms=1), "bic")
+    errors = fitting._compute_nested_errors(_job(table, criterion="cv", folds=folds, max_terms=1), "bic")
     assert errors[0] == pytest.approx(
         ((table.target.values - table.target.values.mean()) ** 2).mean()
         * (table.target.n / (table.target.n - 1)) ** 2
@@ -196,7 +196,7 @@ def test_every_prefix_of_the_layers_asked_for_is_searched(rng):
 
 def test_cross_validation_takes_the_size_of_least_error(rng):
     table = _table(rng, 60)
-    result = run_fit(_job(table, "u", choose="cv"))
+    result = run_fit(_job(table, "u", criterion="cv"))
     errors = result.record["cv_error"]
     assert len(errors) == 5
     assert errors[0] == pytest.approx(table.target.values.var(), rel=0.2)
@@ -214,23 +214,23 @@ def test_the_nested_error_is_that_of_predicting_rows_that_were_not_searched(rng)
         best = min(features, key=lambda z: share_left([z[inside]], y[inside]))
         slope, intercept = np.polyfit(best[inside], y[inside], 1)
         squares[outside] = (y[outside] - intercept - slope * best[outside]) ** 2
-    result = run_fit(_job(table, "u", choose="cv", terms=1, folds=4))
+    result = run_fit(_job(table, "u", criterion="cv", max_terms=1, folds=4))
     assert result.record["cv_error"][1] == pytest.approx(squares.mean(), rel=1e-9)
 
 
 def test_of_exact_sizes_cross_validation_takes_the_smallest(rng):
-    result = run_fit(_job(_table(rng, 60, noise=0.0), "ub", choose="cv"))
+    result = run_fit(_job(_table(rng, 60, noise=0.0), "ub", criterion="cv"))
     assert _terms(result) == ["x1**3", "x2"]
 
 
 def test_too_few_rows_to_cross_validate(rng):
     with pytest.raises(OptionError, match="6 rows are too few for cross-validation with 2 folds"):
-        run_fit(_job(_table(rng, 6), "u", choose="cv", folds=2))
+        run_fit(_job(_table(rng, 6), "u", criterion="cv", folds=2))
 
 
 def test_a_size_that_some_fold_lacks_has_no_error(rng):
     x = rng.uniform(0.5, 2.0, (30, 1))
-    result = run_fit(_job(read_dataset(x, y=x[:, 0] + rng.normal(0, 0.1, 30)), "u", choose="cv"))
+    result = run_fit(_job(read_dataset(x, y=x[:, 0] + rng.normal(0, 0.1, 30)), "u", criterion="cv"))
     assert result.record["cv_error"][3:] == [None, None]  # there are only x and its cube
     assert len(result.formula.terms) <= 2
 
@@ -255,7 +255,7 @@ def test_the_one_chosen_is_always_shown(rng):
         noise = np.random.default_rng(seed).normal(0, 0.5, 80)
         table = read_dataset(x, y=x[:, 0] ** 3 - x[:, 1] + noise)
         for choose in ("ebic", "aic"):
-            result = run_fit(_job(table, "ub", choose=choose))
+            result = run_fit(_job(table, "ub", criterion=choose))
             assert result.front["chosen"].sum() == 1
             assert result.front["complexity"].is_monotonic_increasing
 
@@ -269,9 +269,9 @@ def test_six_terms_come_from_the_paths(rng):
     y = 1 + 2 * a - b + 1.5 * c**3 + a * b - 2 * b * c + 0.5 * a**3 * c
     for noise in (0.0, 0.1):
         table = read_dataset(x, y=y + noise * rng.normal(size=150))
-        result = run_fit(_job(table, terms=6))
+        result = run_fit(_job(table, max_terms=6))
         assert _terms(result) == sorted(["x1", "x2", "x3**3", "x1*x2", "x2*x3", "x3*x1**3"])
-        assert len(run_fit(_job(table, terms=5)).formula.terms) == 5
+        assert len(run_fit(_job(table, max_terms=5)).formula.terms) == 5
 
 
 def test_a_strict_pool_holds_the_last_layer_alone(rng):
@@ -321,11 +321,11 @@ def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
     monkeypatch.setattr(stages, "_MAX_CANDIDATES", 100)
     x = rng.uniform(0.5, 2.0, (60, 3))
     y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + 0.1 * rng.normal(size=60)
-    whole, cut = (symscreen.fit(x, y, operators="ablation", **options) for options in ({}, {"keep": 5}))
+    whole, cut = (symscreen.fit(x, y, operators="ablation", **options) for options in ({}, {"pool_size": 5}))
     left_out = [
         [notice.split()[2] for notice in one.notices if "not searched" in notice] for one in (whole, cut)
     ]
     assert left_out == [["bub", "ubb"], []]
     assert _terms(cut) == ["x1**3", "x2"]
-    assert cut.record["keep"] == {"u": 5, "b": 5}
-    assert cut.record["cut"] == ["t0", "xi"]
+    assert cut.record["pool_size"] == {"u": 5, "b": 5}
+    assert cut.record["prune_by"] == ["t0", "xi"]

@@ -180,7 +180,7 @@ def test_more_than_four_terms_come_from_the_paths_of_every_target(rng):
         a=x[:5].sum(axis=0) + rng.normal(0, 0.1, 80),
         b=x[1:6].sum(axis=0) - 2 * x[0] + rng.normal(0, 0.1, 80),
     )
-    result = symscreen.fit(frame, target="a,b", unary="id", layers="u", terms=6)
+    result = symscreen.fit(frame, target="a,b", unary="id", layers="u", max_terms=6)
     assert _texts(result) == [f"x{k}" for k in range(1, 7)]
 
 
@@ -220,25 +220,27 @@ def test_some_rows_of_several_targets_stay_in_order(two):
 
 
 def test_cross_validation_averages_shares_of_each_variance(two):
-    result = symscreen.fit(two, target="a,b", choose="cv", folds=4, operators="ablation", layers="u", terms=2)
+    result = symscreen.fit(
+        two, target="a,b", criterion="cv", folds=4, operators="ablation", layers="u", max_terms=2
+    )
     errors = result.record["cv_error"]
     assert errors[0] == pytest.approx(1.0, rel=0.2)
     scaled = symscreen.fit(
         two.assign(b=two.b / 1e5),
         target="a,b",
-        choose="cv",
+        criterion="cv",
         folds=4,
         operators="ablation",
         layers="u",
-        terms=2,
+        max_terms=2,
     )
     assert scaled.record["cv_error"] == pytest.approx(errors, rel=1e-9)
     assert len(result.formula.terms) == int(np.argmin(errors))
 
 
 def test_cuts_go_by_the_mean_over_targets(two):
-    result = symscreen.fit(two, target="a,b", operators="ablation", layers="ub", keep=4)
-    assert result.record["cut"] == ["t0", "xi"]
+    result = symscreen.fit(two, target="a,b", operators="ablation", layers="ub", pool_size=4)
+    assert result.record["prune_by"] == ["t0", "xi"]
     assert _texts(result) == ["x1**3", "x1*x2"]
 
 
@@ -248,7 +250,7 @@ def test_cuts_go_by_the_mean_over_targets(two):
         ({"target": "a,a"}, "--target names 'a' twice"),
         ({"target": "a,nope"}, "nope"),
         ({"target": "a,b", "preset": "ibart"}, "bart"),
-        ({"target": "a,b", "cut": "lasso"}, "lasso"),
+        ({"target": "a,b", "prune_by": "lasso"}, "lasso"),
     ],
 )
 def test_what_several_targets_do_not_go_with_is_told(two, options, says):

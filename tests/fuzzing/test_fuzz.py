@@ -87,7 +87,7 @@ FOUND = [
     ("units-json", json.dumps({"length": [0] * 100_000}).encode(), "a text such as"),
     ("options", b"top:" + b"9" * 5000, "give a whole number"),
     ("options", b"recall:" + b"9" * 5000, "give whole numbers"),
-    ("options", b"keep:u:" + b"9" * 5000, "write 200, or u:50,b:200"),
+    ("options", b"pool_size:u:" + b"9" * 5000, "write 200, or u:50,b:200"),
     ("options", b"max-ram:" + b"9" * 400 + b"GB", "give an amount such as"),
     ("options", b"inputs:" + b"`a" * 9999, "cannot split"),
 ]

@@ -113,11 +113,11 @@ def test_a_shorthand_goes_where_its_value_has_a_meaning():
         {},
         {"rule": "gse"},
     ]
-    # as with --screener lasso --cut trees --rule gse
+    # as with --screener lasso --prune-by trees --rule gse
     cutters = parse_screeners([trees], {"rule": "gse"}, allow_unused=True)
     assert _told(cutters[0])[1] == {"rule": "gse"}
     assert _told(parse_screeners("t0,lasso", {"rule": "gse"}, other_screeners=cutters)[1])[1] == {}
-    # and with --screener trees --cut lasso --rule gse
+    # and with --screener trees --prune-by lasso --rule gse
     cutters = parse_screeners("lasso", {"rule": "gse"}, allow_unused=True)
     assert _told(cutters[0])[1] == {}
     assert _told(parse_screeners([trees], {"rule": "gse"}, other_screeners=cutters)[0])[1] == {"rule": "gse"}

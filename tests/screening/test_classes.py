@@ -23,12 +23,12 @@ def _sizes(members):
 @pytest.mark.parametrize(
     ("screener", "options"),
     [(screener, options) for screener in ("t0", "pearson", "spearman,pearson")
-     for options in ({}, {"rounds": 2}, {"keep": 5}, {"search": "sieve"})]
+     for options in ({}, {"rounds": 2}, {"pool_size": 5}, {"search": "sieve"})]
     + [("lasso", {}), ("t0,lasso", {})],
 )  # fmt: skip
 def test_as_many_are_listed_as_the_ranking_tells(frame, screener, options):
     result = symscreen.screen(frame, screener=screener, **SMALL, **options)
-    members = symscreen.classes(result, frame, members=10**6)
+    members = symscreen.classes(result, frame, class_members=10**6)
     assert _sizes(members) == members[members.member == 1].class_size.tolist()
     assert _sizes(members) == result.table.class_size.tolist()
     assert members[members.member == 1].expression.tolist() == result.table.expression.tolist()
@@ -36,7 +36,7 @@ def test_as_many_are_listed_as_the_ranking_tells(frame, screener, options):
 
 def test_members_are_those_with_the_same_ranks_or_the_mirrored_ones(frame):
     result = symscreen.screen(frame, **SMALL)
-    members = symscreen.classes(result, frame, members=10**6)
+    members = symscreen.classes(result, frame, class_members=10**6)
     every = symscreen.screen(frame, **SMALL | {"top": "all"})
     ranks = every.transform(frame).rank().to_numpy().T
     mirror = len(frame) + 1 - ranks
@@ -48,30 +48,30 @@ def test_members_are_those_with_the_same_ranks_or_the_mirrored_ones(frame):
 
 
 def test_stored_members_are_those_found_again(frame, tmp_path):
-    result = symscreen.screen(frame, members=3, **SMALL)
+    result = symscreen.screen(frame, class_members=3, **SMALL)
     plain = symscreen.screen(frame, **SMALL)
     assert "classes" not in plain.record
     assert "members" not in json.dumps(plain.record)
     assert result.table.equals(plain.table)
-    again = symscreen.classes(plain, frame, members=3)
+    again = symscreen.classes(plain, frame, class_members=3)
     assert symscreen.classes(result).equals(again)
-    assert symscreen.classes(result, members=2).equals(symscreen.classes(plain, frame, members=2))
+    assert symscreen.classes(result, class_members=2).equals(symscreen.classes(plain, frame, class_members=2))
     for ending in ("csv", "json", "parquet"):
         path = tmp_path / f"r.{ending}"
         write_ranking(result, path)
         stored = symscreen.read_ranking(path)
         assert symscreen.classes(stored).equals(again)
-        assert symscreen.classes(stored, frame, members=3).equals(again)
+        assert symscreen.classes(stored, frame, class_members=3).equals(again)
 
 
 def test_a_response_beside_the_data_and_rankings_are_taken_again(frame, rng):
     inputs, y = frame.drop(columns="target"), frame["target"]
     result = symscreen.screen(inputs, y, **SMALL)
-    assert _sizes(symscreen.classes(result, inputs, y, members=99)) == result.table.class_size.tolist()
+    assert _sizes(symscreen.classes(result, inputs, y, class_members=99)) == result.table.class_size.tolist()
     ranks = np.argsort(rng.normal(size=(60, 3)) + np.outer(frame["x1"] - 1.2, [0, 2, 4]), axis=1)
     ranked = inputs.assign(a=ranks[:, 0], b=ranks[:, 1], c=ranks[:, 2])
     result = symscreen.screen(ranked, ranking=["a", "b", "c"], **SMALL)
-    assert _sizes(symscreen.classes(result, ranked, members=99)) == result.table.class_size.tolist()
+    assert _sizes(symscreen.classes(result, ranked, class_members=99)) == result.table.class_size.tolist()
 
 
 @pytest.mark.parametrize("weight", ["next", {("s", "u"): 2.0, ("t", "u"): 0.3}])
@@ -81,13 +81,13 @@ def test_a_chain_of_stages_is_taken_again(frame, rng, weight):
     stages = {name: np.logical_and.reduce(went[: at + 1]).astype(int) for at, name in enumerate("stu")}
     given = {"stages": list("stu"), "stage_weight": weight}
     result = symscreen.screen(inputs.assign(**stages), **given, **SMALL)
-    members = symscreen.classes(result, inputs.assign(**stages), members=99)
+    members = symscreen.classes(result, inputs.assign(**stages), class_members=99)
     assert _sizes(members) == result.table.class_size.tolist()
 
 
 def test_of_all_features_each_class_is_listed_once(frame):
     result = symscreen.screen(frame, **SMALL | {"top": "all"})
-    members = symscreen.classes(result, frame, members=10**6)
+    members = symscreen.classes(result, frame, class_members=10**6)
     assert len(members) == result.n_scored
     heads = members[members.member == 1]
     assert result.table.expression[heads["rank"] - 1].tolist() == heads.expression.tolist()
@@ -96,9 +96,9 @@ def test_of_all_features_each_class_is_listed_once(frame):
 def test_what_cannot_be_listed_is_refused_with_the_reason(frame):
     result = symscreen.screen(frame, **SMALL)
     with pytest.raises(OptionError, match=r"no members are stored .* screen again with members=5"):
-        symscreen.classes(result, members=5)
-    with pytest.raises(OptionError, match="members is 0"):
-        symscreen.classes(result, frame, members=0)
+        symscreen.classes(result, class_members=5)
+    with pytest.raises(OptionError, match="class_members is 0"):
+        symscreen.classes(result, frame, class_members=0)
     with pytest.raises(DataError, match="names and rows agree, but values differ"):
         symscreen.classes(result, frame.assign(x1=frame["x1"] + 1e-9))
     with pytest.raises(DataError, match="rows: 59, and 60 were screened"):
@@ -145,9 +145,9 @@ def test_families_and_rules_of_a_grammar_s_file_are_taken_from_the_record(frame,
         '[define.bell]\nformula = "exp(-a*x**2)"\n[define.bell.parameters]\na = [0.1, 1]\n'
         '[forbid]\nmul = ["sin"]\n[columns]\nsin = ["x1"]\n'
     )
-    result = symscreen.screen(frame, operators=own, members=4)
+    result = symscreen.screen(frame, operators=own, class_members=4)
     own.unlink()
-    assert symscreen.classes(result, frame, members=4).equals(symscreen.classes(result))
+    assert symscreen.classes(result, frame, class_members=4).equals(symscreen.classes(result))
 
 
 @pytest.mark.parametrize("to", ["pipe", "secret", "device"])
@@ -217,7 +217,7 @@ def with_members():
     rng = np.random.default_rng(5)
     x1, x2 = rng.uniform(0.5, 2.0, (2, 40))
     frame = pd.DataFrame({"x1": x1, "x2": x2, "target": x1**2 + x2 + rng.normal(0, 0.1, 40)})
-    return symscreen.screen(frame, members=3, **SMALL)
+    return symscreen.screen(frame, class_members=3, **SMALL)
 
 
 @pytest.mark.parametrize("case", ALTERED)

@@ -23,7 +23,7 @@ NOTICE = "p-values are 1: nine tenths of the target are one value"
 )
 def test_p_values_that_are_1_for_want_of_a_null_distribution_say_so(y, options, is_expected):
     frame = pd.DataFrame({"x": np.arange(float(len(y))), "z": np.arange(len(y)) % 7.0, "target": y})
-    options = {"layers": "u", "unary": ["id"], "p_values": True, "target_kind": "numeric", **options}
+    options = {"layers": "u", "unary": ["id"], "p_values": True, "target_type": "numeric", **options}
     result = symscreen.screen(frame, **options)
     assert any(NOTICE in notice for notice in result.notices) == is_expected
     if options["p_values"]:

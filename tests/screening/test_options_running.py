@@ -61,7 +61,7 @@ def test_backends_are_read_and_misspelt_ones_refused():
     [
         ({"search": "sieve"}, "search='sieve'"),
         ({"rounds": 2}, "rounds=2"),
-        ({"members": 3}, "members="),
+        ({"class_members": 3}, "members="),
         ({"progress": 3}, "progress is 3; give a function"),
     ],
 )
@@ -110,6 +110,6 @@ def test_quiet_writes_nothing_and_still_calls_what_was_given(frame, capfd, monke
     assert quiet.record == loud.record
     assert symscreen.plan(frame, layers="u", quiet=True).n_features
     assert symscreen.why(frame, "x1", quiet=True, **asked).rank
-    assert symscreen.fit(frame, layers="u", unary="sin", terms=1, quiet=True).formula.terms
+    assert symscreen.fit(frame, layers="u", unary="sin", max_terms=1, quiet=True).formula.terms
     assert capfd.readouterr().err == ""
     assert len(silenced) == 4

@@ -90,8 +90,8 @@ def test_plan_takes_every_option_of_screen(wide, tmp_path):
     assert [option.name for option in plan.params] == [option.name for option in screen.params]
     wide.to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "out.csv").write_text("there already")
-    options = ["--layers", "u", "--also", "x0*x1", "--keep", "9", "--rounds", "2", "--seed", "3"]
-    options += ["--members", "3", "--chunk-size", "50", "--checkpoint", tmp_path / "kept"]
+    options = ["--layers", "u", "--also", "x0*x1", "--pool-size", "9", "--rounds", "2", "--seed", "3"]
+    options += ["--class-members", "3", "--chunk-size", "50", "--checkpoint", tmp_path / "kept"]
     options += ["--out", tmp_path / "out.csv", "--bundle", tmp_path / "b.json"]
     options += ["--report", tmp_path / "r.html"]
     done = CliRunner().invoke(command, ["plan", str(tmp_path / "data.csv"), *map(str, options)])

@@ -64,7 +64,7 @@ def test_power_falls_with_the_noise_and_the_interval_holds_the_share(frame):
 
 
 def test_cuts_grow_the_space_anew_and_may_lose_it(frame):
-    options = {"truth": TRUTH, "noise_ratio": [0, 20], "repeats": 4, "keep": 1, "layers": "ub"}
+    options = {"truth": TRUTH, "noise_ratio": [0, 20], "repeats": 4, "pool_size": 1, "layers": "ub"}
     found = symscreen.power(frame, unary="cube,log", binary="mul", **options)
     assert found.closest_member == ""
     assert found.n_features is None

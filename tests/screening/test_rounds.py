@@ -171,10 +171,10 @@ def test_the_record_tells_of_joint_screeners_cuts_and_rounds(rng):
     table = table_of(rng)
     plain = _job(table, "t0")
     assert build_extra_record(run_rounds(plain), plain) == {}
-    job = _job(table, "t0", fake(), limit=4, prescreen=7, cutters=("t0", "xi"), keep={"u": 2}, rounds=2)
+    job = _job(table, "t0", fake(), limit=4, prescreen=7, cutters=("t0", "xi"), pool_size={"u": 2}, rounds=2)
     found = run_rounds(job)
     record = build_extra_record(found, job)
-    assert list(record) == ["joint", "cuts", "rounds"]
+    assert list(record) == ["joint", "pool_pruning", "rounds"]
     assert record["joint"]["fake"] == {
         "shown": 7,
         "chosen_by": ["t0"],
@@ -184,7 +184,7 @@ def test_the_record_tells_of_joint_screeners_cuts_and_rounds(rng):
         "seed": 0,
         "jobs": 1,
     }
-    assert [(cut["layer"], cut["chosen"]) for cut in record["cuts"]] == [(1, 2), (1, 2)]
+    assert [(cut["layer"], cut["chosen"]) for cut in record["pool_pruning"]] == [(1, 2), (1, 2)]
     assert [each["model"] for each in record["rounds"]] == [
         [],
         [to_text(term) for term in found[1].model],
@@ -211,14 +211,14 @@ def test_a_kind_of_layer_that_is_not_named_is_not_cut(rng):
 def test_what_would_not_fit_is_refused(rng, monkeypatch):
     table = table_of(rng)
     monkeypatch.setattr("symscreen.screening.memory_estimate._RESULT_ROW_BYTES", 10**9)
-    with pytest.raises(MemoryLimitError, match=r"keeping 48 features would take .* --top or --prescreen"):
+    with pytest.raises(MemoryLimitError, match=r"keeping 48 features would take .* top= or prescreen="):
         run_rounds(_job(table, "t0", limit=None, max_bytes=2 * 10**9, rounds=1))
 
 
 def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng, monkeypatch):
     table = table_of(rng)
     monkeypatch.setattr("symscreen.expansion.pool.NODE_BYTES", 10**9)
-    job = _job(table, "t0", layers="ubb", limit=5, cutters=("t0",), keep={"u": 2}, max_bytes=16 * 10**9)
+    job = _job(table, "t0", layers="ubb", limit=5, cutters=("t0",), pool_size={"u": 2}, max_bytes=16 * 10**9)
     with pytest.raises(MemoryLimitError, match=r"a pool of \d+ features after layer 2 would take"):
         run_rounds(job)
 

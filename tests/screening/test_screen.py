@@ -315,10 +315,12 @@ def test_scale_is_gini_mean_difference(frame):
         ({"screener": "lasso", "engine": "R"}, OptionError, "lasso: engine is 'R'; known: sklearn, glmnet"),
         ({"screener": "lasso", "prescreen": 0}, OptionError, "prescreen is 0; give a whole number of at"),
         ({"screener": "lasso", "prescreen": 10**7}, OptionError, "but lasso takes at most 10,000 features"),
-        ({"keep": "many"}, OptionError, "keep is 'many'; write 200, or u:50,b:200"),
-        ({"keep": 0.5}, OptionError, "keep is 0.5; give a whole number of at least 1, or u:50,b:200"),
-        ({"cut": "t0"}, OptionError, "cut by t0: say how many features stay, for instance keep=200"),
-        ({"cut": "t7", "keep": 5}, OptionError, "there is no screener 't7'"),
+        ({"pool_size": "many"}, OptionError, "pool_size is 'many'; write 200, or u:50,b:200"),
+        ({"pool_size": 0.5}, OptionError,
+         "pool_size is 0.5; give a whole number of at least 1, or u:50,b:200"),
+        ({"prune_by": "t0"}, OptionError,
+         "cut by t0: say how many features stay, for instance pool_size=200"),
+        ({"prune_by": "t7", "pool_size": 5}, OptionError, "there is no screener 't7'"),
         ({"rounds": 0}, OptionError, "rounds is 0; give a whole number of at least 1"),
         ({"rounds": 6}, OptionError, "rounds is 6; give at most 5"),
         ({"seed": -1}, OptionError, "seed is -1; give an integer of at least 0"),
@@ -355,11 +357,17 @@ JOINT_RUNS = {
     "lasso first": {"screener": "lasso[folds=5],t0", "prescreen": 9, "top": "all"},
     "scad, positive": {"screener": "scad[folds=5]", "prescreen": 6, "sign": "positive", "top": 4},
     "stepwise": {"screener": "stepwise[criterion=cv],pearson", "prescreen": 9, "top": 5},
-    "kept": {"layers": "ubub", "keep": 5, "screener": "t0,xi"},
-    "kept by kind": {"layers": "ubu", "keep": "b:3", "cut": "pearson", "top": "all"},
-    "cut": {"layers": "ubu", "cut": "lasso", "rule": "1se", "prescreen": 20},
+    "kept": {"layers": "ubub", "pool_size": 5, "screener": "t0,xi"},
+    "kept by kind": {"layers": "ubu", "pool_size": "b:3", "prune_by": "pearson", "top": "all"},
+    "prune_by": {"layers": "ubu", "prune_by": "lasso", "rule": "1se", "prescreen": 20},
     "rounds": {"screener": "t0,lasso[folds=5]", "rounds": 3, "prescreen": 9, "top": 5},
-    "rounds of joint": {"screener": "stepwise,t0", "rounds": 2, "layers": "ubu", "keep": 4, "prescreen": 9},
+    "rounds of joint": {
+        "screener": "stepwise,t0",
+        "rounds": 2,
+        "layers": "ubu",
+        "pool_size": 4,
+        "prescreen": 9,
+    },
 }
 each_run = pytest.mark.parametrize("options", JOINT_RUNS.values(), ids=JOINT_RUNS)
 
@@ -373,7 +381,7 @@ def test_no_joint_screener_cut_or_round_hangs_on_jobs_or_chunks(frame, options):
         assert format_ranking_csv(found) == format_ranking_csv(expected)
         assert (found.agreement is None) == (expected.agreement is None)
         assert found.agreement is None or found.agreement.equals(expected.agreement)
-        same = ("layers", "scored", "joint", "cuts", "rounds", "shown")
+        same = ("layers", "scored", "joint", "pool_pruning", "rounds", "shown")
         assert {key: found.record.get(key) for key in same} == {key: expected.record.get(key) for key in same}
 
 
@@ -437,35 +445,35 @@ def test_five_screeners_stand_in_one_table_with_their_agreement(frame):
 
 @pytest.mark.parametrize("kept", [1, 4, 10])
 def test_keep_cuts_the_pool_between_layers(frame, kept):
-    result = symscreen.screen(frame, keep=kept, operators="ablation", layers="ubu", top="all")
+    result = symscreen.screen(frame, pool_size=kept, operators="ablation", layers="ubu", top="all")
     layers = result.record["layers"]
-    assert [cut["chosen"] for cut in result.record["cuts"]] == [
-        min(kept, result.record["cuts"][0]["scored"]),
+    assert [cut["chosen"] for cut in result.record["pool_pruning"]] == [
+        min(kept, result.record["pool_pruning"][0]["scored"]),
         kept,
     ]
-    for cut, layer in zip(result.record["cuts"], layers[1:], strict=False):
+    for cut, layer in zip(result.record["pool_pruning"], layers[1:], strict=False):
         assert layer["features"] <= kept + 3  # plus the inputs
-        assert ("cut" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
+        assert ("prune_by" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
     whole = symscreen.screen(frame, operators="ablation", layers="ubu", top="all")
     assert set(result.table["expression"]) < set(whole.table["expression"])
-    assert result.record["options"]["keep"] == {"u": kept, "b": kept}
-    assert result.record["options"]["cut"] == ["t0", "xi"]
+    assert result.record["options"]["pool_size"] == {"u": kept, "b": kept}
+    assert result.record["options"]["prune_by"] == ["t0", "xi"]
 
 
 def test_a_kind_of_layer_that_is_not_named_is_not_cut(frame):
     options = {"layers": "ub", "unary": "neg,square", "binary": "add,mul", "top": "all"}
-    assert format_ranking_csv(symscreen.screen(frame, keep="b:2", **options)) == format_ranking_csv(
+    assert format_ranking_csv(symscreen.screen(frame, pool_size="b:2", **options)) == format_ranking_csv(
         symscreen.screen(frame, **options)
     )
 
 
 def test_a_joint_cut_keeps_what_it_selects(frame):
-    result = symscreen.screen(frame, cut="stepwise", operators="ablation", layers="ubu", top="all")
-    for cut, layer in zip(result.record["cuts"], result.record["layers"][1:], strict=False):
+    result = symscreen.screen(frame, prune_by="stepwise", operators="ablation", layers="ubu", top="all")
+    for cut, layer in zip(result.record["pool_pruning"], result.record["layers"][1:], strict=False):
         assert cut["screeners"] == ["stepwise"]
         assert cut["verdicts"]["stepwise"]["settings"]["direction"] == "forward"
         assert layer["features"] <= cut["chosen"] + 3
-    assert result.record["options"]["keep"] is None
+    assert result.record["options"]["pool_size"] is None
 
 
 def test_records_of_every_kind_of_run_are_plain_values(frame):

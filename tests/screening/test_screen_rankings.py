@@ -145,8 +145,8 @@ def test_a_file_is_read_back(tmp_path, planted, ending):
     [
         ({"screener": "xi"}, "xi does not support ranking targets; t0, crit and forest do"),
         ({"screener": "t0,lasso[folds=5]"}, "lasso does not support ranking"),
-        ({"cut": "xi", "keep": 5}, "xi does not support ranking targets"),
-        ({"cut": "lasso"}, "lasso does not support ranking"),
+        ({"prune_by": "xi", "pool_size": 5}, "xi does not support ranking targets"),
+        ({"prune_by": "lasso"}, "lasso does not support ranking"),
         ({"sign": "positive"}, "sign='positive' has no meaning with ranking="),
         ({"search": "race"}, "search='race' has no bound for a ranking"),
         (
@@ -160,7 +160,7 @@ def test_a_file_is_read_back(tmp_path, planted, ending):
 def test_what_needs_a_numeric_response_is_refused_before_any_work(options, says):
     with pytest.raises(OptionError, match=says):
         symscreen.screen("no such file", ranking="pref", **options)
-    if not {"cut", "rounds"} & set(options):
+    if not {"prune_by", "rounds"} & set(options):
         with pytest.raises(OptionError, match=says):
             symscreen.plan("no such file", ranking="pref", **options)
 
@@ -169,14 +169,18 @@ def test_what_needs_a_ranking_refuses_numbers(frame):
     with pytest.raises(OptionError, match="crit supports only ranking targets"):
         symscreen.screen(frame, screener="crit")
     with pytest.raises(OptionError, match="crit supports only ranking"):
-        symscreen.fit(frame, cut="crit")
+        symscreen.fit(frame, prune_by="crit")
 
 
 def test_cuts_are_by_t0_alone(rng):
     frame = _framed(*_planted(rng))
-    result = symscreen.screen(frame, ranking=LABELS, layers="bu", unary="square", binary="mul", keep=6, top=3)
-    assert result.record["cuts"][0]["screeners"] == ["t0"]
-    by_tree = symscreen.screen(frame, ranking=LABELS, layers="bu", unary="square", binary="mul", cut="crit")
+    result = symscreen.screen(
+        frame, ranking=LABELS, layers="bu", unary="square", binary="mul", pool_size=6, top=3
+    )
+    assert result.record["pool_pruning"][0]["screeners"] == ["t0"]
+    by_tree = symscreen.screen(
+        frame, ranking=LABELS, layers="bu", unary="square", binary="mul", prune_by="crit"
+    )
     assert "x1*x3" in set(by_tree.table.expression)
 
 

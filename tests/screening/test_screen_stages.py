@@ -172,7 +172,7 @@ def test_a_file_is_read_back(rng, tmp_path, ending):
     [
         ({"screener": "xi"}, "xi does not support stages targets; t0 does"),
         ({"screener": "t0,crit"}, "crit does not support stages"),
-        ({"cut": "xi", "keep": 5}, "xi does not support stages targets"),
+        ({"prune_by": "xi", "pool_size": 5}, "xi does not support stages targets"),
         ({"sign": "positive"}, "sign='positive' has no meaning with stages="),
         ({"search": "race"}, "search='race' has no bound for a chain of stages"),
         (
@@ -187,16 +187,16 @@ def test_a_file_is_read_back(rng, tmp_path, ending):
 def test_what_has_no_meaning_is_refused_before_any_work(options, says):
     with pytest.raises(OptionError, match=says):
         symscreen.screen("no such file", stages=STAGES, **options)
-    if not {"cut", "rounds"} & set(options):
+    if not {"prune_by", "rounds"} & set(options):
         with pytest.raises(OptionError, match=says):
             symscreen.plan("no such file", stages=STAGES, **options)
 
 
 def test_cuts_are_by_t0_alone(rng):
     result = symscreen.screen(
-        _planted(rng), stages=STAGES, layers="bu", unary="square", binary="mul", keep=6, top=3
+        _planted(rng), stages=STAGES, layers="bu", unary="square", binary="mul", pool_size=6, top=3
     )
-    assert result.record["cuts"][0]["screeners"] == ["t0"]
+    assert result.record["pool_pruning"][0]["screeners"] == ["t0"]
     assert result.table.expression[0] in {"x1*x3", "x1**2*x3**2"}
 
 

@@ -106,7 +106,7 @@ def test_columns_by_target_are_what_each_target_alone_gives(rng):
         assert both[f"t0[{name}]"].tolist() == pytest.approx(np.minimum(share, 2 - share).tolist(), abs=1e-12)
         assert both[f"kendall[{name}]"].tolist() == pytest.approx(own.kendall.abs().tolist(), abs=1e-12)
     assert both.t0.tolist() == pytest.approx(((both["t0[a]"] + both["t0[b]"]) / 2).tolist(), abs=1e-12)
-    worst = _run(frame, "several", top="all", across="worst").table
+    worst = _run(frame, "several", top="all", aggregate="worst").table
     assert worst.t0.tolist() == pytest.approx(worst[["t0[a]", "t0[b]"]].max(axis=1).tolist(), abs=1e-12)
 
 
@@ -135,7 +135,7 @@ def test_rows_columns_jobs_and_chunks_change_nothing(rng, kind):
 @pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
 def test_a_file_is_read_back_and_the_screen_made_again(rng, tmp_path, kind, ending):
     frame = _planted(rng, 60)
-    result = _run(frame, kind, keep=6)
+    result = _run(frame, kind, pool_size=6)
     write_ranking(result, tmp_path / f"r{ending}")
     stored = symscreen.read_ranking(tmp_path / f"r{ending}")
     assert stored.record == result.record == json.loads(json.dumps(result.record))
@@ -153,7 +153,7 @@ def test_a_response_beside_the_data_is_the_same(rng):
     inputs = frame[["x1", "x2", "x3"]]
     for kind, y, more in (
         ("classes", frame.level, {}),
-        ("several", frame[["a", "b"]], {"target_kind": "several"}),
+        ("several", frame[["a", "b"]], {"target_type": "several"}),
     ):
         result = symscreen.screen(inputs, y, **SPACE, top=10, **more)
         pd.testing.assert_frame_equal(result.table, _run(frame, kind).table)
@@ -165,11 +165,11 @@ def test_a_response_beside_the_data_is_the_same(rng):
 
 def test_numbers_are_classes_only_where_that_is_asked_for(rng):
     frame = _planted(rng).assign(level=lambda own: own.level.map({"low": 1, "middle": 2, "high": 10}))
-    plain, classes = _run(frame, "classes"), _run(frame, "classes", target_kind="classes")
+    plain, classes = _run(frame, "classes"), _run(frame, "classes", target_type="classes")
     assert "classes" not in plain.record["data"]
     assert classes.record["data"]["classes"]["names"] == ["1", "2", "10"]
     with pytest.raises(DataError, match="the target 'level' holds text; numbers are needed"):
-        _run(_planted(rng), "classes", target_kind="numeric")
+        _run(_planted(rng), "classes", target_type="numeric")
 
 
 def test_rows_without_a_class_or_an_event_are_missing_values(rng):
@@ -200,12 +200,12 @@ def test_rows_without_a_class_or_an_event_are_missing_values(rng):
         ({"target": "a,c"}, "no column 'c' for target="),
         ({"target": "a,level"}, "the target 'level' holds text; numbers are needed"),
         (
-            {"target": "a,b", "target_kind": "classes"},
-            r"2 targets \(target=\['a', 'b'\]\), but target_kind='classes'",
+            {"target": "a,b", "target_type": "classes"},
+            r"2 targets \(target=\['a', 'b'\]\), but target_type='classes'",
         ),
-        ({"target": "a", "target_kind": "several"}, "target_kind='several' needs several targets"),
-        ({"target": "a", "target_kind": "clases"}, "did you mean 'classes'"),
-        ({"target": "a,b", "across": "best"}, "across is 'best'; known: mean, worst$"),
+        ({"target": "a", "target_type": "several"}, "target_type='several' needs several targets"),
+        ({"target": "a", "target_type": "clases"}, "did you mean 'classes'"),
+        ({"target": "a,b", "aggregate": "best"}, "aggregate is 'best'; known: mean, worst$"),
         ({"target": "time", "event": "ded"}, "no column 'ded' for event=; did you mean 'died'"),
         ({"target": "time", "event": "time"}, "'time' is in both event= and target="),
         ({"target": "time", "event": "x1"}, "'x1' holds .*: give 1 where the event was observed"),
@@ -215,7 +215,7 @@ def test_rows_without_a_class_or_an_event_are_missing_values(rng):
             "xi does not support survival targets; t0 does",
         ),
         ({"event": "died", "ranking": "level"}, "both ranking= and event="),
-        ({"event": "died", "target_kind": "classes"}, "both event= and target_kind='classes'"),
+        ({"event": "died", "target_type": "classes"}, "both event= and target_type='classes'"),
     ],
 )
 def test_mistakes_are_told_in_a_line(rng, options, says):

@@ -78,13 +78,13 @@ def test_target_units_leave_what_is_measured_in_them(moving):
 
 
 @pytest.mark.parametrize(
-    "options", [{"jobs": 1}, {"chunk_size": 7}, {"search": "sieve"}, {"rounds": 2}, {"keep": 9}]
+    "options", [{"jobs": 1}, {"chunk_size": 7}, {"search": "sieve"}, {"rounds": 2}, {"pool_size": 9}]
 )
 def test_units_hold_however_the_space_is_searched(moving, options):
     given = {"units": "strict", "target_units": "J", **OPTIONS}
     result = symscreen.screen(moving, **given, **options)
     assert set(result.table["unit"]) == {"kg*m**2/s**2"}
-    if not options.keys() & {"search", "rounds", "keep"}:
+    if not options.keys() & {"search", "rounds", "pool_size"}:
         pd.testing.assert_frame_equal(result.table, symscreen.screen(moving, **given).table)
 
 

@@ -37,13 +37,13 @@ def test_each_duplicate_of_the_last_layer_is_a_spelling_of_its_feature(rng):
 
 def test_spellings_are_equal_by_algebra_and_no_members(frame):
     result = symscreen.screen(frame, layers="bb", binary="mul", top=12)
-    plain = symscreen.classes(result, frame, members=3)
-    table = symscreen.classes(result, frame, members=3, spellings=4)
-    assert table.drop(columns="also_written").equals(plain)
-    assert table.also_written.map(len).sum() > 3
-    for text, others in zip(table.expression, table.also_written, strict=True):
+    plain = symscreen.classes(result, frame, class_members=3)
+    table = symscreen.classes(result, frame, class_members=3, equivalent_forms=4)
+    assert table.drop(columns="equivalent_forms").equals(plain)
+    assert table.equivalent_forms.map(len).sum() > 3
+    for text, others in zip(table.expression, table.equivalent_forms, strict=True):
         assert all(
             compute_key(parse_expression(other)) == compute_key(parse_expression(text)) for other in others
         )
-    with pytest.raises(OptionError, match="spellings are not stored"):
-        symscreen.classes(symscreen.screen(frame, layers="u", members=2), spellings=1)
+    with pytest.raises(OptionError, match="equivalent_forms are not stored"):
+        symscreen.classes(symscreen.screen(frame, layers="u", class_members=2), equivalent_forms=1)

@@ -57,7 +57,7 @@ def test_the_values_of_a_long_layer_are_given_up_too(frame, monkeypatch):
 
 
 def test_a_limit_while_a_cut_is_made_leaves_the_layers_before(frame):
-    part = symscreen.screen(frame, layers="ub", keep=3, time_limit=1e-9, chunk_size=2, **OPTIONS)
+    part = symscreen.screen(frame, layers="ub", pool_size=3, time_limit=1e-9, chunk_size=2, **OPTIONS)
     assert part.record["partial"]["ended_in_layer"] == 1
     assert set(part.table.expression) <= set(frame.columns)
 

@@ -41,8 +41,8 @@ def test_whole_weights_rank_as_repeated_rows_do(data):
 
 def test_weights_that_are_equal_are_none_and_those_of_0_leave_rows_out(data):
     plain = data.drop(columns="w")
-    equal = symscreen.screen(data.assign(w=0.3), weights="w", keep=20, **ALL)
-    assert format_ranking_csv(equal) == format_ranking_csv(symscreen.screen(plain, keep=20, **ALL))
+    equal = symscreen.screen(data.assign(w=0.3), weights="w", pool_size=20, **ALL)
+    assert format_ranking_csv(equal) == format_ranking_csv(symscreen.screen(plain, pool_size=20, **ALL))
     some = symscreen.screen(data.assign(w=np.where(data.w > 0, 7.0, 0.0)), weights="w", **ALL)
     assert format_ranking_csv(some) == format_ranking_csv(symscreen.screen(plain[data.w > 0], **ALL))
 
@@ -50,7 +50,7 @@ def test_weights_that_are_equal_are_none_and_those_of_0_leave_rows_out(data):
 @pytest.mark.parametrize(
     "options",
     [
-        {"target_kind": "classes"},
+        {"target_type": "classes"},
         {"target": "y,x2"},
         {"screener": "xi"},
         {"p_values": True},
@@ -99,8 +99,8 @@ def test_weights_turn_a_ranking(data):
 
 def test_cuts_units_categories_why_and_members_go_with_weights(data):
     gated = data.assign(c=np.where(data.index % 2, "p", "q"))
-    asked = {**SPACE, "layers": "ub", "weights": "w", "keep": 5}
-    found = symscreen.screen(gated, categorical="c", members=3, distinct=0.99, **asked)
+    asked = {**SPACE, "layers": "ub", "weights": "w", "pool_size": 5}
+    found = symscreen.screen(gated, categorical="c", class_members=3, max_correlation=0.99, **asked)
     assert not any("w" in one.split() for one in found.record["data"]["inputs"])
     assert symscreen.why(data, "x1*x2", **asked).rank is not None
     again = prepare_from_record(found.record, gated)
@@ -129,7 +129,7 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
     [
         ({"screener": "xi"}, "^the screener xi does not support row weights; t0, spearman and pearson do$"),
         ({"screener": "t0,lasso"}, "the screener lasso does not support row weights"),
-        ({"cut": "xi", "keep": 5}, "the screener xi does not support row weights"),
+        ({"prune_by": "xi", "pool_size": 5}, "the screener xi does not support row weights"),
         ({"p_values": True}, "p_values= cannot be combined with weights='w': what it infers takes all rows"),
         ({"fdr": 0.1}, "fdr= cannot be combined with weights='w'"),
         ({"permutations": 10}, "permutations= cannot be combined with weights='w'"),
@@ -139,7 +139,7 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
         ({"rounds": 2}, "rounds=2 needs a numeric response"),
         ({"search": "race"}, "search='race' has no bound for a target with weights"),
         ({"target": "y,x2"}, "weights='w' cannot be combined with several targets"),
-        ({"target_kind": "classes"}, "weights='w' cannot be combined with a class"),
+        ({"target_type": "classes"}, "weights='w' cannot be combined with a class"),
         ({"weights": "v"}, "has no column 'v' for weights="),
     ],
 )

@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from symscreen.data import TargetSource, detect_target_type, read_dataset, take_inputs, take_rows
+from symscreen.data import TargetSource, detect_target_type, read_source, take_inputs, take_rows
 from symscreen.data.dataset import build_dataset
 from symscreen.errors import OptionError
 from symscreen.screeners import SCREENERS
@@ -143,7 +143,7 @@ def test_exactly_one_type_is_found_in_a_source(name, options):
     source = TargetSource(TABLE, **options)
     assert detect_target_type(source) is TARGET_TYPES[name]
     assert [key for key, one in TARGET_TYPES.items() if one.matches(source)] == [name] * (name != "numeric")
-    dataset = read_dataset(TABLE, **options)
+    dataset = read_source(source, TARGET_TYPES[name], inputs=None, missing="refuse")
     assert dataset.target.target_type == name
     assert set(dataset.names).isdisjoint(dataset.target.names)
 

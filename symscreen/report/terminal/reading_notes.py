@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-_TRUST_OPTIONS = ("fdr", "permutations", "stability", "distinct", "intervals")
+_TRUST_OPTIONS = ("fdr", "permutations", "stability", "max_correlation", "intervals")
 
 
 def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
@@ -30,8 +30,8 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
     list of str
     """
     lines = []
-    if "distinct" in record:
-        distinct = record["distinct"]
+    if "redundancy" in record:
+        distinct = record["redundancy"]
         lines.append(
             "for: the number of omitted features that it represents, whose rank correlation with it is above "
             f"{distinct['cap']:g}; a file ({name_option('out')}) lists {_describe_listed(distinct['shown'])}."
@@ -44,7 +44,7 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
 def _describe_listed(representatives: Sequence[Mapping[str, Any]]) -> str:
     """Say whether the record lists all near-duplicates, or only the best of very many."""
     n_listed = max(
-        (len(each["features"]) for each in representatives if each["stands_for"] > len(each["features"])),
+        (len(each["features"]) for each in representatives if each["n_redundant"] > len(each["features"])),
         default=0,
     )
     return f"the best {n_listed:,} of each" if n_listed else "them"
@@ -100,7 +100,7 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     """
     options, data = record["options"], record["data"]
     is_numeric = find_recorded_type(data).supports_inference
-    is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["cut"]
+    is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["prune_by"]
     is_plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
     has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:

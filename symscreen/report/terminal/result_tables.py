@@ -62,7 +62,7 @@ def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> Renderab
                 row["relation"],
             ),
         )
-        for text in row.get("also_written", ()):
+        for text in row.get("equivalent_forms", ()):
             add_row(table, ("", "", f"= {text}", "", "", ""))
     return Group(table, Text(""), make_notes(_explain_relations(members, meanings)))
 
@@ -81,9 +81,9 @@ def format_members_csv(members: pd.DataFrame) -> str:
         CSV text. Equivalent forms of a member share one cell, separated by semicolons.
     """
     escaped = members.assign(expression=list(map(escape_spreadsheet, members.expression)))
-    if "also_written" in escaped:
-        escaped["also_written"] = [
-            "; ".join(map(escape_spreadsheet, texts)) for texts in escaped["also_written"]
+    if "equivalent_forms" in escaped:
+        escaped["equivalent_forms"] = [
+            "; ".join(map(escape_spreadsheet, texts)) for texts in escaped["equivalent_forms"]
         ]
     return format_csv(escaped)
 
@@ -92,12 +92,13 @@ def _explain_relations(members: pd.DataFrame, meanings: Mapping[str, str]) -> li
     """Explain the relations that occur, and say how many members are not listed."""
     relations = set(members.relation)
     lines = [f"{name}: {meaning}." for name, meaning in meanings.items() if name in relations]
-    if "also_written" in members and members.also_written.map(len).any():
+    if "equivalent_forms" in members and members.equivalent_forms.map(len).any():
         lines.append("=: an equivalent form, equal by algebra, and therefore left out of the space.")
     n_members = int(members.loc[members.member == 1, "class_size"].sum())
     if n_members > len(members):
         lines.append(
-            f"{len(members):,} of {n_members:,} members are listed; {name_option('members')} K lists more."
+            f"{len(members):,} of {n_members:,} members are listed; {name_option('class_members')} K lists "
+            "more."
         )
     return lines
 
@@ -174,7 +175,7 @@ def _explain_power(power: PowerResult) -> list[str]:
     else:
         lines.append(f"lost between the noise ratios {low:g} and {high:g}: try values between them.")
     if any(map(math.isinf, power.table["median_rank"])):
-        lines.append(f"cut: lost in a cut between layers ({name_option('keep')}).")
+        lines.append(f"cut: lost in a cut between layers ({name_option('pool_size')}).")
     return lines
 
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 TargetAggregation = Literal["mean", "worst"]
 
 
-def make_multioutput_screener(screener: Screener, across: TargetAggregation) -> Screener:
+def make_multioutput_screener(screener: Screener, aggregate: TargetAggregation) -> Screener:
     """Make a screener for multi-output targets from one for numeric targets.
 
     Parameters
     ----------
     screener : Screener
         A screener for numeric targets.
-    across : {"mean", "worst"}
+    aggregate : {"mean", "worst"}
         Whether the loss is the mean or the maximum over the outputs.
 
     Returns
@@ -64,7 +64,7 @@ def make_multioutput_screener(screener: Screener, across: TargetAggregation) -> 
             screener.loss(output_statistics, target, "free")
             for output_statistics, target in zip(statistics, multioutput_target.outputs, strict=True)
         ]
-        if across == "worst":
+        if aggregate == "worst":
             return np.asarray(1.0 - np.max(losses, axis=0))
         total = np.zeros(len(losses[0]))
         for output_losses in losses:  # one by one: numpy sums one feature in a different order than several

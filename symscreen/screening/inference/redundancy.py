@@ -43,13 +43,13 @@ def run_non_redundant_rounds(
     record : dict or None
         The redundant features, for the record; None without a maximum correlation.
     """
-    if task.options.distinct is None:
+    if task.options.max_correlation is None:
         return run_rounds(task), None
     result = screen_until_filled(task)
     # If a false discovery rate is given, shown_indices are the features that pass it.
     shown = np.intersect1d(result.selected_indices, result.round_result.shown_indices)
     marked = _mark_representatives(result, shown, _format_redundancy_notices(result, task))
-    return [marked], _build_redundancy_record(result, shown, task.options.distinct)
+    return [marked], _build_redundancy_record(result, shown, task.options.max_correlation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def screen_until_filled(task: ScreeningTask) -> RedundancyResult:
 
     The space is generated once, and each ranking streams it again.
     """
-    n_wanted, max_correlation = task.limit, task.options.distinct
+    n_wanted, max_correlation = task.limit, task.options.max_correlation
     assert n_wanted is not None and max_correlation is not None  # noqa: S101, PT018  # checked with the options
     limit = min(_INITIAL_WIDENING * n_wanted, max(_MAX_CLASSES, n_wanted))
     space, pruning_records = build_space(task.change_options(top=limit))
@@ -155,7 +155,7 @@ def _mark_representatives(
     counts = np.zeros(len(round_result.scoring_result.features), dtype=np.int64)
     counts[: len(representatives)] = np.bincount(representatives, minlength=len(representatives))
     return replace(
-        round_result.add_columns({"stands_for": counts - 1}),
+        round_result.add_columns({"n_redundant": counts - 1}),
         shown_indices=shown_indices,
         notices=(*round_result.notices, *notices),
     )
@@ -170,7 +170,7 @@ def _format_redundancy_notices(result: RedundancyResult, task: ScreeningTask) ->
     if result.limit_reason:
         reason = f"only the best {n_examined:,} classes were examined ({result.limit_reason})"
         return (f"distinct: {n_shown} of {n_wanted} are shown, because {reason}",)
-    condition = f"have no rank correlation above {task.options.distinct:g}"
+    condition = f"have no rank correlation above {task.options.max_correlation:g}"
     return (f"distinct: of {n_examined:,} classes only {n_shown} {condition}",)
 
 
@@ -189,5 +189,5 @@ def _build_redundancy_record(
                 {"place": place, "expression": to_text(round_result.space.build_expression(number))}
                 for place, number in zip((others[:_MAX_LISTED] + 1).tolist(), numbers, strict=True)
             ]
-            listed.append({"rank": rank, "stands_for": len(others), "features": redundant})
+            listed.append({"rank": rank, "n_redundant": len(others), "features": redundant})
     return {"cap": max_correlation, "classes_looked_at": len(representatives), "shown": listed}

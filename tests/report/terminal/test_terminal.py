@@ -71,7 +71,7 @@ def test_a_plan_lists_layers_and_reasons(frame):
     assert "without joint screeners, cuts by them, and null tables of p-values." in told
 
 
-@pytest.mark.parametrize("cut", [{"keep": 4}, {"cut": "t0", "keep": 4}, {"cut": "lasso"}])
+@pytest.mark.parametrize("cut", [{"pool_size": 4}, {"prune_by": "t0", "pool_size": 4}, {"prune_by": "lasso"}])
 def test_behind_a_cut_a_plan_promises_nothing(frame, cut):
     plan = symscreen.plan(frame, layers="ub", unary="square,sin", binary="add,mul", **cut)
     told = " ".join(_printed(show_plan(plan)).split())
@@ -79,7 +79,7 @@ def test_behind_a_cut_a_plan_promises_nothing(frame, cut):
     assert "at most" not in told
     assert "can only reduce them further" not in told
     assert "Counts with ~ are estimates: what a cut keeps depends on the target" in told
-    assert ("(no more than " in told) == ("keep" in cut) == (plan.max_features is not None)
+    assert ("(no more than " in told) == ("pool_size" in cut) == (plan.max_features is not None)
 
 
 @pytest.mark.parametrize("name", list_grammar_names())

@@ -16,7 +16,7 @@ def _shown(*args, **options):
 def test_what_was_left_out_and_the_shares_fit_and_are_explained(frame):
     options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 5}
     sites = frame.assign(site=[row % 7 for row in range(60)])
-    thinned = _shown(frame, distinct=0.8, **options)
+    thinned = _shown(frame, max_correlation=0.8, **options)
     stable = _shown(sites, stability=2, groups="site", target="target", screener="t0,xi,kendall", **options)
     for text, heading in ((thinned, "for"), (stable, "stab.")):
         assert max(map(len, text.splitlines())) <= 80
@@ -28,7 +28,7 @@ def test_what_was_left_out_and_the_shares_fit_and_are_explained(frame):
 
 
 def test_near_duplicates_that_no_file_names_are_not_promised(frame, monkeypatch):
-    options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 3, "distinct": 0.5}
+    options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 3, "max_correlation": 0.5}
     assert "a file (--out) lists them." in " ".join(_shown(frame, **options).split())
     monkeypatch.setattr("symscreen.screening.inference.redundancy._MAX_LISTED", 2)
     assert "a file (--out) lists the best 2 of each." in " ".join(_shown(frame, **options).split())

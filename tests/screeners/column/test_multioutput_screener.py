@@ -12,10 +12,10 @@ from symscreen.targets.multioutput import build_multi_output_target
 COLUMNS = [one for one in SCREENERS.values() if isinstance(one, Screener)]
 
 
-@pytest.mark.parametrize("across", ["mean", "worst"])
+@pytest.mark.parametrize("aggregate", ["mean", "worst"])
 @pytest.mark.parametrize("screener", COLUMNS, ids=lambda one: one.name)
-def test_every_promise_is_kept_against_several_targets(screener, across):
-    check_screener(make_multioutput_screener(screener, across))
+def test_every_promise_is_kept_against_several_targets(screener, aggregate):
+    check_screener(make_multioutput_screener(screener, aggregate))
 
 
 @pytest.mark.parametrize("screener", COLUMNS, ids=lambda one: one.name)
@@ -27,7 +27,7 @@ def test_losses_of_single_targets_are_joined(rng, screener):
     for own, rows in zip(y.outputs, y.sort_order, strict=True):
         block = sort_block(values[:, rows].copy())
         losses.append(screener.loss(screener.statistic(block, own), own, "free"))
-    for across, join in (("mean", np.mean), ("worst", np.max)):
-        both = make_multioutput_screener(screener, across)
+    for aggregate, join in (("mean", np.mean), ("worst", np.max)):
+        both = make_multioutput_screener(screener, aggregate)
         found = both.loss(both.statistic(sort_block(values), y), y, "free")
         assert found == pytest.approx(join(losses, axis=0), abs=1e-15)

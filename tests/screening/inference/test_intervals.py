@@ -42,7 +42,7 @@ def _expected(result, frame, level):
         ({"intervals": 0.8, "top": "all"}, 0.8),
         ({"intervals": np.float64(0.9), "search": "sieve", "screener": "xi,t0", "top": 3}, 0.9),
         ({"intervals": True, "search": "race", "top": 3}, 0.95),
-        ({"intervals": True, "keep": 2, "distinct": 0.9, "top": 4}, 0.95),
+        ({"intervals": True, "pool_size": 2, "max_correlation": 0.9, "top": 4}, 0.95),
         ({"intervals": True, "screener": "lasso,t0", "top": 4, "prescreen": 10}, 0.95),
     ],
 )
@@ -116,8 +116,8 @@ def test_a_plain_screen_tells_how_to_learn_more(frame):
     record = result.record
     assert [render_message(line, COMMAND_LINE) for line in suggest_diagnostics(record)] == [told]
     for changed in (
-        {"fdr": 0.5}, {"p_values": True}, {"permutations": 9}, {"stability": 5}, {"distinct": 0.9},
-        {"search": "sieve"}, {"cut": ["t0"]}, {"rounds": 2}, {"top": "all"}, {"screener": ["xi", "t0"]},
+        {"fdr": 0.5}, {"p_values": True}, {"permutations": 9}, {"stability": 5}, {"max_correlation": 0.9},
+        {"search": "sieve"}, {"prune_by": ["t0"]}, {"rounds": 2}, {"top": "all"}, {"screener": ["xi", "t0"]},
     ):  # fmt: skip
         assert suggest_diagnostics(record | {"options": record["options"] | changed}) == []
     for other in ("ranking", "stages", "classes", "several", "survival"):

@@ -41,7 +41,7 @@ def _by_hand(frame, shown, pairs, seed, **options):
     return counts / (2 * pairs), np.mean(chosen)
 
 
-@pytest.mark.parametrize("changes", [{}, {"keep": 4}, {"screener": "xi,t0"}])
+@pytest.mark.parametrize("changes", [{}, {"pool_size": 4}, {"screener": "xi,t0"}])
 def test_shares_are_those_of_screens_of_the_halves(frame, changes):
     options = SMALL | {"top": 6, "target": "target"} | changes
     result = symscreen.screen(frame, stability=4, seed=2, **options)
@@ -75,7 +75,7 @@ def test_jobs_chunks_and_the_order_of_rows_do_not_change_a_byte(frame, rng):
     plain = symscreen.screen(frame, **SMALL, top=5)
     assert "stability" not in json.dumps(plain.record)
     assert plain.table.equals(first.table.drop(columns="stability"))
-    members = symscreen.classes(first, mixed, members=99)
+    members = symscreen.classes(first, mixed, class_members=99)
     assert members.groupby("rank").size().tolist() == first.table.class_size.tolist()
 
 
