@@ -152,6 +152,7 @@ def test_an_option_that_is_only_passed_on_stands_where_it_is_defined_and_where_i
     assert "config/screen_options.py" in found
     uses = {
         "screening/preparation.py",
+        "screening/screen.py",
         "fitting/fit.py",
         "config/option_record.py",
         "screening/stored_screens.py",
