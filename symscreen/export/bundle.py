@@ -131,7 +131,7 @@ class _Kind(Struct):
     kind: str
 
 
-class _Definition(Struct, forbid_unknown_fields=True):
+class _OperatorDefinition(Struct, forbid_unknown_fields=True):
     """The definition of an operator that is not built in."""
 
     formula: str
@@ -165,7 +165,7 @@ class _Document(Struct, forbid_unknown_fields=True, kw_only=True):
     kind: str
     inputs: _Texts
     domains: Any
-    define: dict[str, _Definition]
+    define: dict[str, _OperatorDefinition]
     costs: dict[str, _Cost]
     digest: str
     record: dict[str, Any] = {}

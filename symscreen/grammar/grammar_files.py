@@ -42,7 +42,7 @@ _Starts = Annotated[
 ]
 
 
-class _Definition(Struct, forbid_unknown_fields=True):
+class _FamilyDefinition(Struct, forbid_unknown_fields=True):
     """The definition of an operator, or of a family of operators that has parameters."""
 
     formula: str = ""
@@ -63,7 +63,7 @@ class _GrammarDocument(Struct, forbid_unknown_fields=True):
     forbid: dict[str, _Names] = {}
     forbid_within: dict[str, _Names] = {}
     columns: dict[str, _Names] = {}
-    define: dict[str, _Definition] = {}
+    define: dict[str, _FamilyDefinition] = {}
 
 
 def list_grammar_names() -> tuple[str, ...]:
@@ -204,7 +204,7 @@ def _set_cost(operator: Operator, costs: Mapping[str, int]) -> Operator:
 
 
 def _define_operators(
-    name: str, definition: _Definition, operators: Mapping[str, Operator], file: str
+    name: str, definition: _FamilyDefinition, operators: Mapping[str, Operator], file: str
 ) -> tuple[Operator, ...]:
     """Build the operator or the family of one definition."""
     key = f"define.{name}"

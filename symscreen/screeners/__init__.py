@@ -16,13 +16,13 @@ from symscreen.screeners.column.correlation import PEARSON
 from symscreen.screeners.column.multioutput_screener import TargetAggregation, make_multioutput_screener
 from symscreen.screeners.column.t0 import T0
 from symscreen.screeners.column.xi import XI
-from symscreen.screeners.parsing import (
+from symscreen.screeners.registry import SCREENERS, get_screener, load_plugin_screeners
+from symscreen.screeners.screener_names import (
     AnyScreener,
     check_target_support,
     parse_screeners,
     select_prescreeners,
 )
-from symscreen.screeners.registry import SCREENERS, get_screener, load_plugin_screeners
 
 __all__ = [
     "PEARSON",
