@@ -14,6 +14,7 @@ from symscreen.cli.command import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
 from symscreen.expressions.traversal import collect_columns
 from symscreen.expressions.tree import Call, parse_expression
+from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.results.ranking_files import write_ranking
 
 SPACE = {"layers": "b", "binary": "add,mul", "jobs": 1}
@@ -96,7 +97,7 @@ def test_why_ranks_whatever_the_response_and_its_options(every, kind, tmp_path):
             ["why", str(tmp_path / "t.csv"), row["expression"], *line, "--categorical", "c", "--layers", "b",
              "--binary", "add,mul", "--quiet"],
         )  # fmt: skip
-        assert done.output.split() == found.text.split()
+        assert done.output.split() == render_message(found.text, COMMAND_LINE).split()
 
 
 @pytest.mark.parametrize("options", [{"aggregate": "worst"}, {"stage_weight": "last"}])
@@ -120,7 +121,7 @@ def test_a_column_of_categories_is_no_input_for_why(every):
     assert found.text.splitlines()[1] == "its levels are inputs: `x1·1[c = p]`."
     plain = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE)
     assert (plain.status, plain.missing_inputs) == ("not generated", ("c",))
-    assert plain.text.endswith("a text column needs --categorical.")
+    assert plain.text.endswith("a text column needs categorical=.")
 
 
 @pytest.mark.parametrize(
@@ -257,21 +258,21 @@ def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
 @pytest.mark.parametrize(
     ("kind", "options", "says"),
     [
-        ("several", {"stability": 3}, "stability .*requires a numeric target"),
-        ("classes", {"stability": 3}, "stability .*requires a numeric target"),
-        ("several", {"fdr": 0.1}, "--fdr 0.1 is not available: the target is several targets"),
-        ("survival", {"permutations": 5}, "--permutations 5 is not available: the target is a time"),
-        ("several", {"intervals": True}, "--intervals .*numeric"),
+        ("several", {"stability": 3}, "stability= requires a numeric target"),
+        ("classes", {"stability": 3}, "stability= requires a numeric target"),
+        ("several", {"fdr": 0.1}, "fdr=0.1 is not available: the target is several targets"),
+        ("survival", {"permutations": 5}, "permutations=5 is not available: the target is a time"),
+        ("several", {"intervals": True}, "intervals= .*numeric"),
         ("several", {"rounds": 2}, "in one round"),
-        ("numeric", {"time_limit": 5, "stability": 3}, "--time-limit cannot be combined with --stability"),
+        ("numeric", {"time_limit": 5, "stability": 3}, "time_limit= cannot be combined with stability="),
         (
             "numeric",
             {"time_limit": 5, "max_correlation": 0.9},
-            "--time-limit cannot be combined with --max-correlation",
+            "time_limit= cannot be combined with max_correlation=",
         ),
         ("numeric", {"checkpoint": "kept", "categorical": "x1,x2"}, "has no column 'x1,x2'"),
-        ("survival", {"categorical": "died"}, "'died' is in --categorical and has another role"),
-        ("stages", {"categorical": ["liked"]}, "'liked' is in --categorical and has another role"),
+        ("survival", {"categorical": "died"}, "'died' is in categorical= and has another role"),
+        ("stages", {"categorical": ["liked"]}, "'liked' is in categorical= and has another role"),
     ],
     ids=str,
 )  # fmt: skip
@@ -393,13 +394,11 @@ def test_formulas_of_ones_own_are_in_base_units_and_must_have_one(bodies):
         assert here.t0[text] == pytest.approx(there.t0[text], abs=1e-12)
         np.testing.assert_allclose(found.transform(bodies)[text], expected.transform(base)[text], rtol=1e-12)
     assert here.unit[str(parse_expression(own[0]))] == "kg"
-    with pytest.raises(
-        FormulaError, match=r"--also 'mass \+ speed' has no unit: .* add requires equal units"
-    ):
+    with pytest.raises(FormulaError, match=r"also='mass \+ speed' has no unit: .* add requires equal units"):
         symscreen.screen(bodies, **asked, also="mass + speed")
-    with pytest.raises(FormulaError, match=r"--also .* has no unit"):
+    with pytest.raises(FormulaError, match=r"also=.* has no unit"):
         symscreen.screen(bodies, **asked, also="`mass·1[kind = p]` + speed")
-    with pytest.raises(FormulaError, match=r"'mass\*speed' is in kg\*m/s, but --target-units J requires"):
+    with pytest.raises(FormulaError, match=r"'mass\*speed' is in kg\*m/s, but target_units='J' requires"):
         symscreen.screen(bodies, **asked, also="mass*speed", target_units="J")
 
 

@@ -37,7 +37,7 @@ def test_a_refusal_names_the_peak_and_the_ways_out():
         check_memory(12_345_678_901, 1_000_000_000, "a pool", ["wait", "pay"])
     assert str(caught.value) == (
         "a pool would take this process to 12.6 GB, 300.0 MB of them held already; 1.0 GB are "
-        "allowed: wait, pay, or raise --max-ram to at least 12.7GB"
+        "allowed: wait, pay, or raise max_ram= to at least 12.7GB"
     )
     check_memory(12_345_678_901, parse_bytes("12.7GB"), "a pool")
 
@@ -48,7 +48,7 @@ def test_an_amount_that_the_process_has_passed_already_is_told():
         check_memory(2_500_000, 1_000_000, "a pool")
     assert str(caught.value) == (
         "the interpreter, its libraries and the table take 300.0 MB before any space is grown, 1.0 MB are "
-        "allowed: raise --max-ram to at least 303MB"
+        "allowed: raise max_ram= to at least 303MB"
     )
 
 
@@ -72,5 +72,5 @@ def test_a_thin_pool_fits_where_a_pool_of_values_does_not(rng):
     grammar, columns = load_grammar("basic"), rng.uniform(0.5, 2.0, (8, 4000))
     arguments = (list("abcdefgh"), columns, grammar, grammar.resolve_layers("ub u[sin]"))
     assert len(expand(*arguments, max_bytes=450_000_000, recompute_pool=True).pool) > 4000
-    with pytest.raises(MemoryLimitError, match=r"a pool of [\d,]+ features .* use --search sieve"):
+    with pytest.raises(MemoryLimitError, match=r"a pool of [\d,]+ features .* use search='sieve'"):
         expand(*arguments, max_bytes=450_000_000)

@@ -42,7 +42,7 @@ def make_backend(name: str, jobs: int) -> Backend:
     Examples
     --------
     >>> make_backend("threads", 2)
-    Threads(jobs=2, name='threads')
+    Threads(jobs=2)
     """
     if name in BACKENDS:
         return BACKENDS[name](jobs)

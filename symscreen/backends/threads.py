@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -35,7 +35,7 @@ class Threads:
     """
 
     jobs: int
-    name: str = "threads"
+    name: str = field(default="threads", init=False, repr=False)
 
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Yield the outcomes in the order of the tasks, with at most two tasks per thread in progress."""

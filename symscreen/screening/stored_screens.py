@@ -96,7 +96,11 @@ def prepare_from_record(
         "max_ram": max_ram,
         "progress": progress,
     }
-    task = prepare_screen(X, y, ScreenOptions(**given))
+    try:
+        screen_options = ScreenOptions(**given)
+    except OptionError as error:
+        raise ValueError(str(error)) from None  # no option of the user: the record is damaged
+    task = prepare_screen(X, y, screen_options)
     _check_same_data(task.dataset, record["data"])
     _check_same_grammar(build_grammar_record(task.grammar), record["grammar"], options["operators"])
     return task

@@ -178,7 +178,7 @@ def test_an_experiment_is_printed_and_written(run, tmp_path):
         (["figure4", "--noise-ratio", "-1"], "at least 0"),
         (["figure4", "--noise-ratio", "nan"], "at least 0"),
         (["figure4", "--data", "."], "does not support --data"),
-        (["gss"], "gss needs --data DIR, a folder with gss_job_rankings.csv"),
+        (["gss"], "gss needs a folder (--data) with gss_job_rankings.csv"),
         (["gss", "--data", "no/such/folder"], "no such folder"),
         (["figure4", "--seeds", "0"], "--seeds"),
         (["figure4", "--seed", "-1"], "--seed"),

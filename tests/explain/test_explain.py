@@ -272,7 +272,7 @@ def test_a_part_that_a_cut_took_is_told_with_its_place(frame):
 def test_a_joint_screener_that_cuts_is_told_of(frame):
     rng = np.random.default_rng(0)
     noise = frame.assign(**{f"z{place}": rng.normal(size=60) for place in range(6)})
-    options = {"target": "target", "layers": "ub", "unary": "sin", "binary": "mul", "cut": "lasso"}
+    options = {"target": "target", "layers": "ub", "unary": "sin", "binary": "mul", "prune_by": "lasso"}
     answers = [symscreen.why(noise, f"sin(z{place})*x2", **options) for place in range(6)]
     lost = [found for found in answers if found.status == "cut"]
     assert lost

@@ -28,7 +28,9 @@ def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, c
         assert found.rank == whole.index(formula) + 1, rank
         if formula in stands_in:
             assert (found.status, found.shown_instead) == ("thinned", stands_in[formula])
-            expected = f"{formula} is left out by distinct=0.8: {stands_in[formula]} is listed instead."
+            expected = (
+                f"{formula} is left out by max_correlation=0.8: {stands_in[formula]} is listed instead."
+            )
             assert first_line(found) == expected
         elif formula in thinned:
             assert (found.status, found.filtered_rank) == ("ranked", thinned.index(formula) + 1)

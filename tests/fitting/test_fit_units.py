@@ -15,6 +15,7 @@ from symscreen.data import read_dataset
 from symscreen.errors import OptionError
 from symscreen.export import load_bundle
 from symscreen.expressions.tree import parse_expression
+from symscreen.messages import COMMAND_LINE
 from symscreen.results.fit_result import to_original_units
 from symscreen.units import (
     Units,
@@ -220,7 +221,7 @@ def test_the_command_line_tells_the_units_of_coefficients(moving, tmp_path):
     assert "'share' in m" in done.output
     refused = CliRunner().invoke(command, [*map(str, common), "--target-units", "J"], standalone_mode=False)
     assert isinstance(refused.exception, OptionError)
-    assert "--target-units requires units" in str(refused.exception)
+    assert "--target-units requires units" in refused.exception.render(COMMAND_LINE)
 
 
 def test_the_regressor_takes_units(moving):

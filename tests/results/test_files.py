@@ -50,7 +50,7 @@ def test_json_and_parquet_hold_the_record_inside(result, tmp_path):
 def test_nothing_is_overwritten_without_force(result, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("mine")
-    with pytest.raises(OutputError, match=r"r\.csv exists and is not overwritten; .* --force"):
+    with pytest.raises(OutputError, match=r"r\.csv exists and is not overwritten; .* force="):
         write_ranking(result, path)
     assert path.read_text() == "mine"
     write_ranking(result, path, force=True)

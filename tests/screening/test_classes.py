@@ -95,7 +95,7 @@ def test_of_all_features_each_class_is_listed_once(frame):
 
 def test_what_cannot_be_listed_is_refused_with_the_reason(frame):
     result = symscreen.screen(frame, **SMALL)
-    with pytest.raises(OptionError, match=r"no members are stored .* screen again with members=5"):
+    with pytest.raises(OptionError, match=r"no members are stored .* screen again with class_members=5"):
         symscreen.classes(result, class_members=5)
     with pytest.raises(OptionError, match="class_members is 0"):
         symscreen.classes(result, frame, class_members=0)

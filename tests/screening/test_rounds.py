@@ -195,14 +195,14 @@ def test_the_record_tells_of_joint_screeners_cuts_and_rounds(rng):
 def test_a_kind_of_layer_that_is_not_named_is_not_cut(rng):
     table = table_of(rng)
     whole = _job(table, "t0", layers="ubu")
-    uncut = run_rounds(change_task(whole, pool_screeners=request_of("t0").screeners, keep={}))[0]
+    uncut = run_rounds(change_task(whole, pool_screeners=request_of("t0").screeners, pool_size={}))[0]
     alone = run_rounds(whole)[0]
     assert uncut.scoring_result.features.keys.tolist() == alone.scoring_result.features.keys.tolist()
     assert [count.n_features for count in uncut.space.layer_counts] == [
         count.n_features for count in alone.space.layer_counts
     ]
     assert uncut.pruning_records == ()
-    some = run_rounds(change_task(whole, pool_screeners=request_of("t0").screeners, keep={"b": 4}))[0]
+    some = run_rounds(change_task(whole, pool_screeners=request_of("t0").screeners, pool_size={"b": 4}))[0]
     assert [cut["layer"] for cut in some.pruning_records] == [2]
     assert some.space.layer_counts[1].n_features == alone.space.layer_counts[1].n_features
     assert some.space.layer_counts[2].n_features <= 4 + 3

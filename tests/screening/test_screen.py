@@ -453,7 +453,7 @@ def test_keep_cuts_the_pool_between_layers(frame, kept):
     ]
     for cut, layer in zip(result.record["pool_pruning"], layers[1:], strict=False):
         assert layer["features"] <= kept + 3  # plus the inputs
-        assert ("prune_by" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
+        assert ("cut between layers" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
     whole = symscreen.screen(frame, operators="ablation", layers="ubu", top="all")
     assert set(result.table["expression"]) < set(whole.table["expression"])
     assert result.record["options"]["pool_size"] == {"u": kept, "b": kept}

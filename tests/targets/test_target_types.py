@@ -110,7 +110,7 @@ def test_records_are_plain_and_named_like_the_type(target):
 def test_options_without_meaning_are_refused_with_the_reason(target):
     target.check_options("free", "exact", 1)
     if target.sign_conflict is not None:
-        with pytest.raises(OptionError, match=r"--sign positive has no meaning with .*; leave it out"):
+        with pytest.raises(OptionError, match=r"sign='positive' has no meaning with .*; leave it out"):
             target.check_options("positive", "exact", 1)
     if not target.supports_inference:
         for options in (("free", "race", 1), ("free", "sieve", 1), ("free", "exact", 2)):

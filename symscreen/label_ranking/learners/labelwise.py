@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
 from symscreen._parameters import POSITIVE_INTEGER
@@ -606,7 +605,8 @@ class HonestForest(_PositionRanker):
 
 def _compute_sample_size(sample_share: Any, n: int) -> int:
     """Convert `subsample` to a number of rows."""
-    if Interval(Integral, 1, n, closed="both").is_satisfied_by(sample_share) and sample_share is not True:
+    is_integer = isinstance(sample_share, int | np.integer) and not isinstance(sample_share, bool)
+    if is_integer and 1 <= sample_share <= n:
         return int(sample_share)
     if isinstance(sample_share, float) and 0.0 < sample_share <= 1.0:
         return max(1, round(sample_share * n))

@@ -327,8 +327,8 @@ def _add_joint_columns(
     shortlists = {name: result.shortlist for name, result in joint_results.items()}
     if joint_scoring.shortlist is not None:
         shortlists[""] = joint_scoring.shortlist
-    if not shortlists:
-        return features, {}
+    if not shortlists:  # no joint screener, or nothing to show it
+        return features if len(features) else make_empty_features(len(task.screeners)), {}
     positions = dict(
         zip(
             shortlists,
