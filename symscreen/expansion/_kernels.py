@@ -53,7 +53,9 @@ class CandidateStatus(IntEnum):
 
 
 # kernels use plain integers
-KEPT, FORBIDDEN, TOO_COMPLEX, CONSTANT, UNDEFINED = (int(status) for status in list(CandidateStatus)[:5])
+KEPT, FORBIDDEN = int(CandidateStatus.KEPT), int(CandidateStatus.FORBIDDEN)
+TOO_COMPLEX = int(CandidateStatus.TOO_COMPLEX)
+CONSTANT, UNDEFINED = int(CandidateStatus.CONSTANT), int(CandidateStatus.UNDEFINED)
 NO_UNIT, OTHER_UNITS = int(CandidateStatus.NO_UNIT), int(CandidateStatus.OTHER_UNITS)
 
 
