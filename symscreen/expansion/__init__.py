@@ -1,7 +1,7 @@
 """Expansion: build a numbered space of features from a grammar and the columns of a table."""
 
-from symscreen.expansion._kernels import CandidateStatus
-from symscreen.expansion.candidate_filter import EXCLUSION_REASONS, estimate_filter_bytes
+from symscreen.expansion._kernels import EXCLUSION_REASONS, CandidateStatus
+from symscreen.expansion.candidate_filter import estimate_filter_bytes
 from symscreen.expansion.feature_values import (
     FeatureBlock,
     compute_block_size,

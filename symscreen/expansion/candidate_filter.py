@@ -241,19 +241,6 @@ _REPRESENTATIVE = 255  # temporary status of a kept candidate that has duplicate
 _SCAN_SIZE = 1 << 20  # statuses processed together; a multiple of 8
 
 
-EXCLUSION_REASONS: dict[CandidateStatus, str] = {
-    CandidateStatus.NO_UNIT: "no unit",
-    CandidateStatus.OTHER_UNITS: "other units than the target's",
-    CandidateStatus.FORBIDDEN: "forbidden by rule",
-    CandidateStatus.TOO_COMPLEX: "over the complexity cap",
-    CandidateStatus.CONSTANT: "constant",
-    CandidateStatus.UNDEFINED: "undefined on the data",
-    CandidateStatus.DUPLICATE: "algebraic duplicate",
-    CandidateStatus.NUMERIC_DUPLICATE: "numeric duplicate",
-    CandidateStatus.PRUNED: "cut between layers",
-}
-
-
 def estimate_filter_bytes(n_candidates: int) -> int:
     """Estimate the memory in bytes to filter n candidates."""
     return n_candidates + estimate_duplicate_search_bytes(n_candidates)

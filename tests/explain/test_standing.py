@@ -120,7 +120,7 @@ def test_a_place_in_a_cut_is_bounded_too(frame, monkeypatch):
     whole = symscreen.why(frame, "x2*sin(x3)", **options)
     monkeypatch.setattr("symscreen.explain.rank_position.compute_max_classes", lambda *_: 2)
     found = symscreen.why(frame, "x2*sin(x3)", **options)
-    assert (found.status, set(found.screener_ranks)) == ("cut", set(whole.screener_ranks))
+    assert (found.status, set(found.screener_ranks)) == ("pruned", set(whole.screener_ranks))
     assert all(1 <= found.screener_ranks[name] <= place for name, place in whole.screener_ranks.items())
 
 

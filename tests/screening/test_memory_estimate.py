@@ -36,7 +36,7 @@ build_space, check_memory = residual_rounds.build_space, space_generation.check_
 generate = space_generation.expand
 
 def estimate_counted(task):
-    counted = expand(task.dataset.names, None, task.grammar, task.layers)
+    counted = expand(task.dataset.names, None, task.grammar, task.layers, options=task.options)
     estimates.append(estimate_memory(counted, task.target.n, task, recompute_pool=recompute).compute_peak())
     return build_space(task)
 
