@@ -62,8 +62,9 @@ class Screener:
         Always "column" for this class.
     statistic : callable
         Maps (features as a `SortedBlock`, target) to one number per feature, shape (m,). It is a pure
-        function of each feature. Rank statistics have exactly the negative, or the same, value for mirrored
-        ranks.
+        function of each feature. A rank statistic promises for mirrored ranks exactly the negative or exactly
+        the same value, to the last bit, also with ties. Equivalence classes, class sizes and the tie-break of
+        a ranking rely on this promise where the sign is free. `check_screener` tests it.
     loss : callable
         Maps (statistics, target, sign) to the values that features are sorted by, ascending: near 0 for a
         perfect feature (below 0.25 with 60 rows), about 1 under independence.

@@ -164,9 +164,10 @@ def test_a_screener_that_is_not_blind_to_affine_copies_is_caught():
 
 
 def test_a_mirrored_loss_must_be_the_same_to_the_last_bit():
-    # ξ of mirrored ranks is the same; a loss that adds a last bit is not
+    # A last bit that depends on the position only is the same for a feature and its mirror image.
     other = replace(XI, loss=lambda xi, r, sign: XI.loss(xi, r, sign) + 1e-16 * np.arange(len(xi)))
     check_screener(other)
+    # A last bit that only falling features get is not.
     bit = replace(
         T0,
         loss=lambda s, r, sign: T0.loss(s, r, sign) * np.where((s < 0) & (sign == "free"), 1 + 1e-15, 1.0),

@@ -51,7 +51,8 @@ XI = Screener(
     summary="Chatterjee's ξ, near 1 if the target is a function of the feature, near 0 under independence; "
     "for classes the mean over one-vs-rest",
     assumes="the target is a function of the feature, of any shape, plus noise",
-    fails="with noise it has less power than T0 for monotone relations; ties in the feature are averaged",
+    fails="with noise it has less power than T0 for monotone relations; where the target varies among rows "
+    "tied in the feature, the mean over their orders draws ξ to 0 and the p-value is only an upper bound",
     cost="O(n log n) per feature",
     source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
     target_types=list_types_with_method("compute_xi"),

@@ -163,6 +163,15 @@ class _ClassMemberCounter:
         return sizes
 
 
+def _have_equal_losses_in_classes(prescreeners: Sequence[Screener], equivalence: EquivalenceKind) -> bool:
+    """Check whether each prescreener gives equal losses to the members of a class.
+
+    Every screener does for affine copies, which have the same ranks too. Only rank statistics do for features
+    with the same ranks.
+    """
+    return equivalence == "affine" or all(screener.equivalence == "ranks" for screener in prescreeners)
+
+
 def update_class_sizes(
     shortlist: Shortlist, prescreeners: Sequence[Screener], space: Space, backend: Backend, chunk_size: int
 ) -> Shortlist:
@@ -190,7 +199,7 @@ def update_class_sizes(
     Shortlist
         The shortlist with correct class sizes.
     """
-    if shortlist.equivalence == "affine" or all(screener.equivalence == "ranks" for screener in prescreeners):
+    if _have_equal_losses_in_classes(prescreeners, shortlist.equivalence):
         return shortlist
     sizes = np.zeros(len(shortlist.features), dtype=np.int64)
     for chunk_sizes in backend.map(_ClassMemberCounter(shortlist, space), space.split_chunks(chunk_size)):

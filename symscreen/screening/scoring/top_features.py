@@ -133,10 +133,12 @@ def select_best_classes(features: FeatureTable, limit: int) -> FeatureTable:
 
     Notes
     -----
-    The loss and then the signature decide which classes are kept, and both are the same for all members of a
-    class. A class that is kept in the end was therefore kept in every part that contained one of its members.
-    Merging part by part gives the same classes and sizes as merging all parts at once. The order of tied
-    classes depends on their best members and is final only after the last merge.
+    The loss and then the signature decide which classes are kept. The premise is that both are the same for
+    all members of a class. A class that is kept in the end was then kept in every part that contained one of
+    its members, and merging part by part gives the same classes and sizes as merging all parts at once. Where
+    a screener of affine copies orders classes of ranks, losses differ within a class and sizes depend on the
+    parts: `symscreen.screening.scoring.joint_screening.update_class_sizes` then counts them again. The order
+    of tied classes depends on their best members and is final only after the last merge.
     """
     features = features.take(features.compute_member_order())
     signatures, first, class_of = np.unique(features.signature, return_index=True, return_inverse=True)

@@ -161,7 +161,11 @@ class NullTable:
         return np.asarray(np.append(self.tail_probabilities, 0.0)[following])
 
     def compute_tied_sf_bound(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bound P(|X| ≥ |z|) for every X that is a conditional expectation of Z.
+        """Bound P(|X| ≥ |z|) for the statistic X of a feature with ties.
+
+        X must be the mean of the untied statistic Z over all ways to break the ties. It is then a conditional
+        expectation of Z, from which the bound follows (see the module). Mid-ranks in a linear rank statistic
+        and ξ averaged over tie orders satisfy this. Ties broken by another rule do not.
 
         Parameters
         ----------

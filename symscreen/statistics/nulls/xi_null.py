@@ -5,13 +5,12 @@ The mean and variance of Q are exact, also with ties in y. The distribution is
 - that of the number of runs, in closed form, if y has two values;
 - that of all orders, up to 9 rows;
 - that of random orders, plain and tilted, up to 100 rows, or up to 3000 if y has ties, because Q is then
-discrete and its
-  jumps depend on every row;
+  discrete and its jumps depend on every row;
 - a saddlepoint extrapolation from 100 rows, or 3000, with the same shares of ties, for more rows. It ignores
-jumps, which
-  neglects half a jump. If y has ties, z is therefore decreased by the largest jump.
+  jumps, which neglects half a jump. If y has ties, z is therefore decreased by the largest jump.
 
-ξ of a feature with ties is a mean over ways to break them, so it gets an upper bound.
+ξ of a feature with ties is a mean over all ways to break them (`symscreen.statistics.ranks.xi`). Its p-value
+therefore has an upper bound (`NullTable.compute_tied_sf_bound`). Another rule for ties needs another bound.
 
 **Runs.** With n₀ rows of the lower value and n₁ of the upper, |r_{k+1} − r_k| is n₁ between different rows
 and 0 between equal ones, so Q = n₁ (R − 1) with R the number of runs. Over all orders (Wald and Wolfowitz
@@ -44,6 +43,7 @@ from symscreen.statistics.nulls.null_table import (
     combine_samples,
     draw_tilted_samples,
 )
+from symscreen.statistics.ranks.xi import compute_xi_scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -301,8 +301,7 @@ def build_xi_null(target: SortedValues, seed: int) -> XiNull:
         All p-values are 1 if `is_dominated_by_one_value`.
     """
     n = target.n
-    at_least = target.counts_at_least.astype(np.float64)
-    scale = n / (2.0 * float(np.sum(at_least * (n - at_least))))  # ξ = 1 − scale · Q
+    scale = n / compute_xi_scale(target)  # ξ = 1 − scale · Q
     mean, variance = compute_step_sum_moments(target.counts_at_most)
     deviation = math.sqrt(variance) if variance > 0 else 1.0 / scale
     max_drawn_rows = _MAX_DRAWN_ROWS if target.is_untied else _MAX_DRAWN_ROWS_TIED

@@ -591,7 +591,10 @@ def _mirror_order(x: Values, rows: Rows, tied: bool, mirrored: Rows) -> None:
 
 @compile_kernel
 def fill_kendall(order: Rows, doubled_ranks: Rows, group: Integers, n_tied_y: int, out: Values) -> None:
-    """Write τ-b of each feature, shape (m,)."""
+    """Write τ-b of each feature, shape (m,).
+
+    Rows are in ascending order of y, and each row of `order` has rows tied in the feature in ascending order.
+    """
     m, n = order.shape
     y = np.empty(n, dtype=np.int64)
     buffer = np.empty(n, dtype=np.int64)
@@ -786,7 +789,11 @@ def _compute_dot(a: Values, b: Values) -> float:
 def fill_xi(
     order: Rows, values: Values, tied: Flags, at_most: Integers, untied: bool, scale: float, out: Values
 ) -> None:
-    """Write ξ of each feature, shape (m,)."""
+    """Write ξ of each feature, shape (m,).
+
+    Rows are in ascending order of y, and each row of `order` has rows tied in the feature in ascending order.
+    Without ties in y, `at_most` of a row is then its index plus 1. Ties in a feature are averaged.
+    """
     m, n = order.shape
     r = np.empty(n, dtype=np.int64)
     for f in range(m):

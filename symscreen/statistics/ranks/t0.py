@@ -333,7 +333,6 @@ def compute_t0(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64
     float64 array, shape (m,)
         In [0, 2Δ], in the target's unit; 0 if a feature orders the rows as y does. Accurate to 1e-12·Δ.
         Mirrored ranks give 2Δ minus this.
-        1e-12·Δ. Of a feature with mirrored ranks it is 2Δ minus this.
     """
     return compute_gini_mean_difference(target) - compute_ranking_metric(ordered, target)
 

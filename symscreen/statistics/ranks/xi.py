@@ -6,7 +6,12 @@ With the rows in θ-order, r_i the number of rows j with y_j ≤ y_i and l_i tha
 
 The order of rows tied in θ is undefined. The paper breaks ties at random. Here the sum is its exact
 expectation over all ways to break them, so the result is the same on every run and for every order of the
-rows.
+rows. Two other parts rest on this mean:
+
+- Mirrored ranks have exactly the same ξ, because reversing every order reverses the steps only. Features with
+  mirrored ranks are therefore one equivalence class (`symscreen.screeners.Screener.statistic`).
+- A feature with ties gets an upper bound of its p-value, which holds for means over tie orders only
+  (`symscreen.statistics.nulls.xi_null`, `NullTable.compute_tied_sf_bound`).
 
 For a multiclass target ξ is the mean over classes of ξ_c against 1[y = c]. With n_c rows of class c, and e_c
 the number of adjacent pairs in θ-order with exactly one row of class c::
@@ -55,15 +60,15 @@ def compute_xi(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64
         ordered.tied,
         target.counts_at_most,
         target.is_untied,
-        _compute_xi_scale(target),
+        compute_xi_scale(target),
         out,
     )
     return out
 
 
 @lru_cache(maxsize=4)  # the same for every block of features
-def _compute_xi_scale(target: SortedValues) -> float:
-    """Compute the denominator 2 Σ_i l_i (n − l_i)."""
+def compute_xi_scale(target: SortedValues) -> float:
+    """Compute the denominator 2 Σ_i l_i (n − l_i), for ξ and its null distribution."""
     at_least = target.counts_at_least.astype(
         np.float64
     )  # integers would overflow with more than 3 million rows
