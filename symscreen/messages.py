@@ -29,8 +29,9 @@ _MAX_QUOTED_CHARS = 60
 _LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
 _LONG_WORD = re.compile(r"\S{61,}")
 _START, _SEPARATOR, _END = "\ue000", "\ue001", "\ue002"
+_OPTION_NAME = "[a-zA-Z_]+"
 _REFERENCE = re.compile(
-    f"{_START}(?P<kind>option|hint|column|source){_SEPARATOR}(?P<name>[a-zA-Z_]+){_SEPARATOR}"
+    f"{_START}(?P<kind>option|hint|column|source){_SEPARATOR}(?P<name>{_OPTION_NAME}){_SEPARATOR}"
     f"(?P<typed>[^{_END}{_SEPARATOR}]*){_SEPARATOR}(?P<literal>[^{_END}{_SEPARATOR}]*){_END}"
 )
 
@@ -145,6 +146,7 @@ def name_source(label: str) -> str:
 
 def _mark_option(kind: str, name: str, value: object) -> str:
     """Write a reference to an option with the texts of its value on the command line and in Python."""
+    _check_option_name(name)
     typed, literal = "", ""
     if value is not None:
         values = list(value) if isinstance(value, list | tuple) else None
@@ -152,6 +154,12 @@ def _mark_option(kind: str, name: str, value: object) -> str:
         typed = "" if value is True else shlex.quote(text)
         literal = _format_value(value) if isinstance(value, float) else repr(values or value)
     return _SEPARATOR.join((f"{_START}{kind}", name, _strip_marks(typed), f"{_strip_marks(literal)}{_END}"))
+
+
+def _check_option_name(name: str) -> None:
+    """Raise a ValueError, which is a fault of the program, for a name that cannot be rendered."""
+    if not re.fullmatch(_OPTION_NAME, name):
+        raise ValueError(f"{name!r} is not the name of an option in Python, such as 'max_ram'")
 
 
 def _format_value(value: object) -> str:
@@ -181,6 +189,7 @@ def name_option_column(name: str, column: str) -> str:
     >>> render_message(text, ESTIMATOR)
     'sample_weight contains a negative value'
     """
+    _check_option_name(name)
     return _SEPARATOR.join((f"{_START}column", name, _strip_marks(quote(column)), _END))
 
 

@@ -298,6 +298,13 @@ def test_values_are_written_as_they_are_given(name, value, typed, literal):
     assert find_options(text) == (name,)
 
 
+@pytest.mark.parametrize("refer", [name_option, hint_option, lambda name: name_option_column(name, "w")])
+@pytest.mark.parametrize("name", ["--top", "max-ram", "", "top 1"])
+def test_a_name_that_cannot_be_rendered_is_a_fault_of_the_program(refer, name):
+    with pytest.raises(ValueError, match="is not the name of an option in Python"):
+        refer(name)
+
+
 def test_a_message_keeps_its_references_in_another_one():
     inner = OptionError(f"give {name_option('pool_size', 200)}")
     outer = OptionError(f"{name_option('stability')}: {inner.template}")

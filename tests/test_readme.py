@@ -10,6 +10,7 @@ from pathlib import Path
 
 from symscreen.cli.command import run_command
 from symscreen.grammar import list_grammar_names, load_grammar
+from symscreen.screeners import SCREENERS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -76,6 +77,11 @@ def test_every_link_leads_somewhere():
 def test_every_shipped_grammar_is_named():
     for name in list_grammar_names():
         assert f"`{name}`" in README
+
+
+def test_every_screener_is_named_where_they_are_listed():
+    for page in (README, (ROOT / "docs" / "screeners.md").read_text()):
+        assert [name for name in SCREENERS if f"`{name}`" not in page] == []
 
 
 def test_the_grammar_of_the_how_to_page_is_a_good_one(tmp_path):

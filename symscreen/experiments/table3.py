@@ -29,13 +29,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen import datasets
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
-from symscreen.screeners import SCREENERS
+from symscreen.screeners import SCREENERS, Screener
 from symscreen.screening.scoring.top_features import compute_signatures
 from symscreen.screening.screen import screen
 from symscreen.statistics.ranks.correlations import compute_pearson
@@ -109,7 +110,11 @@ _EXPECTED_FIRST_CHOICES = {
     "vdp1 with id": "x1 - x1**3 + 2*x2",
 }
 
-_SIGNED_SCREENERS = frozenset({"t0", "pearson", "kendall", "spearman"})
+_SIGNED_SCREENERS = frozenset(
+    name
+    for name, screener in SCREENERS.items()
+    if isinstance(screener, Screener) and screener.direction(np.ones(1)).any()
+)
 # a first choice needs no selection rule and no permutations; the paper uses 50 trees elsewhere
 _SCREENER_SPECS = {name: name for name in SCREENERS} | {
     "bart": "bart[rule=none,trees=50,replicates=5,burn=500,draws=250]",
@@ -332,7 +337,9 @@ def _find_readings(system: _System, cells: _ChoiceCells, repeats: int, seed: int
 def _compute_keys(system: _System, pool: PoolKind) -> set[tuple[int, int]]:
     """Compute the canonical keys of all features of a space from its structure."""
     grammar = load_grammar("basic").override(unary=system.unary, binary=system.binary)
-    space = expand(("x1", "x2"), None, grammar, grammar.resolve_layers(system.layers), pool)
+    space = expand(
+        ("x1", "x2"), None, grammar, grammar.resolve_layers(system.layers), pool, options=SpaceOptions()
+    )
     return {(first, second) for first, second in space.get_metadata(space.numbers).keys.tolist()}
 
 

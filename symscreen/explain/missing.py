@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
+from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.explain.explanation import Explanation
 from symscreen.explain.feature_lookup import (
     build_equivalent_forms,
@@ -296,6 +297,9 @@ def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explan
     constant_part = None if varying else _find_constant_part(expression, generated)
     if constant_part is not None:
         return Explanation(status="constant", formula=to_text(expression), part=to_text(constant_part))
+    if len(excluded):
+        status = CandidateStatus(generated.space.statuses[excluded[0] - generated.space.n_materialized])
+        return Explanation(status="excluded", formula=to_text(expression), rule=EXCLUSION_REASONS[status])
     return _explain_not_generated(expression, varying or allowed, generated)
 
 
@@ -419,7 +423,7 @@ def _explain_pruned(
     ]
     representative = positions[0].representative
     return Explanation(
-        status="cut",
+        status="pruned",
         formula=formula,
         part=to_text(part),
         layer=pruned.layer,

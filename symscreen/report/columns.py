@@ -98,7 +98,8 @@ COLUMNS = {
             "class_size",
             "class",
             "class",
-            "the number of features that the first screener cannot distinguish from it on these data",
+            "the number of features that are equivalent to it on these data: the same or mirrored ranks, for "
+            "linear screeners affine copies",
             format_integer,
         ),
         RankingColumn(

@@ -66,13 +66,15 @@ class Screener:
         the same value, to the last bit, also with ties. Equivalence classes, class sizes and the tie-break of
         a ranking rely on this promise where the sign is free. `check_screener` tests it.
     loss : callable
-        Maps (statistics, target, sign) to the values that features are sorted by, ascending: 0 for a perfect
-        feature, about 1 under independence.
+        Maps (statistics, target, sign) to the values that features are sorted by, ascending: near 0 for a
+        perfect feature (below 0.25 with 60 rows), about 1 under independence.
     direction : callable
         Maps statistics to +1 if the feature rises with the target, −1 if it falls, 0 if unknown; int8, shape
         (m,).
     equivalence : {"ranks", "affine"}
-        Which features it cannot distinguish: those with equal ranks, or affine copies.
+        What it depends on. "ranks": features with the same or mirrored ranks have the same loss. "affine":
+        affine copies have the same loss. Such features form an equivalence class. Other features may have the
+        same loss too.
     summary, assumes, fails, cost, source : str
         Descriptions for the user, one line each.
     score : callable
@@ -93,6 +95,9 @@ class Screener:
     null_distribution : callable, optional
         Maps (numeric target, seed) to the distribution of the statistic under independence, which gives
         p-values (`symscreen.statistics.nulls.null_table.NullDistribution`). None if it is unknown.
+    is_target_tie_invariant : bool
+        Whether the statistic does not depend on how a feature orders rows with equal targets. Such orders
+        then need not be certain (`symscreen.screening.inference.numerical_error`).
     rank_weights : callable, optional
         For linear rank statistics. Maps a numeric target to w, shape (n,), such that among features with
         equal tie patterns the loss decreases with Σ w_i R_i (with its absolute deviation from the mean if the
@@ -116,6 +121,7 @@ class Screener:
     is_pairwise: bool = False
     target_types: tuple[TargetType, ...] = ("numeric",)
     null_distribution: Callable[[Any, int], NullDistribution] | None = None
+    is_target_tie_invariant: bool = False
     rank_weights: Callable[[NumericTarget], Scores] | None = None
 
     def __repr__(self) -> str:
@@ -307,8 +313,8 @@ class JointScreener:
         Maps (rows, settings) to the maximum number of features for reasonable time and memory. A row of a
         ranking counts once for every 40 pairs of labels.
     equivalence : {"ranks", "affine"}
-        Which features it cannot distinguish; they are merged before the screener is called. Trees cannot
-        distinguish equal or mirrored ranks, linear methods only affine copies.
+        Which features are merged before the screener is called: those with the same or mirrored ranks, as
+        trees cannot distinguish them, or affine copies, for linear methods.
     options : tuple of ScreenerOption
         Its settings.
     requirement : tuple of str, optional

@@ -355,11 +355,12 @@ def _check_description(screener: Screener | JointScreener) -> None:
         f"its name is not one of the reserved column names {sorted(_RESERVED_NAMES)}",
         name not in _RESERVED_NAMES,
     )
-    kinds = set(screener.target_types)
+    types = screener.target_types
     _check_promise(
         screener,
-        f"it supports some of the target types {', '.join(TARGET_TYPES)}, and no others",
-        kinds and kinds <= set(TARGET_TYPES),
+        f"target_types is a tuple of at least one of {', '.join(TARGET_TYPES)}, such as "
+        f"('numeric',), and not {types!r}",
+        isinstance(types, tuple) and types and set(types) <= set(TARGET_TYPES),
     )
     _check_promise(
         screener, "its equivalence is ranks or affine", screener.equivalence in {"ranks", "affine"}

@@ -198,9 +198,24 @@ def check_target_support(screeners: Sequence[AnyScreener], target_type: TargetTy
     for screener in screeners:
         if _can_score(screener, target_type):
             continue
+        if not screener.target_types:
+            raise OptionError(
+                f"the screener {screener.name} supports no target type: set target_types in its record, "
+                "for instance ('numeric',)"
+            )
         *others, last = (item.name for item in SCREENERS.values() if _can_score(item, target_type))
         supporting = f"{', '.join(others)} and {last} do" if others else f"{last} does"
-        raise OptionError(f"the screener {screener.name} {TARGET_TYPES[target_type].refusal}; {supporting}")
+        refusal = TARGET_TYPES[target_type].refusal.format(supported=_format_supported_targets(screener))
+        raise OptionError(f"the screener {screener.name} {refusal}; {supporting}")
+
+
+def _format_supported_targets(screener: AnyScreener) -> str:
+    """Name the targets that a screener supports, with the options that select them."""
+    types = ((name, TARGET_TYPES[name].option) for name in screener.target_types)
+    return " and ".join(
+        f"{name} targets" + ("" if option == "target" else f" ({name_option(option)})")
+        for name, option in types
+    )
 
 
 def _can_score(screener: AnyScreener, target_type: TargetType) -> bool:

@@ -573,8 +573,8 @@ def classes(
 
     Notes
     -----
-    A class contains the features of the space that the first screener cannot distinguish on these rows:
-    features with equal or mirrored ranks for rank statistics, affine copies for linear statistics. A formula
+    A class contains the features of the space that are equivalent on these rows: features with equal or
+    mirrored ranks for rank statistics, affine copies for linear statistics. A formula
     that algebra shows to be equal to another one is not a separate feature (the record counts it as an
     algebraic duplicate). It is not a member, but an equivalent form of a member.
 

@@ -71,7 +71,7 @@ class PruningResult:
     record: dict[str, Any]
 
 
-def prune_pool(space: Space, task: ScreeningTask, pool_size: int | None) -> PruningResult:
+def select_pool_features(space: Space, task: ScreeningTask, pool_size: int | None) -> PruningResult:
     """Choose the features of a space that the next layer is applied to.
 
     Parameters
@@ -249,7 +249,7 @@ def generate_space(
             purpose = f"a pool of {space.size:,} features after layer {len(space.layer_counts) - 1}"
             check_memory(space.pool.estimate_bytes(space.size), task.max_bytes, purpose)
             return keep_pool(space, task.backend, task.chunk_size, check_deadline)
-        result = prune_pool(space, pool_task, None if pool_sizes is None else pool_sizes[kind])
+        result = select_pool_features(space, pool_task, None if pool_sizes is None else pool_sizes[kind])
         records.append(result.record)
         if on_prune is not None:
             on_prune(space, result.pruning)
@@ -363,8 +363,15 @@ def select_inputs(task: ScreeningTask) -> Dataset | None:
     if not task.pool_screeners:
         return task.dataset
     grammar = task.grammar.override(unary=["id"])
-    space = expand(task.dataset.names, task.dataset.columns, grammar, grammar.resolve_layers("u"), "strict")
-    pruning = prune_pool(space, replace(task, screeners=task.pool_screeners), None).pruning
+    space = expand(
+        task.dataset.names,
+        task.dataset.columns,
+        grammar,
+        grammar.resolve_layers("u"),
+        "strict",
+        options=task.options,
+    )
+    pruning = select_pool_features(space, replace(task, screeners=task.pool_screeners), None).pruning
     selected = frozenset().union(
         *(collect_columns(space.build_expression(number)) for number in pruning.numbers.tolist())
     )

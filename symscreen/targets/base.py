@@ -97,9 +97,8 @@ class Target(ABC):
     description : str
         The type for messages, with its article.
     refusal : str
-        Completes "the screener xi …" where a screener does not support the type.
-    column_screeners : tuple of str
-        The built-in column screeners that support the type.
+        Completes "the screener xi …" where a screener does not support the type. ``{supported}`` is replaced
+        by the targets that the screener does support.
     pool_screeners : str
         The default screeners that prune the pool.
     sign_conflict : tuple of (str, str) or None
@@ -118,7 +117,6 @@ class Target(ABC):
     prefix: ClassVar[str] = ""
     description: ClassVar[str]
     refusal: ClassVar[str]
-    column_screeners: ClassVar[tuple[str, ...]] = ("t0",)
     pool_screeners: ClassVar[str] = "t0"
     sign_conflict: ClassVar[tuple[str, str] | None] = None
     supports_inference: ClassVar[bool] = False

@@ -74,7 +74,6 @@ class MulticlassTarget(BinaryDecomposedTarget):
     prefix: ClassVar[str] = "the classes of "
     description: ClassVar[str] = "a class"
     refusal: ClassVar[str] = "does not support classes targets"
-    column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi")
     pool_screeners: ClassVar[str] = "t0,xi"
     sign_conflict: ClassVar[tuple[str, str]] = (
         "classes",

@@ -57,7 +57,6 @@ class MultiOutputTarget(Target):
     prefix: ClassVar[str] = "the targets "
     description: ClassVar[str] = "several targets"
     refusal: ClassVar[str] = "does not support multi-output targets"
-    column_screeners: ClassVar[tuple[str, ...]] = ()  # those of numeric targets, see `combines_outputs`
     pool_screeners: ClassVar[str] = "t0,xi"
     sign_conflict: ClassVar[tuple[str, str]] = ("several targets", "with all of them alike")
     combines_outputs: ClassVar[bool] = True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from symscreen.errors import DataError
-from symscreen.messages import hint_option, name_option
+from symscreen.messages import hint_option
 from symscreen.statistics.ranks.sorted_values import SortedValues
 from symscreen.targets.base import Target, TargetColumns, sort_canonically
 
@@ -56,10 +56,7 @@ class NumericTarget(SortedValues, Target):
     name: str = "y"
     target_type: ClassVar[str] = "numeric"
     description: ClassVar[str] = "a numeric target"
-    refusal: ClassVar[str] = (
-        f"supports only ranking targets ({name_option('ranking')}), and this target is numeric"
-    )
-    column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi", "kendall", "spearman", "pearson")
+    refusal: ClassVar[str] = "supports only {supported}, and this target is numeric"
     pool_screeners: ClassVar[str] = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
     supports_inference: ClassVar[bool] = True
     accepts_weights: ClassVar[bool] = True

@@ -33,15 +33,25 @@ TargetKind = Literal["numeric", "classes", "several"]  # the types that users ma
 RegressionTarget = NumericTarget | MultiOutputTarget  # `values` has shape (n,) or (K, n)
 
 
-def list_supported_types(screener: str) -> tuple[str, ...]:
-    """List the target types that support a built-in column screener.
+def list_types_with_method(method: str) -> tuple[str, ...]:
+    """List the target types that have a method, for screeners whose statistic is a method of the target.
+
+    Raises
+    ------
+    ValueError
+        If no target type has it.
 
     Examples
     --------
-    >>> list_supported_types("xi")
+    >>> list_types_with_method("compute_xi")
     ('numeric', 'classes')
     """
-    return tuple(name for name, target in TARGET_TYPES.items() if screener in target.column_screeners)
+    names = tuple(name for name, target in TARGET_TYPES.items() if hasattr(target, method))
+    if not names:
+        raise ValueError(
+            f"no target type has a method {method!r}; write the target types as a tuple of names"
+        )
+    return names
 
 
 def find_recorded_type(data: Mapping[str, Any]) -> type[Target]:

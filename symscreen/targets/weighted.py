@@ -59,7 +59,6 @@ class WeightedTarget(WeightedValues, Target):
     target_type: ClassVar[str] = "weighted"
     description: ClassVar[str] = "a target with weights"
     refusal: ClassVar[str] = "does not support row weights"
-    column_screeners: ClassVar[tuple[str, ...]] = ("t0", "spearman", "pearson")
     accepts_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

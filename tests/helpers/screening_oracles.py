@@ -10,7 +10,7 @@ from helpers.statistic_oracles import xi_by_adjacency
 from scipy.stats import kendalltau, norm, pearsonr, rankdata, spearmanr
 
 from symscreen.backends import Threads
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.screen_options import ScreenOptions, SpaceOptions
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
@@ -32,7 +32,7 @@ def space_of(table, layers="ub", operators="ablation", pool="cumulative", also=(
     """Generate the space of a dataset with a changed grammar."""
     grammar = load_grammar(operators).override(**changes)
     parsed = grammar.resolve_layers(layers)
-    return expand(table.names, table.columns, grammar, parsed, pool, also=also)
+    return expand(table.names, table.columns, grammar, parsed, pool, also=also, options=SpaceOptions())
 
 
 def wide_space_of(table):

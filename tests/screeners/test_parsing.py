@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from symscreen.errors import OptionError
 from symscreen.screeners import SCREENERS, T0, parse_screeners
 from symscreen.screeners.base import ScreenerOption
+from symscreen.screeners.screener_names import check_target_support
+from symscreen.targets.registry import TARGET_TYPES, list_types_with_method
 
-LASSO = SCREENERS["lasso"]
+LASSO, KENDALL, CRIT = SCREENERS["lasso"], SCREENERS["kendall"], SCREENERS["crit"]
 
 
 def _own(name="own", **options):
@@ -150,3 +152,38 @@ def test_an_extra_that_is_not_installed_is_told():
     message = r"the screener own needs no_such_module_at_all: pip install 'symscreen\[trees\]'"
     with pytest.raises(OptionError, match=message):
         parse_screeners([own])
+
+
+@pytest.mark.parametrize(
+    ("screener", "target_type", "text"),
+    [
+        (KENDALL, "classes", "the screener kendall does not support classes targets; t0 and xi do"),
+        (
+            CRIT,
+            "numeric",
+            "the screener crit supports only ranking targets (ranking=), and this target is numeric; t0, ",
+        ),
+        (
+            replace(KENDALL, target_types=("classes", "stages")),
+            "numeric",
+            "the screener kendall supports only classes targets and stages targets (stages=), and this",
+        ),
+        (
+            replace(KENDALL, name="beta", target_types=()),
+            "numeric",
+            "the screener beta supports no target type",
+        ),
+    ],
+    ids=["classes", "ranking", "two", "none"],
+)
+def test_a_target_that_a_screener_does_not_support_is_refused_with_what_it_does(screener, target_type, text):
+    with pytest.raises(OptionError, match=f"^{re.escape(text)}"):
+        check_target_support([screener], target_type)
+
+
+def test_no_target_type_has_an_unknown_method():
+    assert list_types_with_method("compute_ranking_metric") == tuple(
+        name for name in TARGET_TYPES if name != "several"
+    )
+    with pytest.raises(ValueError, match="no target type has a method 'compute_beta'"):
+        list_types_with_method("compute_beta")

@@ -233,7 +233,8 @@ def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> 
     legend = {
         "compl.": "compl.: complexity.",
         "dir.": find_recorded_type(data).explain_directions(data) or "",
-        "class": "class: how many features the first screener cannot distinguish from it on these data.",
+        "class": "class: how many features are equivalent to it on these data: the same or mirrored ranks, "
+        "for linear screeners affine copies.",
     }
     lines = [" ".join(line for heading, line in legend.items() if line and heading not in dropped)]
     if dropped:

@@ -13,7 +13,7 @@ from symscreen.statistics.nulls.correlation_nulls import (
     build_spearman_null,
 )
 from symscreen.statistics.ranks.correlations import compute_kendall
-from symscreen.targets.registry import list_supported_types
+from symscreen.targets.registry import list_types_with_method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ KENDALL = Screener(
     fails="for non-monotone relations; it counts pairs regardless of the size of their difference",
     cost="O(n log n) per feature, five times T0",
     source="Kendall 1945, Biometrika 33, 239-251; Knight 1966",
-    target_types=list_supported_types("kendall"),
+    target_types=("numeric",),
     null_distribution=build_kendall_null,
 )
 SPEARMAN = Screener(
@@ -66,7 +66,7 @@ SPEARMAN = Screener(
     fails="for non-monotone relations",
     cost="O(n log n) per feature",
     source="Spearman 1904, Am. J. Psychol. 15, 72-101",
-    target_types=list_supported_types("spearman"),
+    target_types=list_types_with_method("compute_spearman"),
     null_distribution=build_spearman_null,
     rank_weights=_compute_rank_weights,
 )
@@ -82,6 +82,6 @@ PEARSON = Screener(
     fails="with outliers, and for features that are correct only up to a nonlinear function",
     cost="O(n log n) per feature, because rows are sorted for any ranking screener",
     source="Pearson 1895, Proc. R. Soc. 58, 240-242",
-    target_types=list_supported_types("pearson"),
+    target_types=list_types_with_method("compute_pearson"),
     null_distribution=build_pearson_null,
 )

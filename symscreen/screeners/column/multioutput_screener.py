@@ -87,6 +87,7 @@ def make_multioutput_screener(screener: Screener, aggregate: TargetAggregation) 
         loss=compute_loss,
         score=compute_score,
         is_pairwise=False,
+        is_target_tie_invariant=False,
         target_types=("several",),
         null_distribution=None,
         rank_weights=None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from symscreen.screeners.base import Screener, compute_sign_direction
 from symscreen.statistics.nulls.t0_null import build_t0_null
-from symscreen.targets.registry import list_supported_types
+from symscreen.targets.registry import list_types_with_method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +64,8 @@ T0 = Screener(
     cost="O(n log n) per feature",
     source="Luo and Li 2024, eq. 18",
     is_pairwise=True,
-    target_types=list_supported_types("t0"),
+    target_types=list_types_with_method("compute_ranking_metric"),
+    is_target_tie_invariant=True,
     null_distribution=build_t0_null,
     rank_weights=_compute_rank_weights,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from symscreen.screeners.base import Screener
 from symscreen.statistics.nulls.xi_null import build_xi_null
-from symscreen.targets.registry import list_supported_types
+from symscreen.targets.registry import list_types_with_method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +55,7 @@ XI = Screener(
     "tied in the feature, the mean over their orders draws ξ to 0 and the p-value is only an upper bound",
     cost="O(n log n) per feature",
     source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
-    target_types=list_supported_types("xi"),
+    target_types=list_types_with_method("compute_xi"),
+    is_target_tie_invariant=True,
     null_distribution=build_xi_null,
 )

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 MAX_ERROR_SHARE_OF_STD = 1e-9  # rounding error of safe values, relative to their standard deviation
-_TARGET_TIE_INVARIANT_SCREENERS = (SCREENERS["t0"], SCREENERS["xi"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,9 @@ def estimate_numerical_error(
     unsafe, order_uncertainty = np.zeros(len(values), dtype=np.bool_), None
     rank_screeners = [screener for screener in screeners if screener.equivalence == "ranks"]
     if rank_screeners:
-        # T0 and ξ do not depend on the order of rows with equal targets; other scores do.
-        is_invariant = all(screener in _TARGET_TIE_INVARIANT_SCREENERS for screener in rank_screeners)
+        is_invariant = all(
+            isinstance(screener, Screener) and screener.is_target_tie_invariant for screener in rank_screeners
+        )
         groups = target.tie_groups if is_invariant else None
         order_uncertainty = find_order_uncertainty(
             values,

@@ -1,7 +1,7 @@
 """Tables of features and their equivalence classes, in the one order that rankings have.
 
-Features are ordered by the loss of the first screener. Features that it cannot distinguish (features with the
-same ranks, or affine copies) form a class, which is recognized by a signature. Within a class the order is
+Features are ordered by the loss of the first screener. Equivalent features (features with the same
+ranks, or affine copies) form a class, which is recognized by a signature. Within a class the order is
 |Pearson's correlation| with the target (for rankings and stages its mean over pairs, see
 `symscreen.statistics.ranks.correlations`), then complexity, rising before falling, and the canonical key. A
 class has the position of its best member. The order is total, so it does not depend on the chunks.
