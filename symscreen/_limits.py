@@ -248,7 +248,7 @@ def format_bytes(n_bytes: int) -> str:
 _SYSTEM_LIMIT = "the limit on this process's memory, and "
 REDUCTION_HINTS = (
     "use fewer operators, inputs or layers",
-    f"cut the pool between layers with {name_option('pool_size', 200)}",
+    f"prune the pool between layers with {name_option('pool_size', 200)}",
 )
 
 

@@ -118,8 +118,8 @@ def test_later_rounds_have_no_figures(frame):
 def test_cuts_leave_the_figures_out_with_a_word(frame):
     result = symscreen.screen(frame, p_values=None, pool_size=4, top=3, **SMALL)
     assert "p_value" not in result.table
-    assert any("left out: the cuts" in notice for notice in result.notices)
-    with pytest.raises(OptionError, match="the cuts between layers"):
+    assert any("left out: pruning" in notice for notice in result.notices)
+    with pytest.raises(OptionError, match="pruning between layers"):
         symscreen.screen(frame, fdr=0.1, pool_size=4, **SMALL)
 
 

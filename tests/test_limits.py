@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from symscreen import _limits as limits
+from symscreen import _limits
 from symscreen._limits import (
     MemoryLimit,
     check_startup_memory,
@@ -148,7 +148,7 @@ def test_with_addresses_enough_a_screen_gives_the_same_bytes(frame, tmp_path):
     assert (
         _limited(
             resource.RLIMIT_AS,
-            limits._STARTUP_ADDRESS_BYTES + (400 << 20) + (limits._THREAD_BYTES * 64),
+            _limits._STARTUP_ADDRESS_BYTES + (400 << 20) + (_limits._THREAD_BYTES * 64),
             *screen,
             tmp_path / "a.csv",
         )[0]

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen import _limits as memory
+from symscreen import _limits
 from symscreen._limits import check_memory, format_bytes, read_resident_bytes
 from symscreen.config.parsing import parse_bytes
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import expand
 from symscreen.grammar import load_grammar
@@ -20,7 +21,7 @@ def test_what_a_process_holds_grows_with_what_it_holds():
 
 @pytest.fixture
 def holding(monkeypatch):
-    monkeypatch.setattr(memory, "read_resident_bytes", lambda: 300_000_000)
+    monkeypatch.setattr(_limits, "read_resident_bytes", lambda: 300_000_000)
 
 
 @pytest.mark.usefixtures("holding")
@@ -62,15 +63,18 @@ def test_amounts_are_written_as_people_do():
 def test_what_follows_the_expansion_counts(rng):
     grammar, columns = load_grammar("basic"), rng.uniform(0.5, 2.0, (3, 50))
     arguments = (["a", "b", "c"], columns, grammar, grammar.resolve_layers("ub"))
-    assert expand(*arguments, max_bytes=10**9, reserved_bytes=500_000_000).size > 100
+    assert expand(*arguments, max_bytes=10**9, reserved_bytes=500_000_000, options=SpaceOptions()).size > 100
     with pytest.raises(MemoryLimitError, match=r"would take this process to 1\.1 GB"):
-        expand(*arguments, max_bytes=10**9, reserved_bytes=800_000_000)
+        expand(*arguments, max_bytes=10**9, reserved_bytes=800_000_000, options=SpaceOptions())
 
 
 @pytest.mark.usefixtures("holding")
 def test_a_thin_pool_fits_where_a_pool_of_values_does_not(rng):
     grammar, columns = load_grammar("basic"), rng.uniform(0.5, 2.0, (8, 4000))
     arguments = (list("abcdefgh"), columns, grammar, grammar.resolve_layers("ub u[sin]"))
-    assert len(expand(*arguments, max_bytes=450_000_000, recompute_pool=True).pool) > 4000
+    assert (
+        len(expand(*arguments, max_bytes=450_000_000, recompute_pool=True, options=SpaceOptions()).pool)
+        > 4000
+    )
     with pytest.raises(MemoryLimitError, match=r"a pool of [\d,]+ features .* use search='sieve'"):
-        expand(*arguments, max_bytes=450_000_000)
+        expand(*arguments, max_bytes=450_000_000, options=SpaceOptions())

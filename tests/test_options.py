@@ -180,8 +180,8 @@ def test_who_cuts():
 @pytest.mark.parametrize(
     ("cut", "keep", "message"),
     [
-        ("t0", None, "cut by t0: say how many features stay, for instance pool_size=200"),
-        ("lasso,t0,xi", None, "cut by t0, xi: say how many features stay"),
+        ("t0", None, "pruned by t0: say how many features stay, for instance pool_size=200"),
+        ("lasso,t0,xi", None, "pruned by t0, xi: say how many features stay"),
         ("laso", 5, "there is no screener 'laso'; did you mean 'lasso'?"),
         ("", 5, "no screener is named"),
         ("lasso[fold=5]", None, "the screener lasso has no option 'fold'; did you mean 'folds'?"),

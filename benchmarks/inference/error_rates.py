@@ -31,6 +31,7 @@ from tables import RATIONAL, make_table
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import collect_columns
@@ -89,7 +90,14 @@ def noise(kind: str, repeats: int) -> dict[str, Any]:
     for repeat in range(repeats):
         x = np.random.default_rng([8, KINDS.index(kind), repeat]).normal(size=(2, ROWS))
         table = read_dataset({"x1": x[0], "x2": x[1], "y": response.values})
-        space = expand(table.names, table.columns, grammar, grammar.resolve_layers("ubb"), "cumulative")
+        space = expand(
+            table.names,
+            table.columns,
+            grammar,
+            grammar.resolve_layers("ubb"),
+            "cumulative",
+            options=SpaceOptions(),
+        )
         control = ErrorControl(permutations=PERMUTATIONS)
         watch = build_inference(control, table.target, screener, "free", repeat)
         assert watch is not None and watch.permuted_target is not None  # noqa: S101, PT018

@@ -17,6 +17,7 @@ import pandas as pd
 from measurement import describe_machine, format_table, make_parser, save_results
 
 import symscreen
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
@@ -38,7 +39,9 @@ HEAD = (
 def features() -> list[str]:
     """Write all features of the space."""
     x, grammar = np.random.default_rng(0).uniform(0.5, 2.0, (INPUTS, 50)), load_grammar(SPACE["operators"])
-    space = expand(NAMES, x, grammar, grammar.resolve_layers(SPACE["layers"]), "cumulative")
+    space = expand(
+        NAMES, x, grammar, grammar.resolve_layers(SPACE["layers"]), "cumulative", options=SpaceOptions()
+    )
     return [str(space.build_expression(number)) for number in space.numbers.tolist()]
 
 

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, Any
 from measurement import make_parser, save_rows
 
 from symscreen.backends import Threads
-from symscreen.expansion.candidates import Candidates, enumerate_candidates
-from symscreen.expansion.generation import expand
-from symscreen.expansion.operator_tasks import compute_tie_break_rank
-from symscreen.expansion.pruning import (
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion.candidate_filter import (
     CandidateStatus,
     FilterResult,
     estimate_filter_bytes,
     filter_candidates,
 )
+from symscreen.expansion.candidates import Candidates, enumerate_candidates
+from symscreen.expansion.generation import expand
+from symscreen.expansion.operator_tasks import compute_tie_break_rank
 from symscreen.grammar import Grammar, load_grammar
 
 if TYPE_CHECKING:
@@ -52,7 +53,13 @@ REPEATS = 3
 def enumerate_last_layer(inputs: int, layers: str) -> tuple[Grammar, Pool, Candidates]:
     """Return the last layer's candidates, and the pool that it is applied to."""
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
-    space = expand([f"x{place}" for place in range(inputs)], None, grammar, grammar.resolve_layers(layers))
+    space = expand(
+        [f"x{place}" for place in range(inputs)],
+        None,
+        grammar,
+        grammar.resolve_layers(layers),
+        options=SpaceOptions(),
+    )
     pool = space.pool
     layer = grammar.resolve_layers(layers)[-1]
     return grammar, pool, enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts)

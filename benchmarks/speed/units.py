@@ -28,6 +28,7 @@ from measurement import (
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.datasets import list_strogatz_names
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import evaluate_expression
@@ -145,9 +146,9 @@ def strogatz_counted(name: str) -> dict[str, Any]:
     terms = [parse_expression(text) for text in TERMS[name]]
     sizes = []
     for own in (None, units):
-        space = expand(["x1", "x2"], None, grammar, layers, units=own)
+        space = expand(["x1", "x2"], None, grammar, layers, units=own, options=SpaceOptions())
         # what the space has already does not join it
-        joined = expand(["x1", "x2"], None, grammar, layers, units=own, also=terms)
+        joined = expand(["x1", "x2"], None, grammar, layers, units=own, also=terms, options=SpaceOptions())
         sizes.append((space.size, joined.size == space.size))
     return {
         "table": name, "units": words, "terms": TERMS[name], "without": sizes[0][0], "strict": sizes[1][0],
@@ -168,7 +169,16 @@ def judging_cost(inputs: int, repeats: int) -> dict[str, Any]:
     for turn in range(repeats + 1):  # the first compiles
         for way, own in ways.items():
             start = time.process_time()
-            space = expand(names, None, grammar, layers, "strict", units=own, map_function=Threads(1).map)
+            space = expand(
+                names,
+                None,
+                grammar,
+                layers,
+                "strict",
+                units=own,
+                map_function=Threads(1).map,
+                options=SpaceOptions(),
+            )
             if turn:
                 times[way].append((time.process_time() - start) / space.candidates.total * 1e9)
             candidates = space.candidates.total

@@ -16,7 +16,7 @@ import numpy as np
 from measurement import describe_machine, format_spread, format_table, make_parser, save_results
 
 import symscreen
-from symscreen.screening.scoring import streaming as stream
+from symscreen.screening.scoring import streaming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def _of_children() -> float:
 def traffic(rows: int) -> dict[str, int]:
     """Measure what travels: what scores, once to each worker; a task's plan; a merged table back."""
     sizes: dict[str, int] = {}
-    own = stream.map_reduce
+    own = streaming.map_reduce
 
     def weighed(backend: Any, function: Any, tasks: Any, merge: Any) -> Any:
         sizes.setdefault("sent_once", len(pickle.dumps(function.scorer.space.pool.values)))
@@ -82,9 +82,9 @@ def traffic(rows: int) -> dict[str, int]:
             sizes["table"] = len(pickle.dumps(part))
             yield count, part
 
-    stream.map_reduce = weighed
+    streaming.map_reduce = weighed
     symscreen.screen(*data(rows), jobs=2, **make_options(rows))
-    stream.map_reduce = own
+    streaming.map_reduce = own
     return sizes
 
 

@@ -90,12 +90,12 @@ def check_positive_int(
 
 
 def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
-    """Read how many features a cut keeps after each kind of layer.
+    """Read how many features pruning keeps after each kind of layer.
 
     Parameters
     ----------
     pool_size : int, str, mapping or None
-        ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not cut.
+        ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not pruned.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which space is grown: the grammar, its layers, what cuts keep, what a fit searches."""
+"""Which space is grown: the grammar, its layers, what pruning keeps, what a fit searches."""
 
 from __future__ import annotations
 

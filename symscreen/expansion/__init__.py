@@ -1,6 +1,7 @@
 """Expansion: build a numbered space of features from a grammar and the columns of a table."""
 
-from symscreen.expansion._kernels import CandidateStatus
+from symscreen.expansion._kernels import EXCLUSION_REASONS, CandidateStatus
+from symscreen.expansion.candidate_filter import estimate_filter_bytes
 from symscreen.expansion.feature_values import (
     FeatureBlock,
     compute_block_size,
@@ -9,7 +10,6 @@ from symscreen.expansion.feature_values import (
 )
 from symscreen.expansion.generation import PoolKind, PoolPruning, expand
 from symscreen.expansion.nodes import rank_features, sort_features
-from symscreen.expansion.pruning import EXCLUSION_REASONS, estimate_filter_bytes
 from symscreen.expansion.size_estimate import SpaceSizeEstimate, estimate_space_size
 from symscreen.expansion.sort_orders import estimate_order_bytes, estimate_pool_order_bytes, presort_pool
 from symscreen.expansion.space import LayerCount, Space, evaluate_user_formulas, permute_space_rows

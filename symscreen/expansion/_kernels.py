@@ -52,8 +52,24 @@ class CandidateStatus(IntEnum):
     OTHER_UNITS = 9
 
 
+# in the order of reports; texts and records name the reasons in these words
+EXCLUSION_REASONS: dict[CandidateStatus, str] = {
+    CandidateStatus.NO_UNIT: "no unit",
+    CandidateStatus.OTHER_UNITS: "other units than the target's",
+    CandidateStatus.FORBIDDEN: "forbidden by rule",
+    CandidateStatus.TOO_COMPLEX: "too complex",
+    CandidateStatus.CONSTANT: "constant",
+    CandidateStatus.UNDEFINED: "undefined on the data",
+    CandidateStatus.DUPLICATE: "algebraic duplicate",
+    CandidateStatus.NUMERIC_DUPLICATE: "numeric duplicate",
+    CandidateStatus.PRUNED: "pruned between layers",
+}
+
+
 # kernels use plain integers
-KEPT, FORBIDDEN, TOO_COMPLEX, CONSTANT, UNDEFINED = (int(status) for status in list(CandidateStatus)[:5])
+KEPT, FORBIDDEN = int(CandidateStatus.KEPT), int(CandidateStatus.FORBIDDEN)
+TOO_COMPLEX = int(CandidateStatus.TOO_COMPLEX)
+CONSTANT, UNDEFINED = int(CandidateStatus.CONSTANT), int(CandidateStatus.UNDEFINED)
 NO_UNIT, OTHER_UNITS = int(CandidateStatus.NO_UNIT), int(CandidateStatus.OTHER_UNITS)
 
 

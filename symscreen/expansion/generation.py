@@ -17,12 +17,12 @@ import numpy as np
 from symscreen._limits import REDUCTION_HINTS, DeadlineExceeded, check_memory, has_memory_for, ignore_deadline
 from symscreen.errors import DataError, OptionError
 from symscreen.expansion._kernels import CandidateStatus
+from symscreen.expansion.candidate_filter import estimate_filter_bytes, filter_candidates
 from symscreen.expansion.candidates import Candidates, enumerate_candidates
 from symscreen.expansion.feature_values import compute_block_size, estimate_block_bytes, evaluate_candidates
 from symscreen.expansion.nodes import build_symbol_table
 from symscreen.expansion.operator_tasks import compile_rules, compute_tie_break_rank
 from symscreen.expansion.pool import build_first_pool
-from symscreen.expansion.pruning import estimate_filter_bytes, filter_candidates
 from symscreen.expansion.space import LayerCount, Space, evaluate_user_formulas
 from symscreen.expansion.validity import (
     compute_feature_stats,
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from symscreen._limits import DeadlineCheck
     from symscreen.config.screen_options import SpaceOptions
+    from symscreen.expansion.candidate_filter import MapFunction
     from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.expansion.pool import Pool
-    from symscreen.expansion.pruning import MapFunction
     from symscreen.expansion.space import UserFormulas
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer, Operator
@@ -60,11 +60,11 @@ class LayerConfig:
 
     grammar: Grammar
     pool_kind: PoolKind
+    options: SpaceOptions
     max_bytes: int | None
     reserved_bytes: int = 0
     map_function: MapFunction = map
     check_deadline: DeadlineCheck = ignore_deadline
-    options: SpaceOptions | None = None
 
     def ignore_deadline_unless(self, *, is_long: bool) -> LayerConfig:
         """Return the configuration of a layer, which ignores the deadline if it is short."""
@@ -411,6 +411,7 @@ def expand(
     layers: Sequence[Layer],
     pool_kind: PoolKind = "cumulative",
     *,
+    options: SpaceOptions,
     also: Sequence[Expression] = (),
     prune: Callable[[Space], PoolPruning] | None = None,
     max_bytes: int | None = None,
@@ -419,7 +420,6 @@ def expand(
     recompute_pool: bool = False,
     units: Units | None = None,
     check_deadline: DeadlineCheck = ignore_deadline,
-    options: SpaceOptions | None = None,
 ) -> Space:
     """Grow the pool through all layers but the last, and filter the last layer.
 
@@ -435,6 +435,8 @@ def expand(
         Layers to apply, at least one.
     pool_kind : {"cumulative", "strict"}
         Whether the output of a layer is added to the pool or replaces it.
+    options : SpaceOptions
+        Options of the space, for the rules that are not part of a grammar.
     also : sequence of Expression
         Formulas to add to the space if it does not contain them.
     prune : callable, optional
@@ -455,8 +457,6 @@ def expand(
         of the last layer have that unit.
     check_deadline : callable, optional
         Called repeatedly during long layers. Raises `DeadlineExceeded` to stop.
-    options : SpaceOptions, optional
-        Options of the space, for the rules that are not part of a grammar.
 
     Returns
     -------
@@ -478,14 +478,16 @@ def expand(
 
     Examples
     --------
+    >>> from symscreen.config.screen_options import SpaceOptions
     >>> from symscreen.grammar import load_grammar
-    >>> grammar = load_grammar("ablation")
-    >>> expand(["x1", "x2", "x3"], None, grammar, grammar.resolve_layers("bu"), "strict").size
+    >>> grammar, options = load_grammar("ablation"), SpaceOptions()
+    >>> layers = grammar.resolve_layers("bu")
+    >>> expand(["x1", "x2", "x3"], None, grammar, layers, "strict", options=options).size
     24
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline, options)
+    config = LayerConfig(grammar, pool_kind, options, max_bytes, reserved_bytes, map_function, check_deadline)
     symbols = build_symbol_table(names, grammar, layers)
     pool, count = clean_inputs(
         build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)

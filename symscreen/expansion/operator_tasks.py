@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.expansion import _kernels as walk
+from symscreen.expansion import _kernels
 from symscreen.expansion.nodes import COLUMN, CONSTANT, build_operator_mask
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.dimensions import Dimensions, propagate_dimensions
@@ -145,14 +145,14 @@ class PoolUnits:
             if not id_statuses.any():
                 return None
             return UnitCheck(
-                np.zeros((2, len(self.unit_ids)), np.int32), walk.NO_UNIT, id_statuses[self.unit_ids]
+                np.zeros((2, len(self.unit_ids)), np.int32), _kernels.NO_UNIT, id_statuses[self.unit_ids]
             )
         if unit_rule == "like":
             target_statuses = np.zeros(n_ids, dtype=np.uint8)
             if target is not None:
-                target_statuses[(self.exponents != target).any(axis=1)] = walk.OTHER_UNITS
+                target_statuses[(self.exponents != target).any(axis=1)] = _kernels.OTHER_UNITS
             units = _number_rows(self.exponents)[0][self.unit_ids]
-            return UnitCheck(np.stack([units, units]), walk.NO_UNIT, target_statuses[self.unit_ids])
+            return UnitCheck(np.stack([units, units]), _kernels.NO_UNIT, target_statuses[self.unit_ids])
         if unit_rule in {"product", "quotient"}:
             if target is None:
                 return None
@@ -160,9 +160,9 @@ class PoolUnits:
             needed = target - self.exponents if unit_rule == "product" else target + self.exponents
             units = _number_rows(np.concatenate((self.exponents, needed)))[0]
             sides = np.stack([units[:n_ids][self.unit_ids], units[n_ids:][self.unit_ids]])
-            return UnitCheck(sides, walk.OTHER_UNITS, np.zeros(len(self.unit_ids), dtype=np.uint8))
+            return UnitCheck(sides, _kernels.OTHER_UNITS, np.zeros(len(self.unit_ids), dtype=np.uint8))
         return UnitCheck(
-            np.stack([self.unit_ids] * 2), walk.NO_UNIT, None, self._build_status_table(operator)
+            np.stack([self.unit_ids] * 2), _kernels.NO_UNIT, None, self._build_status_table(operator)
         )
 
     def _get_dimensions(self, unit_ids: NDArray[np.integer]) -> Dimensions:
@@ -175,8 +175,8 @@ class PoolUnits:
         """Return the statuses of candidates with these dimensions."""
         target = self.target_exponents
         matches = True if target is None else (dimensions.exponents == target).all(axis=-1)
-        statuses = np.where(matches, walk.KEPT, walk.OTHER_UNITS)
-        return np.where(dimensions.valid, statuses, walk.NO_UNIT).astype(np.uint8)
+        statuses = np.where(matches, _kernels.KEPT, _kernels.OTHER_UNITS)
+        return np.where(dimensions.valid, statuses, _kernels.NO_UNIT).astype(np.uint8)
 
     def _build_status_table(self, operator: Operator) -> Bytes:
         """Compute the statuses of all pairs of unit ids, shape (2, k, k), in both argument orders."""
@@ -217,9 +217,9 @@ class UnitCheck:
     def apply(self, first: int, stop: int, pairing: int, statuses: Bytes) -> None:
         """Update the statuses of a range of the operator's pair numbers."""
         if self.status_table is not None:
-            walk.look_up_statuses(first, stop, pairing, self.unit_ids, self.status_table, statuses)
+            _kernels.look_up_statuses(first, stop, pairing, self.unit_ids, self.status_table, statuses)
         elif self.equal_statuses is not None:
-            walk.compare_units(
+            _kernels.compare_units(
                 first, stop, pairing, self.unit_ids, self.unequal_status, self.equal_statuses, statuses
             )
 
@@ -357,7 +357,7 @@ class OperatorTask:
                 first - first_pair, stop - first_pair, self.operator_range.pairing_code, statuses[first:stop]
             )
         for start, end, *keys in self._split_range(first, stop):
-            walk.apply_rules(
+            _kernels.apply_rules(
                 *keys, self.argument_costs, self.max_argument_cost, self.argument_flags,
                 statuses[start:end], shift, counts,
             )  # fmt: skip
@@ -368,7 +368,7 @@ class OperatorTask:
     ) -> None:  # fmt: skip
         """Distribute the kept candidates of a range over buckets; candidate 0 has id `first_id`."""
         for start, end, *keys in self._split_range(first, stop):
-            walk.fill_buckets(
+            _kernels.fill_buckets(
                 *keys,
                 statuses[start:end],
                 first_id + start,
@@ -388,12 +388,12 @@ class OperatorTask:
         """
         left, right = np.empty((2, len(indices)), dtype=np.int64)
         complexity = np.empty(len(indices), dtype=np.int32)
-        walk.recompute_keys(
+        _kernels.recompute_keys(
             indices, numbers, self.operator_range.first_pair_number, self.operator_range.pairing_code,
             self.key_source, self.key_words, self.argument_costs,
             keys, complexity, left, right,
         )  # fmt: skip
-        if self.key_source == walk.PRECOMPUTED:
+        if self.key_source == _kernels.PRECOMPUTED:
             keys[indices] = self._compute_keys(left, right)
         n_forbidden = None
         if self.rules is not None:
@@ -408,11 +408,11 @@ class OperatorTask:
     def _split_range(self, first: int, stop: int) -> Iterator[tuple[Any, ...]]:
         """Yield blocks (start, end, kernel arguments); blocks are small if their keys must be precomputed."""
         precomputed, step, first_pair = _NO_KEYS, stop - first, self.operator_range.first_pair_number
-        if self.key_source == walk.PRECOMPUTED:
+        if self.key_source == _kernels.PRECOMPUTED:
             step = _KEY_BLOCK_SIZE
         for start in range(first, stop, step):
             end = min(start + step, stop)
-            if self.key_source == walk.PRECOMPUTED:
+            if self.key_source == _kernels.PRECOMPUTED:
                 keys = self._compute_keys(*self.operator_range.decode(np.arange(start, end)))
                 precomputed = np.require(keys, requirements=["C", "W"])
             pairs = start - first_pair, end - first_pair, self.operator_range.pairing_code
@@ -452,9 +452,9 @@ def build_operator_tasks(
         forbidden = rules.is_forbidden(
             operator_range.code, pool.operator_mask, pool.allowed_mask, pool.operator
         )
-        flags = np.stack([forbidden, forbidden]) * np.uint8(walk.FORBIDDEN_FLAG)
+        flags = np.stack([forbidden, forbidden]) * np.uint8(_kernels.FORBIDDEN_FLAG)
         if operator.name in domain_masks:
-            flags |= ~np.stack(domain_masks[operator.name]) * np.uint8(walk.OUT_OF_DOMAIN_FLAG)
+            flags |= ~np.stack(domain_masks[operator.name]) * np.uint8(_kernels.OUT_OF_DOMAIN_FLAG)
         tasks.append(
             OperatorTask(
                 operator_range=operator_range,
@@ -476,7 +476,7 @@ def build_operator_tasks(
 def _find_key_source(operator: Operator, left: Residues, right: Residues) -> tuple[int, Residues]:
     """Return how the keys are computed and, for sums and products, the key words by side."""
     if operator.arity == 1 or operator.fingerprint not in {fp.add, fp.subtract, fp.multiply}:
-        return walk.PRECOMPUTED, _NO_WORDS
+        return _kernels.PRECOMPUTED, _NO_WORDS
     right = fp.negate(right) if operator.fingerprint is fp.subtract else right
-    key_source = walk.PRODUCT if operator.fingerprint is fp.multiply else walk.SUM
+    key_source = _kernels.PRODUCT if operator.fingerprint is fp.multiply else _kernels.SUM
     return key_source, np.ascontiguousarray(np.stack([left.T, right.T]))

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symscreen.config.screen_options import SpaceOptions
+    from symscreen.expansion.candidate_filter import MapFunction
     from symscreen.expansion.generation import PoolKind
     from symscreen.expansion.pool import Pool
-    from symscreen.expansion.pruning import MapFunction
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.units import Units
@@ -90,12 +90,12 @@ def estimate_space_size(
     layers: Sequence[Layer],
     pool_kind: PoolKind = "cumulative",
     *,
+    options: SpaceOptions,
     max_bytes: int | None = None,
     map_function: MapFunction = map,
     units: Units | None = None,
     also: Sequence[Expression] = (),
     keep_older: bool = False,
-    options: SpaceOptions | None = None,
 ) -> SpaceSizeEstimate:
     """Estimate the size of a space by structure; if all layers are counted, this is an upper bound.
 
@@ -103,11 +103,11 @@ def estimate_space_size(
     ----------
     names, grammar, layers, pool_kind, max_bytes, map_function, units, also
         See `expand`.
-    keep_older : bool
-        Whether pruning also keeps all older features, as pruning by joint screeners does.
-    options : SpaceOptions, optional
+    options : SpaceOptions
         Options of the space. `pool_size` is the number of features, without the inputs, that pruning keeps
         after each kind of layer but the last.
+    keep_older : bool
+        Whether pruning also keeps all older features, as pruning by joint screeners does.
 
     Returns
     -------
@@ -121,13 +121,14 @@ def estimate_space_size(
     Examples
     --------
     >>> from symscreen.grammar import load_grammar
-    >>> grammar = load_grammar("basic")
-    >>> estimate = estimate_space_size([f"x{i}" for i in range(100)], grammar, grammar.resolve_layers("bbb"))
+    >>> from symscreen.config.screen_options import SpaceOptions
+    >>> grammar, names = load_grammar("basic"), [f"x{i}" for i in range(100)]
+    >>> estimate = estimate_space_size(names, grammar, grammar.resolve_layers("bbb"), options=SpaceOptions())
     >>> estimate.n_exact, f"{estimate.n_features:.0e}"
     (2, '3e+18')
     """
-    config = LayerConfig(grammar, pool_kind, max_bytes, map_function=map_function, options=options)
-    pool_sizes = {} if options is None else options.pool_sizes or {}
+    config = LayerConfig(grammar, pool_kind, options, max_bytes, map_function=map_function)
+    pool_sizes = options.pool_sizes or {}
     max_sizes = {kind: number + len(names) for kind, number in pool_sizes.items()}
     counted = _count_layers(names, layers, config, units, also, max_sizes)
     if len(counted.layer_counts) > len(layers):

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen import datasets
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 from symscreen.expressions.printing import to_text
@@ -188,8 +189,9 @@ def _is_same_feature(
     values = np.array([evaluate_expression(feature, columns) for feature in (expression, other)])
     if not np.isfinite(values).all():
         return False
-    equivalence, mirrored = SCREENERS[screener].equivalence, sign != "positive"
-    first, second = compute_signatures(sort_block(values), equivalence, mirrored=mirrored).tolist()
+    rule = SCREENERS[screener]
+    mirrored = rule.merges_mirrored("positive" if sign == "positive" else "free")
+    first, second = compute_signatures(sort_block(values), rule.equivalence, mirrored=mirrored).tolist()
     return bool(first == second)
 
 
@@ -335,7 +337,9 @@ def _find_readings(system: _System, cells: _ChoiceCells, repeats: int, seed: int
 def _compute_keys(system: _System, pool: PoolKind) -> set[tuple[int, int]]:
     """Compute the canonical keys of all features of a space from its structure."""
     grammar = load_grammar("basic").override(unary=system.unary, binary=system.binary)
-    space = expand(("x1", "x2"), None, grammar, grammar.resolve_layers(system.layers), pool)
+    space = expand(
+        ("x1", "x2"), None, grammar, grammar.resolve_layers(system.layers), pool, options=SpaceOptions()
+    )
     return {(first, second) for first, second in space.get_metadata(space.numbers).keys.tolist()}
 
 

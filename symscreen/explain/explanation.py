@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ExplanationStatus = Literal[
     "ranked", "duplicate", "not shown", "dropped", "not generated", "undefined", "constant", "forbidden",
-    "too complex", "cut", "no unit", "other units", "thinned", "not passing",
+    "too complex", "pruned", "no unit", "other units", "excluded", "redundant", "not passing",
 ]  # fmt: skip
 MatchKind = Literal["same", "algebra", "values"]
 
@@ -44,11 +44,12 @@ class Explanation:
         not on the shortlist of the joint screener that ranks. ``dropped``: a race or sieve search dropped it.
         ``not generated``: operators, constants, inputs or layers are missing. ``undefined``: it is outside
         its domain in some rows. ``constant``: it, or a part of it, is constant on the data. ``forbidden``: a
-        rule of the grammar forbids it. ``too complex``: it exceeds the maximum complexity. ``cut``: a part of
-        it was pruned between two layers. ``no unit``: units are required, and a part of it violates a rule of
-        units. ``other units``: it has a unit, but not that of the target. ``thinned``: it is ranked, but a
-        better feature that it correlates with is listed instead. ``not passing``: it is ranked, but not
-        listed because it does not pass the false discovery rate, and others do.
+        rule of the grammar forbids it. ``too complex``: it exceeds the maximum complexity. ``pruned``: a part
+        of it was pruned between layers. ``no unit``: units are required, and a part of it violates a rule of
+        units. ``other units``: it has a unit, but not that of the target. ``excluded``: it is excluded for
+        the reason in `rule`, and no more is known. ``redundant``: it is ranked, but a better feature that it
+        correlates with is listed instead. ``not passing``: it is ranked, but not listed because it does not
+        pass the false discovery rate, and others do.
     text : str
         Text for the user. The first line answers in one sentence.
     formula : str
@@ -93,7 +94,7 @@ class Explanation:
     argument_values : mapping of str to float
         Values of the arguments of that part in that row.
     rule : str
-        The rule of the grammar or of units that it violates.
+        The rule of the grammar or of units that it violates, or the reason why it is excluded.
     unit : str
         Its unit, if that is not the unit of the target.
     complexity, max_complexity : int or None
@@ -222,7 +223,7 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
 
 
 def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
-    """Format the status ``thinned``."""
+    """Format the status ``redundant``."""
     cap = f"{task.options.max_correlation:g}"
     limit = name_option("max_correlation", task.options.max_correlation)
     lines = [
@@ -425,8 +426,14 @@ def _format_too_complex(explanation: Explanation, task: ScreeningTask) -> Lines:
     ]
 
 
+def _format_excluded(explanation: Explanation, task: ScreeningTask) -> Lines:
+    """Format the status ``excluded``."""
+    del task
+    return [f"{explanation.formula} is not in the space: {explanation.rule}."]
+
+
 def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:
-    """Format the status ``cut``."""
+    """Format the status ``pruned``."""
     del task
     part = "" if explanation.part == explanation.formula else f" with its part {explanation.part}"
     lines = [f"{explanation.formula} was pruned after layer {explanation.layer}{part}."]
@@ -506,9 +513,10 @@ _FORMATTERS: dict[ExplanationStatus, Callable[[Explanation, ScreeningTask], Line
     "constant": _format_constant,
     "forbidden": _format_forbidden,
     "too complex": _format_too_complex,
-    "cut": _format_pruned,
+    "pruned": _format_pruned,
     "no unit": _format_no_unit,
     "other units": _format_other_units,
-    "thinned": _format_redundant,
+    "excluded": _format_excluded,
+    "redundant": _format_redundant,
     "not passing": _format_not_passing,
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
+from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.explain.explanation import Explanation
 from symscreen.explain.feature_lookup import (
     build_equivalent_forms,
@@ -33,7 +34,7 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar import Layer
-from symscreen.screening.scoring.block_scoring import TopKSpec
+from symscreen.screening.scoring.block_scoring import make_mirrored_spec
 from symscreen.units import compute_unit, find_unit_violation
 
 if TYPE_CHECKING:
@@ -296,6 +297,9 @@ def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explan
     constant_part = None if varying else _find_constant_part(expression, generated)
     if constant_part is not None:
         return Explanation(status="constant", formula=to_text(expression), part=to_text(constant_part))
+    if len(excluded):
+        status = CandidateStatus(generated.space.statuses[excluded[0] - generated.space.n_materialized])
+        return Explanation(status="excluded", formula=to_text(expression), rule=EXCLUSION_REASONS[status])
     return _explain_not_generated(expression, varying or allowed, generated)
 
 
@@ -411,7 +415,7 @@ def _explain_pruned(
             pruned.space,
             pruned.number,
             task,
-            spec=TopKSpec(index, "affine", mirrored=True, limit=None),
+            spec=make_mirrored_spec(index, "affine", None),
             screeners=screeners,
             max_classes=max_classes,
         )
@@ -419,7 +423,7 @@ def _explain_pruned(
     ]
     representative = positions[0].representative
     return Explanation(
-        status="cut",
+        status="pruned",
         formula=formula,
         part=to_text(part),
         layer=pruned.layer,

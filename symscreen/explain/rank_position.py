@@ -317,8 +317,8 @@ def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
 
 def _rank_by_column_screener(number: int, space: Space, task: ScreeningTask) -> dict[str, Any]:
     """Find the rank in a list that a column screener orders."""
-    first_screener = task.column_screeners[0]
-    spec = TopKSpec(0, first_screener.equivalence, mirrored=task.options.sign == "free", limit=None)
+    first = task.column_screeners[0]
+    spec = TopKSpec(0, first.equivalence, first.merges_mirrored(task.options.sign), limit=None)
     max_classes = compute_max_classes(space, task, len(task.column_screeners))
     position = compute_rank_position(
         space,
@@ -443,13 +443,13 @@ def apply_display_filters(
     Returns
     -------
     Explanation
-        With status ``thinned`` or ``not passing`` if the feature is left out.
+        With status ``redundant`` or ``not passing`` if the feature is left out.
     """
     if explanation.status not in {"ranked", "duplicate"}:
         return explanation
     if generated.task.options.max_correlation is not None:
         explanation = _apply_redundancy_filter(explanation, generated.task)
-    if explanation.status != "thinned" and control is not None and control.fdr is not None:
+    if explanation.status != "redundant" and control is not None and control.fdr is not None:
         explanation = _apply_fdr(explanation, generated, replace(control, permutations=0), control.fdr)
     return explanation
 
@@ -470,7 +470,7 @@ def _apply_redundancy_filter(explanation: Explanation, task: ScreeningTask) -> E
     shown_instead = to_text(
         filtered.round_result.space.build_expression(int(features.number[representative]))
     )
-    return replace(explanation, status="thinned", shown_instead=shown_instead)
+    return replace(explanation, status="redundant", shown_instead=shown_instead)
 
 
 def _apply_fdr(

@@ -148,7 +148,12 @@ def _estimate_seconds(
 ) -> tuple[float, float]:
     """Time the scoring of a small space, and scale it up; return the least and the most seconds."""
     space = expand(
-        task.dataset.names, task.dataset.columns, task.grammar, task.layers[-1:], task.options.pool
+        task.dataset.names,
+        task.dataset.columns,
+        task.grammar,
+        task.layers[-1:],
+        task.options.pool,
+        options=task.options,
     )
     per_feature = _time_feature_scoring(space, task)
     generation = filter_seconds + size.n_members * _time_pool_member(space)

@@ -217,14 +217,14 @@ def parse_pool_screeners(
     if options.pool_size is None and any(isinstance(screener, Screener) for screener in screeners):
         names = ", ".join(screener.name for screener in screeners if isinstance(screener, Screener))
         raise OptionError(
-            f"cut by {names}: say how many features stay, for instance {name_option('pool_size', 200)}"
+            f"pruned by {names}: say how many features stay, for instance {name_option('pool_size', 200)}"
         )
     screeners = tuple(
         screener if isinstance(screener, Screener) else screener.pruning_screener for screener in screeners
     )
     for screener in screeners:
         if isinstance(screener, JointScreener) and screener.all_settings.get("rule") == "none":
-            raise OptionError(f"cut by {screener.name}: with rule=none it selects nothing; name a rule")
+            raise OptionError(f"pruned by {screener.name}: with rule=none it selects nothing; name a rule")
     return screeners
 
 

@@ -27,7 +27,7 @@ from symscreen.logs import log_event
 from symscreen.messages import name_option
 from symscreen.screeners import Screener
 from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes
-from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.block_scoring import Scorer, make_mirrored_spec
 from symscreen.screening.scoring.joint_screening import build_shortlist, run_joint_screener
 from symscreen.screening.scoring.streaming import add_margin, finalize_features, score_stream
 from symscreen.screening.scoring.top_features import merge_rankings
@@ -71,7 +71,7 @@ class PruningResult:
     record: dict[str, Any]
 
 
-def prune_pool(space: Space, task: ScreeningTask, pool_size: int | None) -> PruningResult:
+def select_pool_features(space: Space, task: ScreeningTask, pool_size: int | None) -> PruningResult:
     """Choose the features of a space that the next layer is applied to.
 
     Parameters
@@ -141,10 +141,9 @@ def _stream_pool(
     """Stream the lists of the column screeners, then those of the shortlists of each kind."""
     n_column_screeners = len(task.screeners) - len(task.joint_screeners)
     specs = [
-        TopKSpec(index, "affine", mirrored=True, limit=add_margin(max_features))
-        for index in range(n_column_screeners)
+        make_mirrored_spec(index, "affine", add_margin(max_features)) for index in range(n_column_screeners)
     ] + [
-        TopKSpec(index, kind, mirrored=True, limit=add_margin(task.prescreen))
+        make_mirrored_spec(index, kind, add_margin(task.prescreen))
         for kind in kinds
         for index in range(len(task.prescreeners))
     ]
@@ -250,7 +249,7 @@ def generate_space(
             purpose = f"a pool of {space.size:,} features after layer {len(space.layer_counts) - 1}"
             check_memory(space.pool.estimate_bytes(space.size), task.max_bytes, purpose)
             return keep_pool(space, task.backend, task.chunk_size, check_deadline)
-        result = prune_pool(space, pool_task, None if pool_sizes is None else pool_sizes[kind])
+        result = select_pool_features(space, pool_task, None if pool_sizes is None else pool_sizes[kind])
         records.append(result.record)
         if on_prune is not None:
             on_prune(space, result.pruning)
@@ -364,8 +363,15 @@ def select_inputs(task: ScreeningTask) -> Dataset | None:
     if not task.pool_screeners:
         return task.dataset
     grammar = task.grammar.override(unary=["id"])
-    space = expand(task.dataset.names, task.dataset.columns, grammar, grammar.resolve_layers("u"), "strict")
-    pruning = prune_pool(space, replace(task, screeners=task.pool_screeners), None).pruning
+    space = expand(
+        task.dataset.names,
+        task.dataset.columns,
+        grammar,
+        grammar.resolve_layers("u"),
+        "strict",
+        options=task.options,
+    )
+    pruning = select_pool_features(space, replace(task, screeners=task.pool_screeners), None).pruning
     selected = frozenset().union(
         *(collect_columns(space.build_expression(number)) for number in pruning.numbers.tolist())
     )

@@ -249,7 +249,7 @@ def test_screeners_says_when_each_fails(run):
         (["screen", "DATA", "--pool-size", "x:5"], "pool_size is 'x:5'; write 200, or u:50,b:200"),
         (
             ["screen", "DATA", "--prune-by", "t0"],
-            "cut by t0: say how many features stay, for instance --pool-size 200",
+            "pruned by t0: say how many features stay, for instance --pool-size 200",
         ),
         (["screen", "DATA", "--rounds", "9"], "rounds is 9; give at most 5"),
         (["screen", "DATA", "--seed", "-1"], "seed is -1; give an integer of at least 0"),

@@ -50,10 +50,10 @@ def data(frame, tmp_path):
         ("constant", "k*x1", ["--layers", "b"], "k*x1 is not in the space: k is"),
         ("forbidden", "sin(x1)**2*sin(sin(x2))", ["--layers", "uub"], "sin(x1)**2*sin(sin(x2)) is forbidden"),
         ("too complex", "x1*x2*x3", ["--layers", "bb", "--max-complexity", "4"], "x1*x2*x3 has complexity 5"),
-        ("thinned", "x1**3*x2", ["--layers", "ubb", "--max-correlation", "0.5", "--top", "3"],
+        ("redundant", "x1**3*x2", ["--layers", "ubb", "--max-correlation", "0.5", "--top", "3"],
          "x1**3*x2 is left out by --max-correlation 0.5: "),
         ("not passing", "sin(x3)", ["--layers", "ub", "--fdr", "0.001"], "sin(x3) does not pass --fdr 0.001"),
-        ("cut", "sin(x3)*x2", ["--layers", "ub", "--pool-size", "u:2"],
+        ("pruned", "sin(x3)*x2", ["--layers", "ub", "--pool-size", "u:2"],
          "sin(x3)*x2 was pruned after layer 1"),
     ],
 )  # fmt: skip

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from symscreen.data import files as steady
-from symscreen.data import read_dataset
+from symscreen.data import files, read_dataset
 from symscreen.errors import DataError, InputError
 
 REPEATABLE = settings(deadline=None, derandomize=True)
@@ -237,7 +236,7 @@ def test_no_permission(tmp_path, refused, monkeypatch):
 def test_a_file_that_is_written_while_it_is_read(tmp_path, refused, monkeypatch, change):
     path = tmp_path / "t.csv"
     path.write_text(CSV)
-    own = steady.read_bounded
+    own = files.read_bounded
 
     def read(file, size):
         content = own(file, size)
@@ -246,7 +245,7 @@ def test_a_file_that_is_written_while_it_is_read(tmp_path, refused, monkeypatch,
             os.utime(path, ns=(1, 1))
         return content
 
-    monkeypatch.setattr(steady, "read_bounded", read)
+    monkeypatch.setattr(files, "read_bounded", read)
     message = refused(path, folder=tmp_path)
     assert message == "t.csv was written while it was read: wait until it is complete, or read a copy"
 

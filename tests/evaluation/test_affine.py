@@ -7,7 +7,7 @@ from helpers.strategies import put_in
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from symscreen.evaluation import affine_equivalence as affine
+from symscreen.evaluation import affine_equivalence
 from symscreen.evaluation.affine_equivalence import find_any_affine_copies
 from symscreen.evaluation.truth import find_affine_copies
 from symscreen.expressions.traversal import collect_columns, compute_key
@@ -255,7 +255,7 @@ def test_the_size_of_a_block_changes_nothing(monkeypatch):
     whole = find_any_affine_copies(features, target)
     assert 2 < whole.sum() < 12
     for size in (1, 5):
-        monkeypatch.setattr(affine, "BLOCK_EXPRESSIONS", size)
+        monkeypatch.setattr(affine_equivalence, "BLOCK_EXPRESSIONS", size)
         assert (find_any_affine_copies(features, target) == whole).all()
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.evaluation import find_affine_copies, find_affine_copies_in_space
 from symscreen.expansion import expand
 from symscreen.expressions.tree import parse_expression
@@ -11,7 +12,9 @@ from symscreen.grammar import load_grammar
 def _space(columns):
     grammar = load_grammar("strogatz")
     values = np.array(list(columns.values()))
-    return expand(tuple(columns), values, grammar, grammar.resolve_layers("ub"), "cumulative")
+    return expand(
+        tuple(columns), values, grammar, grammar.resolve_layers("ub"), "cumulative", options=SpaceOptions()
+    )
 
 
 def test_every_copy_is_found_and_little_else(rng):

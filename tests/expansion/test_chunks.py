@@ -10,8 +10,8 @@ from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import CandidateStatus, evaluate_range, expand
-from symscreen.expansion import feature_values as chunks
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, evaluate_range, expand, feature_values
 from symscreen.expansion.feature_values import compute_block_size
 from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.statistics.workspace import Workspace
@@ -35,7 +35,7 @@ def layer_of(space, start=0, stop=None):
 def of_all_operators(columns, layers):
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
     names = [f"x{place}" for place in range(len(columns))]
-    return expand(names, columns, grammar, grammar.resolve_layers(layers))
+    return expand(names, columns, grammar, grammar.resolve_layers(layers), options=SpaceOptions())
 
 
 UNARY = ",".join(name for name, operator in OPERATORS.items() if operator.arity == 1)
@@ -52,7 +52,7 @@ def test_values_do_not_depend_on_the_block(layers, n, spread, rng):
     assert len(whole[0]) > 100
     for size in (1, 8 * n * 17, 8 * n * 100):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chunks, "_BLOCK_BYTES", size)
+            patch.setattr(feature_values, "_BLOCK_BYTES", size)
             numbers, values, lost = layer_of(space)
         assert (numbers == whole[0]).all()
         assert values.tobytes() == whole[1].tobytes()
@@ -67,7 +67,7 @@ def test_a_room_holds_one_block_after_the_other(rng):
     space = of_all_operators(np.exp(rng.normal(size=(12, 30))), f"b[{BINARY}]")
     total, room = space.candidates.total, Workspace()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "_BLOCK_BYTES", 1)
+        patch.setattr(feature_values, "_BLOCK_BYTES", 1)
         alone = list(evaluate_range(space.candidates, space.pool, space.statuses, 0, total))
         for block, one in zip(
             evaluate_range(space.candidates, space.pool, space.statuses, 0, total, workspace=room),
@@ -84,11 +84,11 @@ def test_a_room_holds_one_block_after_the_other(rng):
 @settings(max_examples=60)
 @given(problems(), st.lists(st.integers(0, 200), max_size=5), st.sampled_from([1, 1000, 10**6]))
 def test_ranges_give_together_what_the_whole_gives(problem, cuts, size):
-    space = expand(*problem.arguments)
+    space = expand(*problem.arguments, options=SpaceOptions())
     whole = layer_of(space)
     ends = sorted({0, space.candidates.total, *(min(cut, space.candidates.total) for cut in cuts)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "_BLOCK_BYTES", size)
+        patch.setattr(feature_values, "_BLOCK_BYTES", size)
         parts = [layer_of(space, start, stop) for start, stop in pairwise(ends)]
     assert np.concatenate([whole[0][:0], *(part[0] for part in parts)]).tolist() == whole[0].tolist()
     assert b"".join(part[1].tobytes() for part in parts) == whole[1].tobytes()
@@ -98,7 +98,7 @@ def test_ranges_give_together_what_the_whole_gives(problem, cuts, size):
 @settings(max_examples=60)
 @given(problems())
 def test_blocks_hold_what_is_kept_and_useful(problem):
-    space = expand(*problem.arguments)
+    space = expand(*problem.arguments, options=SpaceOptions())
     numbers, values, lost = layer_of(space)
     assert (np.diff(numbers) > 0).all()
     assert (space.statuses[numbers] == CandidateStatus.KEPT).all()

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import CandidateStatus, PoolPruning, expand
 from symscreen.expressions.printing import to_text
 from symscreen.grammar import load_grammar
@@ -17,7 +18,15 @@ def columns(rng):
 
 def _space(columns, layers, cut=None, pool="cumulative", operators="basic"):
     grammar = load_grammar(operators)
-    return expand(["a", "b", "c"], columns, grammar, grammar.resolve_layers(layers), pool, prune=cut)
+    return expand(
+        ["a", "b", "c"],
+        columns,
+        grammar,
+        grammar.resolve_layers(layers),
+        pool,
+        prune=cut,
+        options=SpaceOptions(),
+    )
 
 
 def _features(space):

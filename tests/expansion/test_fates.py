@@ -6,17 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.candidate_filter_oracle import judged_by_hand, layers
 from helpers.expansion_oracles import problems
-from helpers.pruning_oracle import judged_by_hand, layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.backends import Threads
-from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus, expand
-from symscreen.expansion import generation as layer
-from symscreen.expansion import operator_tasks as cases
-from symscreen.expansion import pruning as duplicates
-from symscreen.expansion import pruning as fates
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import (
+    EXCLUSION_REASONS,
+    CandidateStatus,
+    candidate_filter,
+    expand,
+    generation,
+    operator_tasks,
+)
 from symscreen.expansion.candidates import enumerate_candidates
 from symscreen.expansion.nodes import build_symbol_table
 from symscreen.expansion.pool import Pool, build_first_pool
@@ -29,12 +33,12 @@ from symscreen.grammar.custom_operators import define_operator
 def bounded(at_once, bucket, block):
     """Judge in so small portions that every seam is met."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_PASS_ENTRIES", at_once)
+        patch.setattr(candidate_filter, "_PASS_ENTRIES", at_once)
         for name in ("_BUCKET_ENTRIES", "_MIN_TASK_SIZE", "_MAX_COLLISIONS"):
-            patch.setattr(duplicates, name, bucket)
-        patch.setattr(cases, "_KEY_BLOCK_SIZE", block)
-        patch.setattr(fates, "_SCAN_SIZE", 8 * bucket)
-        patch.setattr(layer, "_BATCH_CANDIDATES", 8 * bucket)
+            patch.setattr(candidate_filter, name, bucket)
+        patch.setattr(operator_tasks, "_KEY_BLOCK_SIZE", block)
+        patch.setattr(candidate_filter, "_SCAN_SIZE", 8 * bucket)
+        patch.setattr(generation, "_BATCH_CANDIDATES", 8 * bucket)
         yield
 
 
@@ -44,11 +48,13 @@ def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, bloc
     expected, replaced_by, winners = judged_by_hand(drawn)
     arguments = drawn.candidates, drawn.structure, drawn.pool, drawn.grammar
     with bounded(at_once, bucket, block):
-        found = fates.filter_candidates(*arguments, **drawn.options, map_function=Threads(jobs).map)
+        found = candidate_filter.filter_candidates(
+            *arguments, **drawn.options, map_function=Threads(jobs).map
+        )
     assert [CandidateStatus(fate) for fate in found.statuses] == expected
     assert np.flatnonzero(np.unpackbits(found.representatives)).tolist() == sorted(winners)
     assert np.maximum(found.replaced_by, -1).tolist() == [max(one, -1) for one in replaced_by]
-    whole = fates.filter_candidates(*arguments, **drawn.options)
+    whole = candidate_filter.filter_candidates(*arguments, **drawn.options)
     assert all((getattr(whole, name) == getattr(found, name)).all() for name in vars(whole))
 
 
@@ -57,9 +63,11 @@ def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, bloc
 def test_bounded_passes_and_threads_give_the_same_space(problem, at_once, bucket, block, jobs):
     for columns in (problem.columns, None):
         arguments = replace(problem, columns=columns).arguments
-        whole = expand(*arguments, also=problem.also)
+        whole = expand(*arguments, also=problem.also, options=SpaceOptions())
         with bounded(at_once, bucket, block):
-            found = expand(*arguments, also=problem.also, map_function=Threads(jobs).map)
+            found = expand(
+                *arguments, also=problem.also, map_function=Threads(jobs).map, options=SpaceOptions()
+            )
         assert (found.statuses == whole.statuses).all()
         assert found.layer_counts == whole.layer_counts
 
@@ -67,7 +75,7 @@ def test_bounded_passes_and_threads_give_the_same_space(problem, at_once, bucket
 @settings(max_examples=60)
 @given(problems())
 def test_what_is_kept_has_a_key_of_its_own_and_what_is_a_duplicate_has_not(problem):
-    space = expand(*problem.arguments, also=problem.also)
+    space = expand(*problem.arguments, also=problem.also, options=SpaceOptions())
     keys = [compute_key(space.build_expression(number)) for number in range(space.total)]
     kept = keys[: space.n_materialized] + [
         keys[space.n_materialized + place] for place in np.flatnonzero(space.statuses == CandidateStatus.KEPT)
@@ -85,14 +93,14 @@ def judged(layer, names, values=None, *, known=True, **rules):
     pool = build_first_pool(structure, grammar, None if values is None else np.array(values))
     candidates = enumerate_candidates(layers[0], structure, len(pool), {})
     have = pool.feature_indices if known else pool.feature_indices[:0]
-    found = fates.filter_candidates(
+    found = candidate_filter.filter_candidates(
         candidates,
         structure,
         pool.nodes,
         grammar,
         domain_masks=pool.compute_domain_masks(layers[0].operators),
         existing_keys=pool.nodes.keys[have],
-        tie_break_ranks=cases.compute_tie_break_rank(pool.nodes.complexity[have]),
+        tie_break_ranks=operator_tasks.compute_tie_break_rank(pool.nodes.complexity[have]),
         has_next_layer=False,
         excluded={},
     ).statuses
@@ -157,9 +165,9 @@ PREDICTED = ["b[mul]", "b[div,sub]", "b[pow,add,absdiff]", "b[min,max,mul,add,su
 
 @pytest.mark.parametrize("text", PREDICTED)
 def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
-    monkeypatch.setattr(cases, "_KEY_BLOCK_SIZE", 1 << 12)
-    monkeypatch.setattr(duplicates, "_PASS_ENTRIES", 1 << 15)
-    monkeypatch.setattr(duplicates, "_MAX_COLLISIONS", 1 << 14)
+    monkeypatch.setattr(operator_tasks, "_KEY_BLOCK_SIZE", 1 << 12)
+    monkeypatch.setattr(candidate_filter, "_PASS_ENTRIES", 1 << 15)
+    monkeypatch.setattr(candidate_filter, "_MAX_COLLISIONS", 1 << 14)
     names = [f"x{place}" for place in range(200)]
     grammar = replace(load_grammar("basic"), max_complexity=9)
     # of these every candidate but 200 is a duplicate
@@ -174,11 +182,11 @@ def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
     try:
         known = {
             "existing_keys": nodes.keys,
-            "tie_break_ranks": cases.compute_tie_break_rank(nodes.complexity),
+            "tie_break_ranks": operator_tasks.compute_tie_break_rank(nodes.complexity),
             "has_next_layer": True,
             "excluded": {},
         }
-        found = fates.filter_candidates(
+        found = candidate_filter.filter_candidates(
             candidates, structure, nodes, grammar, domain_masks={}, **known
         ).statuses
         peak = tracemalloc.get_traced_memory()[1]
@@ -186,4 +194,4 @@ def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
         tracemalloc.stop()
     assert not ("left" in text and (found != CandidateStatus.DUPLICATE).any())
     # half as much again for what does not grow with the candidates
-    assert peak <= 1.5 * fates.estimate_filter_bytes(candidates.total)
+    assert peak <= 1.5 * candidate_filter.estimate_filter_bytes(candidates.total)

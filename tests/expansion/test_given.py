@@ -7,6 +7,7 @@ from helpers.strategies import expressions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.errors import FormulaError
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.expansion.space import evaluate_user_formulas
@@ -23,7 +24,15 @@ COLUMNS = {"x1": np.array([-1.0, 0.0, 0.5, 2.0]), "x2": np.array([1.0, 3.0, 3.0,
 def space_of(layers, *also, pool_kind="cumulative", columns=COLUMNS):
     formulas = [parse_expression(text) for text in also]
     values = np.array(list(columns.values()))
-    return expand(list(columns), values, GRAMMAR, GRAMMAR.resolve_layers(layers), pool_kind, also=formulas)
+    return expand(
+        list(columns),
+        values,
+        GRAMMAR,
+        GRAMMAR.resolve_layers(layers),
+        pool_kind,
+        also=formulas,
+        options=SpaceOptions(),
+    )
 
 
 def formulas_of(space):
@@ -62,8 +71,8 @@ def test_each_formula_is_kept_once_or_refused(drawn):
 @settings(max_examples=60)
 @given(problems())
 def test_given_formulas_join_and_nothing_is_counted_twice(problem):
-    without = expand(*problem.arguments)
-    space = expand(*problem.arguments, also=problem.also)
+    without = expand(*problem.arguments, options=SpaceOptions())
+    space = expand(*problem.arguments, also=problem.also, options=SpaceOptions())
     base = {compute_key(without.build_expression(place)) for place in range(len(without.pool_indices))}
     joining = {compute_key(formula) for formula in problem.also} - base
     assert {compute_key(formula) for formula in space.user_formulas.expressions} == joining

@@ -10,12 +10,11 @@ import pytest
 from helpers.expansion_oracles import Problem, expand_by_hand, problems
 from hypothesis import given, settings
 
-from symscreen import _limits as memory
+from symscreen import _limits
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, MemoryLimitError, OptionError
-from symscreen.expansion import CandidateStatus, expand
-from symscreen.expansion import generation as grow
-from symscreen.expansion import generation as layer
+from symscreen.expansion import CandidateStatus, expand, generation
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
@@ -23,7 +22,7 @@ from symscreen.grammar.custom_operators import define_operator
 
 
 def expanded(problem, **options):
-    return expand(*problem.arguments, also=problem.also, **options)
+    return expand(*problem.arguments, also=problem.also, **options, options=SpaceOptions())
 
 
 def described(space, numbers):
@@ -108,7 +107,7 @@ def test_counts_of_the_paper(layers, inputs, features, without_x2, with_values, 
     grammar = load_grammar("ablation")
     names = [f"x{place}" for place in range(1, inputs + 1)]
     columns = rng.uniform(0.5, 2.0, (inputs, 20)) if with_values else None
-    space = expand(names, columns, grammar, grammar.resolve_layers(layers), "strict")
+    space = expand(names, columns, grammar, grammar.resolve_layers(layers), "strict", options=SpaceOptions())
     assert space.size == space.total == features
     if without_x2 is not None:
         found = [to_text(space.build_expression(number)) for number in range(space.total)]
@@ -131,7 +130,9 @@ def test_a_table_with_its_columns_in_another_order_gives_the_same_bytes(rng):
     runs = []
     for names in (["x1", "x2", "x3", "y"], ["y", "x3", "x1", "x2"]):
         table = read_dataset({name: columns[name] for name in names}, target="y")
-        space = expand(table.names, table.columns, grammar, grammar.resolve_layers("ub"))
+        space = expand(
+            table.names, table.columns, grammar, grammar.resolve_layers("ub"), options=SpaceOptions()
+        )
         runs.append([block.values.tobytes() for block in space.evaluate_range(0, space.total)])
     assert runs[0] == runs[1]
 
@@ -139,7 +140,7 @@ def test_a_table_with_its_columns_in_another_order_gives_the_same_bytes(rng):
 def grown(layers, columns=None, pool_kind="cumulative", operators=OPERATORS, names="xy"):
     names = list(names) if columns is None else list(names[: len(columns)])
     grammar = replace(load_grammar("basic"), operators=operators, forbid={}, forbid_within={})
-    return expand(names, columns, grammar, grammar.resolve_layers(layers), pool_kind)
+    return expand(names, columns, grammar, grammar.resolve_layers(layers), pool_kind, options=SpaceOptions())
 
 
 def formulas(space, numbers=None):
@@ -234,7 +235,7 @@ def test_inputs_that_are_constant_or_copies_are_left_out(rng):
     x = rng.normal(size=20)
     columns = np.array([x, np.full(20, 7.0), x * (1 + 2e-16), 7 + 1e-15 * x, x + 1])
     grammar = load_grammar("ablation")
-    space = expand(list("abcde"), columns, grammar, grammar.resolve_layers("u"))
+    space = expand(list("abcde"), columns, grammar, grammar.resolve_layers("u"), options=SpaceOptions())
     assert space.layer_counts[0].n_excluded == {
         CandidateStatus.CONSTANT: 2,
         CandidateStatus.NUMERIC_DUPLICATE: 1,
@@ -249,7 +250,7 @@ def test_inputs_that_are_constant_or_copies_are_left_out(rng):
 def test_large_constants_that_are_near_are_both_kept():
     grammar = replace(load_grammar("ablation"), constants=(10**15 - 1, 10**15 - 2))
     columns = np.linspace(1.0, 2.0, 8)[None]
-    space = expand(["x"], columns, grammar, grammar.resolve_layers("b"))
+    space = expand(["x"], columns, grammar, grammar.resolve_layers("b"), options=SpaceOptions())
     assert len(space.pool.constant_indices) == 2
 
 
@@ -268,21 +269,21 @@ class TestErrors:
             DataError,
             match=r"^every input is constant, so no features can be built; choose other inputs \(inputs=\)$",
         ):
-            expand(["a", "b"], np.ones((2, 9)), self.grammar, self.layers)
+            expand(["a", "b"], np.ones((2, 9)), self.grammar, self.layers, options=SpaceOptions())
 
     def test_unknown_pool(self):
         with pytest.raises(OptionError, match=r"^pool is 'loose'; it must be 'cumulative' or 'strict'$"):
-            expand(["a"], None, self.grammar, self.layers, "loose")
+            expand(["a"], None, self.grammar, self.layers, "loose", options=SpaceOptions())
 
     @pytest.fixture(autouse=True)
     def holding_nothing(self, monkeypatch):
-        monkeypatch.setattr(memory, "read_resident_bytes", lambda: 0)
+        monkeypatch.setattr(_limits, "read_resident_bytes", lambda: 0)
 
     def refused(self, *arguments, max_bytes):
         tracemalloc.start()
         try:
             with pytest.raises(MemoryLimitError) as caught:
-                expand(*arguments, max_bytes=max_bytes)
+                expand(*arguments, max_bytes=max_bytes, options=SpaceOptions())
             return str(caught.value), tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -322,13 +323,13 @@ class TestErrors:
 @pytest.mark.parametrize("with_values", [True, False])
 def test_growing_takes_no_more_memory_than_predicted(with_values, rng, monkeypatch):
     predicted = []
-    for module in (grow, layer):
+    for module in (generation, generation):
         monkeypatch.setattr(module, "check_memory", lambda needed, *_: predicted.append(needed))
     names, grammar = [f"x{place}" for place in range(12)], load_grammar("ablation")
     columns = rng.normal(size=(12, 100)) if with_values else None
     tracemalloc.start()
     try:
-        expand(names, columns, grammar, grammar.resolve_layers("bbu"))
+        expand(names, columns, grammar, grammar.resolve_layers("bbu"), options=SpaceOptions())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -341,7 +342,7 @@ def test_of_equally_simple_twins_the_one_that_rules_leave_free_is_kept(binary, r
         load_grammar("basic"), forbid={"sin": frozenset({"add"})}, forbid_within={}, constants=(2,)
     )
     layers = grammar.resolve_layers(f"b[{binary}] u[sin]")
-    space = expand(["x"], rng.uniform(0.0, 5.0, (1, 30)), grammar, layers)
+    space = expand(["x"], rng.uniform(0.0, 5.0, (1, 30)), grammar, layers, options=SpaceOptions())
     found = formulas(space, numbers_kept(space))
     assert {"sin(2*x)", "sin(x*2)"} & set(found)  # x + x is as simple, but sin may not have a sum inside
 
@@ -349,7 +350,9 @@ def test_of_equally_simple_twins_the_one_that_rules_leave_free_is_kept(binary, r
 def test_copies_that_column_rules_open_to_different_operators_are_both_kept(rng):
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, columns={"sin": frozenset({"b"})})
     x = rng.uniform(0.0, 5.0, 30)
-    space = expand(["a", "b"], np.array([x, x]), grammar, grammar.resolve_layers("u[sin]"))
+    space = expand(
+        ["a", "b"], np.array([x, x]), grammar, grammar.resolve_layers("u[sin]"), options=SpaceOptions()
+    )
     assert formulas(space, numbers_kept(space)) == ["a", "b", "sin(b)"]
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from symscreen.expansion import CandidateStatus, expand
-from symscreen.expansion import generation as layer
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, expand, generation
 from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.grammar.custom_operators import define_operator
 
 
 @pytest.mark.parametrize("together", [8, 16, 1 << 18])
 def test_a_winner_of_no_use_does_not_stand_for_its_equal_wherever_it_is_numbered(together, rng, monkeypatch):
-    monkeypatch.setattr(layer, "_BATCH_CANDIDATES", together)
+    monkeypatch.setattr(generation, "_BATCH_CANDIDATES", together)
     again = define_operator("again", "x*y", OPERATORS, cost=1)
     operators = OPERATORS | {"again": again}
     grammar = replace(
@@ -26,7 +26,7 @@ def test_a_winner_of_no_use_does_not_stand_for_its_equal_wherever_it_is_numbered
     columns = rng.uniform(1.0, 2.0, (6, 30))
     columns[5] *= 1e200  # its square, the last product, is infinite
     names = [f"x{place}" for place in range(6)]
-    fates = expand(names, columns, grammar, grammar.resolve_layers("b")).statuses
+    fates = expand(names, columns, grammar, grammar.resolve_layers("b"), options=SpaceOptions()).statuses
     assert fates[:20].tolist() == [CandidateStatus.KEPT] * 20
     assert fates[20] == CandidateStatus.UNDEFINED
     of_again = fates[21:]
@@ -35,9 +35,9 @@ def test_a_winner_of_no_use_does_not_stand_for_its_equal_wherever_it_is_numbered
 
 
 def test_all_candidates_are_counted(rng, monkeypatch):
-    monkeypatch.setattr(layer, "_BATCH_CANDIDATES", 8)
+    monkeypatch.setattr(generation, "_BATCH_CANDIDATES", 8)
     fates = rng.integers(0, len(CandidateStatus), 1001).astype(np.uint8)
-    counted = layer.count_excluded(fates)
+    counted = generation.count_excluded(fates)
     assert counted == {
         fate: int((fates == fate).sum()) for fate in CandidateStatus if fate is not CandidateStatus.KEPT
     }

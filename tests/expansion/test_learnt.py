@@ -6,7 +6,7 @@ from helpers.expansion_oracles import INSIDE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.expansion import validity as learnt
+from symscreen.expansion import validity
 from symscreen.expansion.validity import compute_feature_stats, compute_projection
 from symscreen.grammar import Domain
 
@@ -18,7 +18,7 @@ values = st.lists(
 @given(values, st.sampled_from([1, 8, 1 << 17]))
 def test_what_is_learnt_tells_of_all_values(rows, at_a_time):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learnt, "_STATS_BATCH_VALUES", at_a_time)
+        patch.setattr(validity, "_STATS_BATCH_VALUES", at_a_time)
         known = compute_feature_stats(rows)
     assert known.low.tolist() == rows.min(axis=1).tolist()
     assert known.high.tolist() == rows.max(axis=1).tolist()

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.backends import Threads
-from symscreen.expansion import CandidateStatus, expand
-from symscreen.expansion import operator_tasks as meanings
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, expand, operator_tasks
 from symscreen.expressions.traversal import compute_key
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS, load_grammar
@@ -116,7 +116,16 @@ class Problem:
         units = Units(columns_given, None if self.target is None else parse_unit(self.target))
         grammar = self.grammar
         layers = grammar.resolve_layers(self.layers)
-        return expand(self.names, columns, grammar, layers, self.pool_kind, units=units, **options)
+        return expand(
+            self.names,
+            columns,
+            grammar,
+            layers,
+            self.pool_kind,
+            units=units,
+            **options,
+            options=SpaceOptions(),
+        )
 
 
 def several(values, most):
@@ -202,7 +211,7 @@ def test_the_space_is_the_full_space_less_what_has_no_unit(problem):
 def test_portions_and_threads_change_nothing(problem, at_once, bucket, jobs):
     whole = problem.expanded()
     with bounded(at_once, bucket, 5), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meanings, "_BATCH_PAIRS", 3)
+        patch.setattr(operator_tasks, "_BATCH_PAIRS", 3)
         found = problem.expanded(map_function=Threads(jobs).map)
     assert (found.statuses == whole.statuses).all()
     assert found.layer_counts == whole.layer_counts
@@ -214,8 +223,10 @@ def test_equal_columns_of_different_units_stay_two_inputs(rng):
     layers = grammar.resolve_layers("ub")
     columns = np.array([values, values])
     units = Units({"a": parse_unit("m"), "b": parse_unit("s")})
-    assert expand(["a", "b"], columns, grammar, layers).layer_counts[0].n_features == 1
-    space = expand(["a", "b"], columns, grammar, layers, units=units)
+    assert (
+        expand(["a", "b"], columns, grammar, layers, options=SpaceOptions()).layer_counts[0].n_features == 1
+    )
+    space = expand(["a", "b"], columns, grammar, layers, units=units, options=SpaceOptions())
     assert space.layer_counts[0].n_features == 2
     assert {str(space.build_expression(number)) for number in space.numbers} == {
         "a", "b", "a**2", "b**2", "a + a", "b + b", "a**2 + a**2", "b**2 + b**2",
@@ -225,7 +236,9 @@ def test_equal_columns_of_different_units_stay_two_inputs(rng):
 def test_what_is_asked_of_the_last_layer_is_not_asked_of_those_before():
     grammar = load_grammar("ablation").override(unary=["square"], binary=["mul"])
     units = Units({"m": parse_unit("g"), "v": parse_unit("km/h")}, parse_unit("J"))
-    space = expand(["m", "v"], None, grammar, grammar.resolve_layers("ub"), units=units)
+    space = expand(
+        ["m", "v"], None, grammar, grammar.resolve_layers("ub"), units=units, options=SpaceOptions()
+    )
     assert [str(space.build_expression(number)) for number in space.numbers] == ["m*v**2"]
     assert (
         space.layer_counts[-1].n_excluded[CandidateStatus.OTHER_UNITS]

@@ -7,6 +7,7 @@ from helpers.expansion_oracles import INSIDE, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.expansion.nodes import build_expression, build_operator_mask, build_symbol_table
 from symscreen.expansion.pool import build_first_pool
@@ -52,7 +53,7 @@ def test_the_first_pool_holds_constants_and_inputs_with_their_values(problem):
 @settings(max_examples=60)
 @given(problems())
 def test_a_grown_pool_knows_of_each_member_what_its_tree_tells(problem):
-    pool = expand(*problem.arguments).pool
+    pool = expand(*problem.arguments, options=SpaceOptions()).pool
     bits = partial(build_operator_mask, symbols=pool.symbols)
     for place, tree in enumerate(expressions(pool)):
         assert tuple(pool.nodes.keys[place].tolist()) == compute_key(tree)
@@ -67,7 +68,7 @@ def test_a_grown_pool_knows_of_each_member_what_its_tree_tells(problem):
 @settings(max_examples=60)
 @given(problems(), st.data())
 def test_applied_nodes_are_those_of_the_trees(problem, data):
-    pool = expand(*problem.arguments).pool
+    pool = expand(*problem.arguments, options=SpaceOptions()).pool
     if not len(pool):
         return
     place, code = st.integers(0, len(pool) - 1), st.integers(0, len(pool.symbols.operators) - 1)

@@ -7,8 +7,8 @@ import pytest
 from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 
-from symscreen.expansion import CandidateStatus, expand
-from symscreen.expansion import validity as proof
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, expand, validity
 from symscreen.expansion.feature_values import evaluate_candidates
 from symscreen.expansion.validity import is_provably_valid
 from symscreen.grammar import OPERATORS, load_grammar
@@ -25,17 +25,19 @@ def of_use(space, numbers):
 def grown(columns, layers, *, thin=False):
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
     names = [f"x{place}" for place in range(len(columns))]
-    return expand(names, columns, grammar, grammar.resolve_layers(layers), recompute_pool=thin)
+    return expand(
+        names, columns, grammar, grammar.resolve_layers(layers), recompute_pool=thin, options=SpaceOptions()
+    )
 
 
 @settings(max_examples=100)
 @given(problems())
 def test_what_is_proved_is_so(problem):
-    space = expand(*problem.arguments)
+    space = expand(*problem.arguments, options=SpaceOptions())
     numbers = np.flatnonzero(space.statuses == CandidateStatus.KEPT)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proof, "_MAX_SAMPLE_ROWS", 3)
-        patch.setattr(proof, "_BATCH_CANDIDATES", 5)
+        patch.setattr(validity, "_MAX_SAMPLE_ROWS", 3)
+        patch.setattr(validity, "_BATCH_CANDIDATES", 5)
         proved = is_provably_valid(space.pool, space.candidates, numbers)
     assert not (proved & ~of_use(space, numbers)).any()
 
@@ -75,7 +77,13 @@ def test_most_candidates_are_proved(thin, rng):
 def test_an_operator_of_a_known_name_and_another_function_is_not_proved(rng):
     odd = replace(OPERATORS["mul"], numeric=lambda a, b: a * b - a * b)
     grammar = replace(load_grammar("basic"), operators=OPERATORS | {"mul": odd}, forbid={}, forbid_within={})
-    space = expand(["x", "y"], rng.normal(size=(2, 30)), grammar, grammar.resolve_layers("b[mul]"))
+    space = expand(
+        ["x", "y"],
+        rng.normal(size=(2, 30)),
+        grammar,
+        grammar.resolve_layers("b[mul]"),
+        options=SpaceOptions(),
+    )
     assert not is_provably_valid(space.pool, space.candidates, np.arange(3)).any()
 
 

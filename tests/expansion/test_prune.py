@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import CandidateStatus, expand
-from symscreen.expansion import validity as prune
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, expand, validity
 from symscreen.expansion.validity import find_numeric_duplicates, is_constant, is_equal_to_rounding
 from symscreen.expressions.printing import to_text
 from symscreen.grammar import OPERATORS, Grammar, parse_layers
@@ -20,7 +20,11 @@ def last_layer(layers, columns, names="xyz"):
     """Stream the last layer; return its formulas and what was lost for its values."""
     grammar = Grammar("all", OPERATORS, (), ())
     space = expand(
-        list(names[: len(columns)]), np.array(columns), grammar, parse_layers(layers, (), (), OPERATORS)
+        list(names[: len(columns)]),
+        np.array(columns),
+        grammar,
+        parse_layers(layers, (), (), OPERATORS),
+        options=SpaceOptions(),
     )
     blocks = list(space.evaluate_range(space.n_materialized, space.total))
     found = {to_text(space.build_expression(int(number))) for block in blocks for number in block.numbers}
@@ -157,7 +161,7 @@ def copies_by_hand(values, preference):
 def test_numeric_copies_are_those_of_all_pairs(drawn, at_a_time):
     values, preference = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prune, "_BATCH_VALUES", at_a_time)
+        patch.setattr(validity, "_BATCH_VALUES", at_a_time)
         assert find_numeric_duplicates(values, preference).tolist() == copies_by_hand(values, preference)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import symscreen
-from symscreen.expansion import estimate_space_size, expand
-from symscreen.expansion import size_estimate as outlook
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import estimate_space_size, expand, size_estimate
 from symscreen.grammar import load_grammar
 
 ALIKE, APART = 0.03, 0.6  # what the documentation says of estimates
@@ -14,8 +14,8 @@ ALIKE, APART = 0.03, 0.6  # what the documentation says of estimates
 def _both(name, layers, d, pool="cumulative"):
     grammar, names = load_grammar(name), [f"x{place}" for place in range(d)]
     parsed = grammar.resolve_layers(layers)
-    return expand(names, None, grammar, parsed, pool), lambda: estimate_space_size(
-        names, grammar, parsed, pool
+    return expand(names, None, grammar, parsed, pool, options=SpaceOptions()), lambda: estimate_space_size(
+        names, grammar, parsed, pool, options=SpaceOptions()
     )
 
 
@@ -42,7 +42,7 @@ def test_short_layers_are_counted(name, layers, d, pool):
     ],
 )
 def test_long_layers_are_estimated_closely(name, layers, d, most, pool, monkeypatch):
-    monkeypatch.setattr(outlook, "_MAX_COUNTED_CANDIDATES", most)
+    monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", most)
     space, seen = _both(name, layers, d, pool)
     told = seen()
     assert told.n_exact == len(layers)  # all but the last
@@ -51,7 +51,7 @@ def test_long_layers_are_estimated_closely(name, layers, d, most, pool, monkeypa
 
 
 def test_two_layers_estimated_one_on_the_other(monkeypatch):
-    monkeypatch.setattr(outlook, "_MAX_COUNTED_CANDIDATES", 1500)
+    monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 1500)
     space, seen = _both("ablation", "bbb", 5)
     told = seen()
     assert told.n_exact <= 3
@@ -65,28 +65,28 @@ def test_inputs_that_units_tell_apart_are_estimated_roughly(rng, monkeypatch):
     asked = {"layers": "ub", "units": "strict"}
     whole = symscreen.plan(x, **asked)
     assert whole.n_exact_layers == len(whole.layers)
-    monkeypatch.setattr(outlook, "_MAX_COUNTED_CANDIDATES", 2000)
+    monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 2000)
     told = symscreen.plan(x, **asked)
     assert told.n_exact_layers < len(told.layers)
     assert abs(told.n_features / whole.n_features - 1) <= APART
 
 
 def test_not_even_one_input_can_be_counted(monkeypatch):
-    monkeypatch.setattr(outlook, "_MAX_COUNTED_CANDIDATES", 0)
+    monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 0)
     space, seen = _both("ablation", "ub", 3)
     assert seen().n_features >= space.size  # all of what is generated, then
 
 
 def test_estimates_do_not_depend_on_threads_or_order(monkeypatch):
-    monkeypatch.setattr(outlook, "_MAX_COUNTED_CANDIDATES", 2000)
+    monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 2000)
     grammar = load_grammar("ablation")
     layers = grammar.resolve_layers("bub")
-    one = estimate_space_size(["a", "b", "c", "d", "e", "f"], grammar, layers)
-    assert estimate_space_size(["f", "e", "d", "c", "b", "a"], grammar, layers) == one
+    one = estimate_space_size(["a", "b", "c", "d", "e", "f"], grammar, layers, options=SpaceOptions())
+    assert estimate_space_size(["f", "e", "d", "c", "b", "a"], grammar, layers, options=SpaceOptions()) == one
 
 
 def test_twelve_columns_are_planned_without_growing_them(rng, monkeypatch):
-    monkeypatch.setattr(outlook, "_MAX_COUNTED_CANDIDATES", 100_000)
+    monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 100_000)
     data = rng.uniform(1, 2, (50, 12))
     made = []
     monkeypatch.setattr(np, "zeros", lambda *a, _own=np.zeros, **k: made.append(_own(*a, **k)) or made[-1])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import estimate_order_bytes, expand, presort_pool
 from symscreen.expansion.sort_orders import is_monotone
 from symscreen.grammar import OPERATORS, Monotonicity, load_grammar
@@ -16,7 +17,7 @@ UNARY = [operator for operator in OPERATORS.values() if operator.arity == 1]
 def grown(columns, layers, pool="cumulative"):
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
     names = [f"x{place}" for place in range(len(columns))]
-    return expand(names, columns, grammar, grammar.resolve_layers(layers), pool)
+    return expand(names, columns, grammar, grammar.resolve_layers(layers), pool, options=SpaceOptions())
 
 
 @pytest.mark.parametrize("operator", UNARY, ids=lambda operator: operator.name)

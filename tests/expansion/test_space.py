@@ -6,8 +6,8 @@ from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import CandidateStatus, expand
-from symscreen.expansion import feature_values as chunks
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, expand, feature_values
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
@@ -17,7 +17,9 @@ FEWER = settings(max_examples=60)
 
 
 def spaces():
-    return problems().map(lambda problem: (problem, expand(*problem.arguments, also=problem.also)))
+    return problems().map(
+        lambda problem: (problem, expand(*problem.arguments, also=problem.also, options=SpaceOptions()))
+    )
 
 
 def streamed(space, start=0, stop=None):
@@ -75,7 +77,7 @@ def test_chunks_cover_all_numbers_once_and_stream_the_same_bytes(drawn, size, bl
     assert all(stop - start == size for start, stop in ranges[:-1])
     numbers, values = streamed(space)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "_BLOCK_BYTES", block_bytes)
+        patch.setattr(feature_values, "_BLOCK_BYTES", block_bytes)
         parts = [streamed(space, *each) for each in ranges]
     assert [number for part, _ in parts for number in part.tolist()] == numbers.tolist()
     assert b"".join(part.tobytes() for _, part in parts) == values.tobytes()
@@ -102,7 +104,9 @@ def test_a_space_is_what_is_at_hand_and_the_candidates(drawn):
 def test_names_come_back_as_they_went_in(rng):
     names = ["a b", "lambda", "λ", "x`y", "N", "sin"]
     grammar = load_grammar("basic")
-    space = expand(names, rng.uniform(0.5, 2, (6, 9)), grammar, grammar.resolve_layers("b"))
+    space = expand(
+        names, rng.uniform(0.5, 2, (6, 9)), grammar, grammar.resolve_layers("b"), options=SpaceOptions()
+    )
     by_name = dict(zip(names, space.pool.values, strict=True))
     for number, row in zip(*streamed(space), strict=True):
         expression = space.build_expression(int(number))
@@ -114,7 +118,7 @@ def test_names_come_back_as_they_went_in(rng):
 def test_an_identity_is_of_the_layer_of_what_it_repeats():
     grammar = load_grammar("ablation")
     columns = np.arange(1.0, 9.0).reshape(1, 8)
-    space = expand(["x"], columns, grammar, grammar.resolve_layers("uu"), "strict")
+    space = expand(["x"], columns, grammar, grammar.resolve_layers("uu"), "strict", options=SpaceOptions())
     numbers, _ = streamed(space)
     found = dict(
         zip(

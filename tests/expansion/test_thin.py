@@ -11,9 +11,8 @@ from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import CandidateStatus, PoolPruning, expand
-from symscreen.expansion import feature_values as chunks
-from symscreen.expansion import feature_values as recomputed
+from symscreen.config.screen_options import SpaceOptions
+from symscreen.expansion import CandidateStatus, PoolPruning, expand, feature_values
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 
@@ -21,7 +20,9 @@ SHIPPED = ["basic", "strogatz", "physics", "ablation"]
 
 
 def both(*arguments, **options):
-    return [expand(*arguments, **options, recompute_pool=thin) for thin in (False, True)]
+    return [
+        expand(*arguments, **options, recompute_pool=thin, options=SpaceOptions()) for thin in (False, True)
+    ]
 
 
 def streamed(space, start=0, stop=None):
@@ -102,9 +103,9 @@ def test_members_at_some_rows_do_not_depend_on_the_rows_or_the_tile(n, tile, rng
     columns = np.exp(6 * rng.normal(size=(3, n))) * rng.choice([-1.0, 1.0, 1.0], size=(3, 1))
     grammar = load_grammar("basic").override(unary=["id", "exp", "sin", "tan", "cbrt", "tanh", "log"])
     held, thin = both(["a", "b", "c"], columns, grammar, grammar.resolve_layers("ubu"))
-    monkeypatch.setattr(recomputed, "_TILE_BYTES", tile)
-    monkeypatch.setattr(recomputed, "_MIN_ROWS", 1)
-    monkeypatch.setattr(recomputed, "_BATCH_NODES", 40)
+    monkeypatch.setattr(feature_values, "_TILE_BYTES", tile)
+    monkeypatch.setattr(feature_values, "_MIN_ROWS", 1)
+    monkeypatch.setattr(feature_values, "_BATCH_NODES", 40)
     for size in (1, 3, 8, 20, n):
         rows = np.sort(rng.choice(n, size, replace=False))
         assert thin.pool.compute_at_rows(rows).tobytes() == held.pool.compute_at_rows(rows).tobytes()
@@ -112,10 +113,17 @@ def test_members_at_some_rows_do_not_depend_on_the_rows_or_the_tile(n, tile, rng
 
 @pytest.mark.parametrize("thin", [False, True])
 def test_values_of_scattered_features_are_those_streamed(thin, rng, monkeypatch):
-    monkeypatch.setattr(chunks, "_BLOCK_BYTES", 8 * 30 * 5)
+    monkeypatch.setattr(feature_values, "_BLOCK_BYTES", 8 * 30 * 5)
     grammar = load_grammar("basic")
-    space = expand(["a", "b"], rng.uniform(0.5, 2.0, (2, 30)), grammar, grammar.resolve_layers("ub"),
-                   also=[parse_expression("3*a - b/7")], recompute_pool=thin)  # fmt: skip
+    space = expand(
+        ["a", "b"],
+        rng.uniform(0.5, 2.0, (2, 30)),
+        grammar,
+        grammar.resolve_layers("ub"),
+        also=[parse_expression("3*a - b/7")],
+        recompute_pool=thin,
+        options=SpaceOptions(),
+    )
     numbers, values, _ = streamed(space)
     chosen = rng.choice(len(numbers), 200)  # in any order, some of them twice
     chosen[:5] = [0, 0, space.n_materialized - 1, len(numbers) - 1, space.n_materialized]
@@ -156,7 +164,14 @@ def test_a_thin_pool_is_grown_and_streamed_in_little_memory(rng):
     layers = grammar.resolve_layers("u[sin,square,exp] b[add,sub,mul,div] u[sin]")
     tracemalloc.start()
     try:
-        space = expand([f"x{place}" for place in range(5)], columns, grammar, layers, recompute_pool=True)
+        space = expand(
+            [f"x{place}" for place in range(5)],
+            columns,
+            grammar,
+            layers,
+            recompute_pool=True,
+            options=SpaceOptions(),
+        )
         grown = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
         for block in space.evaluate_range(space.total - 300, space.total):

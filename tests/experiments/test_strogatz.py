@@ -7,9 +7,8 @@ import pytest
 
 from symscreen import datasets, fit, screen
 from symscreen.errors import OptionError
-from symscreen.evaluation import evaluate as evaluated
-from symscreen.experiments import ExperimentSettings
-from symscreen.experiments import strogatz_benchmark as benchmark
+from symscreen.evaluation import evaluate
+from symscreen.experiments import ExperimentSettings, strogatz_benchmark
 from symscreen.experiments.strogatz_benchmark import (
     build_recovery_table,
     build_summary_table,
@@ -140,7 +139,7 @@ def test_screening_agrees_with_the_evaluation_of_a_whole_ranking():
         screener=["t0", "xi", "pearson", "spearman", "lasso"],
         top="all",
     )
-    figures = evaluated(ranking, truth, "terms").table.set_index("screener")
+    figures = evaluate(ranking, truth, "terms").table.set_index("screener")
     answers = list_correct_features("glider2", "ub")
     assert figures["correct"].eq(len(answers.correct)).all()
     for name, own in found.items():
@@ -215,7 +214,7 @@ def test_the_summary_counts_equations_and_takes_the_median_of_draws():
 
 
 def test_without_noise_nothing_is_repeated():
-    plan = benchmark._build_plan(ExperimentSettings())
+    plan = strogatz_benchmark._build_plan(ExperimentSettings())
     tasks = [(task.system, task.noise_ratio, task.space) for task in plan.list_tasks()]
     fits = [task for task in tasks if task[2] is None]
     assert len(fits) == 14 * (1 + 3 * 10)
@@ -226,12 +225,12 @@ def test_without_noise_nothing_is_repeated():
 @pytest.mark.parametrize("ratio", [-0.1, math.nan, math.inf])
 def test_a_ratio_that_is_none_is_refused(ratio):
     with pytest.raises(OptionError, match="noise ratio"):
-        benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, noise_ratios=(ratio,)))
+        strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, noise_ratios=(ratio,)))
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=2))
+    return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=2))
 
 
 def test_the_quick_size_recovers_its_laws(outcome):
@@ -260,8 +259,8 @@ def test_every_cell_is_screened_by_every_screener(outcome):
 
 
 def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, monkeypatch):
-    monkeypatch.setattr(benchmark, "_QUICK_SYSTEMS", ("vdp2",))
-    again = benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1, noise_ratios=(0.01,)))
+    monkeypatch.setattr(strogatz_benchmark, "_QUICK_SYSTEMS", ("vdp2",))
+    again = strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1, noise_ratios=(0.01,)))
     for name in ("recovery", "screening", "terms"):
         whole = outcome.tables[name]
         own = whole[(whole["system"] == "vdp2") & (whole["noise_ratio"] == 0.01)].reset_index(drop=True)

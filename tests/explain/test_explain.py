@@ -14,15 +14,17 @@ from symscreen.backends import Threads
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import read_dataset
 from symscreen.errors import FormulaError, OptionError
-from symscreen.expansion import CandidateStatus
+from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.expansion.validity import is_equal_to_rounding
 from symscreen.explain import EXPLANATION_STATUSES
 from symscreen.explain.explain import explain_formula
-from symscreen.explain.feature_lookup import generate_with_prunings
+from symscreen.explain.explanation import _FORMATTERS, format_explanation
+from symscreen.explain.feature_lookup import find_by_key, generate_with_prunings
 from symscreen.explain.missing import is_reachable
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import Constant, apply_operator, parse_expression
 from symscreen.screeners import SCREENERS
+from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.task import ScreeningTask
 
 WORDS = {
@@ -66,6 +68,24 @@ def test_every_candidate_that_was_left_out_gets_its_reason(problem):
             assert found.status == "undefined"  # x/0 - x/0 is both
             continue
         assert found.status == WORDS[fate], str(formula)
+
+
+@pytest.mark.parametrize("status", EXCLUSION_REASONS)
+def test_a_status_that_nothing_else_explains_is_named_by_its_reason(frame, status):
+    options = ScreenOptions(layers="b", binary="mul", target="target")
+    generated = generate_with_prunings(prepare_screen(frame, None, options))
+    asked = parse_expression("x1*x2")
+    space = generated.space
+    (number,) = find_by_key(space, compute_key(asked), generated.task.backend).features
+    space.statuses[number - space.n_materialized] = status
+    found = explain_formula(asked, generated)
+    assert (found.status, found.rule) == ("excluded", EXCLUSION_REASONS[status])
+    text = format_explanation(found, generated.task)
+    assert text == f"x1*x2 is not in the space: {EXCLUSION_REASONS[status]}."
+
+
+def test_every_status_has_a_text():
+    assert set(_FORMATTERS) == set(EXPLANATION_STATUSES)
 
 
 @st.composite
@@ -258,14 +278,14 @@ def test_a_formula_over_the_cap_is_told_its_complexity(frame):
 def test_a_part_that_a_cut_took_is_told_with_its_place(frame):
     options = {"layers": "ub", "unary": "sin,exp", "binary": "mul", "pool_size": "u:3"}
     found = symscreen.why(frame, "sin(x3)*x2", **options)
-    assert (found.status, found.part, found.layer, found.rank_cutoff) == ("cut", "sin(x3)", 1, 3)
+    assert (found.status, found.part, found.layer, found.rank_cutoff) == ("pruned", "sin(x3)", 1, 3)
     one_layer = {"layers": "u", "unary": "sin,exp"}
     for name, place in found.screener_ranks.items():
         alone = symscreen.why(frame, "sin(x3)", screener=name, top="all", **one_layer)
         assert place <= alone.rank
         assert place > 1
     itself = symscreen.why(frame, "sin(x3)", **options)
-    assert (itself.status, itself.part, itself.layer) == ("cut", "sin(x3)", 1)
+    assert (itself.status, itself.part, itself.layer) == ("pruned", "sin(x3)", 1)
     assert symscreen.why(frame, "exp(x1)*x2", **options).status == "ranked"
 
 
@@ -274,7 +294,7 @@ def test_a_joint_screener_that_cuts_is_told_of(frame):
     noise = frame.assign(**{f"z{place}": rng.normal(size=60) for place in range(6)})
     options = {"target": "target", "layers": "ub", "unary": "sin", "binary": "mul", "prune_by": "lasso"}
     answers = [symscreen.why(noise, f"sin(z{place})*x2", **options) for place in range(6)]
-    lost = [found for found in answers if found.status == "cut"]
+    lost = [found for found in answers if found.status == "pruned"]
     assert lost
     for found in lost:
         assert found.selected == {"lasso": False}

@@ -27,7 +27,7 @@ def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, c
         found = symscreen.why(frame, formula, **options)
         assert found.rank == whole.index(formula) + 1, rank
         if formula in stands_in:
-            assert (found.status, found.shown_instead) == ("thinned", stands_in[formula])
+            assert (found.status, found.shown_instead) == ("redundant", stands_in[formula])
             expected = (
                 f"{formula} is left out by max_correlation=0.8: {stands_in[formula]} is listed instead."
             )

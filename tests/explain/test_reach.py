@@ -6,6 +6,7 @@ import pytest
 from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.explain.missing import find_missing_requirements, is_reachable
 from symscreen.expressions.tree import parse_expression
@@ -15,7 +16,7 @@ from symscreen.grammar import load_grammar
 @settings(max_examples=40)
 @given(problems(rules=False))
 def test_every_feature_of_a_space_is_reached_by_its_layers(problem):
-    space = expand(*problem.arguments)
+    space = expand(*problem.arguments, options=SpaceOptions())
     layers = problem.grammar.resolve_layers(problem.layers)
     for number in space.numbers[::7].tolist():
         formula = space.build_expression(number)

@@ -4,6 +4,7 @@ import numpy as np
 from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import CandidateStatus, expand
 from symscreen.explain.missing import find_forbidding_rule
 
@@ -11,7 +12,7 @@ from symscreen.explain.missing import find_forbidding_rule
 @settings(max_examples=40)
 @given(problems())
 def test_a_rule_is_named_for_the_forbidden_and_for_no_others(problem):
-    space = expand(*problem.arguments)
+    space = expand(*problem.arguments, options=SpaceOptions())
     for candidate in range(0, space.candidates.total, 5):
         formula = space.build_expression(space.n_materialized + candidate)
         forbidden = space.statuses[candidate] == CandidateStatus.FORBIDDEN

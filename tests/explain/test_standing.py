@@ -10,7 +10,7 @@ import pytest
 
 import symscreen
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.explain import rank_position as standing
+from symscreen.explain import rank_position
 from symscreen.explain.rank_position import compute_max_classes, compute_rank_position
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.scoring.block_scoring import TopKSpec
@@ -43,7 +43,7 @@ def asked(frame):
 
 def test_what_may_be_held_changes_no_rank_that_is_told(asked, monkeypatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(standing, "_MIN_MERGE_SIZE", 16)
+    monkeypatch.setattr(rank_position, "_MIN_MERGE_SIZE", 16)
     space, ask = asked
     told = 0
     for number in rng.choice(space.numbers, 20, replace=False).tolist():
@@ -64,15 +64,15 @@ def test_what_may_be_held_changes_no_rank_that_is_told(asked, monkeypatch):
 
 
 def test_it_holds_no_more_than_it_may(asked, monkeypatch):
-    monkeypatch.setattr(standing, "_MIN_MERGE_SIZE", 16)
+    monkeypatch.setattr(rank_position, "_MIN_MERGE_SIZE", 16)
     sizes = []
-    own = standing.concatenate_features
+    own = rank_position.concatenate_features
 
     def counted(parts):
         sizes.append(sum(map(len, parts)))
         return own(parts)
 
-    monkeypatch.setattr(standing, "concatenate_features", counted)
+    monkeypatch.setattr(rank_position, "concatenate_features", counted)
     space, ask = asked
     last = int(space.numbers[-1])
     ask(last, 64)
@@ -120,7 +120,7 @@ def test_a_place_in_a_cut_is_bounded_too(frame, monkeypatch):
     whole = symscreen.why(frame, "x2*sin(x3)", **options)
     monkeypatch.setattr("symscreen.explain.rank_position.compute_max_classes", lambda *_: 2)
     found = symscreen.why(frame, "x2*sin(x3)", **options)
-    assert (found.status, set(found.screener_ranks)) == ("cut", set(whole.screener_ranks))
+    assert (found.status, set(found.screener_ranks)) == ("pruned", set(whole.screener_ranks))
     assert all(1 <= found.screener_ranks[name] <= place for name, place in whole.screener_ranks.items())
 
 

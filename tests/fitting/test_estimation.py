@@ -5,8 +5,8 @@ import pytest
 from helpers.fitting_cases import share_left, table_of
 
 from symscreen.expressions.tree import parse_expression
-from symscreen.fitting import compute_unexplained_share as left_by
 from symscreen.fitting import (
+    compute_unexplained_share,
     evaluate_terms,
     fit_formulas,
     get_input_columns,
@@ -39,14 +39,18 @@ def test_the_formula_predicts_what_least_squares_does(table):
     np.testing.assert_allclose(formula.predict(get_input_columns(table)), fitted, rtol=1e-12)
     assert (estimates.level, simple) == (0.9, False)
     assert estimates.unexplained_share == pytest.approx(share_left(values, y))
-    assert left_by(formula, table) == pytest.approx(estimates.unexplained_share)
+    assert compute_unexplained_share(formula, table) == pytest.approx(estimates.unexplained_share)
 
 
 def test_simple_numbers_are_told_and_what_they_leave_is_more(table):
     ((formula, estimates, simple),) = fit_formulas(TERMS, table, 0.95, snap=True)
     assert simple
     assert formula.text == "3 - 2*x1 + x2**3"
-    assert estimates.unexplained_share < left_by(formula, table) < 1.3 * estimates.unexplained_share
+    assert (
+        estimates.unexplained_share
+        < compute_unexplained_share(formula, table)
+        < 1.3 * estimates.unexplained_share
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
@@ -57,7 +61,7 @@ def test_an_intercept_of_rounding_is_none(rng, scale):
     )
     assert formula.intercept == 0.0
     assert formula.coefficients[0] == pytest.approx(0.3 * scale, rel=1e-13)
-    assert left_by(formula, table_of(x, 0.3 * scale * x[0])) < 1e-28
+    assert compute_unexplained_share(formula, table_of(x, 0.3 * scale * x[0])) < 1e-28
     ((kept, _, _),) = fit_formulas(
         [parse_expression("x1")], table_of(x, scale * (x[0] + 1e-6)), 0.95, snap=False
     )

@@ -10,9 +10,7 @@ from symscreen.config.screen_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.errors import MemoryLimitError, OptionError
-from symscreen.fitting import ScoredModel
-from symscreen.fitting import procedure as fitting
-from symscreen.fitting import search_stages as stages
+from symscreen.fitting import ScoredModel, procedure, search_stages
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
 from symscreen.grammar import load_grammar
@@ -49,7 +47,7 @@ def _terms(result):
 )
 def test_a_split_takes_disjoint_rows(rng, n, share, held):
     table = _table(rng, n)
-    choosing, estimating = fitting._split_rows(_job(table, split=share))
+    choosing, estimating = procedure._split_rows(_job(table, split=share))
     ours, theirs = (set(map(tuple, part.columns.T.tolist())) for part in (choosing, estimating))
     assert not ours & theirs
     assert ours | theirs == set(map(tuple, table.columns.T.tolist()))
@@ -61,7 +59,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
     both = 0
     for seed in range(40):
         table = _table(rng, 60)
-        _, estimating = fitting._split_rows(_job(table, split=0.5, seed=seed))
+        _, estimating = procedure._split_rows(_job(table, split=0.5, seed=seed))
         at = np.isin(table.target.values, estimating.target.values)
         both += int((at[::2] & at[1::2]).sum())
     expected = 40 * 30 * (30 * 29) / (60 * 59)
@@ -71,7 +69,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
 @pytest.mark.parametrize("folds", [8, 40])
 def test_cross_validation_may_leave_out_single_rows(rng, folds):
     table = _table(rng, 8 if folds == 8 else 40)
-    errors = fitting._compute_nested_errors(_job(table, criterion="cv", folds=folds, max_terms=1), "bic")
+    errors = procedure._compute_nested_errors(_job(table, criterion="cv", folds=folds, max_terms=1), "bic")
     assert errors[0] == pytest.approx(
         ((table.target.values - table.target.values.mean()) ** 2).mean()
         * (table.target.n / (table.target.n - 1)) ** 2
@@ -80,14 +78,14 @@ def test_cross_validation_may_leave_out_single_rows(rng, folds):
 
 def test_the_seed_says_which_rows_are_kept(rng):
     table = _table(rng, 100)
-    first, again, other = (fitting._split_rows(_job(table, split=0.5, seed=s))[1].digest for s in (0, 0, 1))
+    first, again, other = (procedure._split_rows(_job(table, split=0.5, seed=s))[1].digest for s in (0, 0, 1))
     assert first == again != other
 
 
 def test_nothing_but_the_rows_kept_gives_the_coefficients(rng):
     table = _table(rng, 80)
     result = run_fit(_job(table, split=0.5))
-    _, estimating = fitting._split_rows(_job(table, split=0.5))
+    _, estimating = procedure._split_rows(_job(table, split=0.5))
     assert _terms(result) == ["x1**3", "x2"]
     x1, x2 = estimating.columns
     design = np.vstack([np.ones(estimating.target.n), x1**3, x2]).T
@@ -99,7 +97,7 @@ def test_nothing_but_the_rows_kept_gives_the_coefficients(rng):
 
 def test_the_response_of_the_rows_kept_does_not_choose(rng):
     table = _table(rng, 80)
-    _, estimating = fitting._split_rows(_job(table, split=0.5))
+    _, estimating = procedure._split_rows(_job(table, split=0.5))
     rows = dict(zip(table.names, table.columns, strict=True))
     held = np.isin(table.columns[0], estimating.columns[0])
     y = table.target.values.copy()
@@ -123,7 +121,7 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
     x = rng.uniform(0.1, 4.0, n)
     y = np.log(x)
     table = read_dataset(x[:, None], y=y)
-    _, estimating = fitting._split_rows(_job(table, split=0.5))
+    _, estimating = procedure._split_rows(_job(table, split=0.5))
     x[int(np.flatnonzero(x == estimating.columns[0][3])[0])] *= -1
     spoilt = read_dataset(x[:, None], y=y)
     result = run_fit(_job(spoilt, "u", "basic", split=0.5))
@@ -138,13 +136,13 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
 
 def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from_them(rng, monkeypatch):
     table = _table(rng)
-    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 40)
+    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 40)
     result = run_fit(_job(table, None))
     left_out = [notice for notice in result.notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
     assert all(f"layers={kinds!r}" in notice for kinds, notice in zip(["bub", "ubb"], left_out, strict=True))
     table = _table(rng, d=3)
-    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 7)  # 6 in u, 8 in b: so bu is left out, too
+    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 7)  # 6 in u, 8 in b: so bu is left out, too
     left_out = [
         notice.split()[2] for notice in run_fit(_job(table, None)).notices if "not searched" in notice
     ]
@@ -152,20 +150,20 @@ def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from
 
 
 def test_something_is_searched_however_large_it_is(rng, monkeypatch):
-    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 0)
+    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 0)
     result = run_fit(_job(_table(rng), None))
     assert _terms(result) == ["x1**3", "x2"]
     assert sum("not searched" in notice for notice in result.notices) == 5
 
 
 def test_many_rows_make_a_space_large(rng, monkeypatch):
-    monkeypatch.setattr(stages, "_MAX_VALUES", 60 * 60)
+    monkeypatch.setattr(search_stages, "_MAX_VALUES", 60 * 60)
     left_out = [notice for notice in run_fit(_job(_table(rng), None)).notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
 
 
 def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
-    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 1)
+    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 1)
     result = run_fit(_job(_table(rng), "bub"))
     assert not any("not searched" in notice for notice in result.notices)
     assert _terms(result) == ["x1**3", "x2"]
@@ -187,7 +185,7 @@ def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
 def test_every_prefix_of_the_layers_asked_for_is_searched(rng):
     table = _table(rng)
     sizes = [run_fit(_job(table, layers)).record["searched"] for layers in ("b", "bu", "bub")]
-    spaces = [space.size for space in stages._generate_spaces(_job(table, "bub"), [])]
+    spaces = [space.size for space in search_stages._generate_spaces(_job(table, "bub"), [])]
     assert sizes == np.cumsum(spaces).tolist()
 
 
@@ -242,11 +240,11 @@ def test_the_best_of_the_size_is_chosen_and_of_alike_errors_the_smaller_size(rng
         ScoredModel((0,), 0.2, 2, -8.0),
         ScoredModel((2,), 0.3, 2, -7.0),
     ]
-    assert fitting._select_by_error(models, [9.0, 1.0, 2.0], targets) is models[1]
-    assert fitting._select_by_error(models, [9.0, 2.0, 1.0], targets) is models[0]
-    assert fitting._select_by_error(models, [9.0, 1e-31, 1e-32], targets) is models[1]
-    assert fitting._select_by_error(models, [9.0, None, 2.0], targets) is models[0]
-    assert fitting._select_by_error(models, [1.0, 3.0, 2.0], targets) is models[0]  # no mean among them
+    assert procedure._select_by_error(models, [9.0, 1.0, 2.0], targets) is models[1]
+    assert procedure._select_by_error(models, [9.0, 2.0, 1.0], targets) is models[0]
+    assert procedure._select_by_error(models, [9.0, 1e-31, 1e-32], targets) is models[1]
+    assert procedure._select_by_error(models, [9.0, None, 2.0], targets) is models[0]
+    assert procedure._select_by_error(models, [1.0, 3.0, 2.0], targets) is models[0]  # no mean among them
 
 
 def test_the_one_chosen_is_always_shown(rng):
@@ -279,7 +277,7 @@ def test_a_strict_pool_holds_the_last_layer_alone(rng):
     table = read_dataset(x, y=(x[:, 0] + x[:, 1]) ** 3 + 0.01 * rng.normal(size=60))
     result = run_fit(_job(table, "bu", pool="strict"))
     assert _terms(result) == ["(x1 + x2)**3"]
-    sizes = [space.size for space in stages._generate_spaces(_job(table, "bub", pool="strict"), [])]
+    sizes = [space.size for space in search_stages._generate_spaces(_job(table, "bub", pool="strict"), [])]
     assert sizes[0] == 6  # sums and products, without the inputs
 
 
@@ -318,7 +316,7 @@ def test_the_notices_tell_what_the_intervals_are_worth(rng):
 
 
 def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
-    monkeypatch.setattr(stages, "_MAX_CANDIDATES", 100)
+    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 100)
     x = rng.uniform(0.5, 2.0, (60, 3))
     y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + 0.1 * rng.normal(size=60)
     whole, cut = (symscreen.fit(x, y, operators="ablation", **options) for options in ({}, {"pool_size": 5}))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers.fitting_cases import found_in, share_left, table_of
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.fitting import count_constants, get_input_columns, score_models
@@ -29,7 +30,10 @@ def grammar(tmp_path):
 
 
 def _spaces(table, grammar, *layers):
-    return [expand(table.names, table.columns, grammar, grammar.resolve_layers(one)) for one in layers]
+    return [
+        expand(table.names, table.columns, grammar, grammar.resolve_layers(one), options=SpaceOptions())
+        for one in layers
+    ]
 
 
 def _texts(found, members, digits=6):

@@ -29,8 +29,7 @@ from symscreen.config.parsing import (
     parse_top_text,
 )
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.data import SourceFrame, read_dataset, read_frame
-from symscreen.data import files as steady
+from symscreen.data import SourceFrame, files, read_dataset, read_frame
 from symscreen.data.column_selection import parse_name_list
 from symscreen.errors import InputError
 from symscreen.evaluation.truth import parse_truth
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 __all__ = ["HARNESSES", "ending"]
 
 _LONGEST_MESSAGE = 4000
-steady._QUIET_PERIOD_S = 0.0  # who wrote the files is known
+files._QUIET_PERIOD_S = 0.0  # who wrote the files is known
 _MAGIC = b"\x93NUMPY"
 _ARRAYS = (
     *("0_number", "0_loss", "0_signature", "0_pearson", "0_complexity", "0_direction", "0_keys"),

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from symscreen.backends import Threads
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
 from symscreen.expressions.tree import parse_expression
@@ -22,7 +23,9 @@ def table_of(x, y):
 
 def space_of(table, layers, operators="ablation", pool="cumulative"):
     grammar = load_grammar(operators)
-    return expand(table.names, table.columns, grammar, grammar.resolve_layers(layers), pool)
+    return expand(
+        table.names, table.columns, grammar, grammar.resolve_layers(layers), pool, options=SpaceOptions()
+    )
 
 
 def every_feature(space):

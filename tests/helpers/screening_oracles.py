@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from helpers.statistic_oracles import xi_by_adjacency
 from scipy.stats import kendalltau, norm, pearsonr, rankdata, spearmanr
 
-import symscreen
 from symscreen.backends import Threads
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.screen_options import ScreenOptions, SpaceOptions
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
@@ -32,7 +32,7 @@ def space_of(table, layers="ub", operators="ablation", pool="cumulative", also=(
     """Generate the space of a dataset with a changed grammar."""
     grammar = load_grammar(operators).override(**changes)
     parsed = grammar.resolve_layers(layers)
-    return expand(table.names, table.columns, grammar, parsed, pool, also=also)
+    return expand(table.names, table.columns, grammar, parsed, pool, also=also, options=SpaceOptions())
 
 
 def wide_space_of(table):
@@ -107,7 +107,7 @@ def values_of(table, space):
 def loss_of(name, values, y, sign="free"):
     """Compute the losses of features by scipy and the definitions; smaller is better."""
     if name == "xi":
-        return 1 - symscreen.xi(values.T, y)
+        return 1 - np.array([xi_by_adjacency(row, y) for row in values])
     if name == "t0":  # Γ = cov(y, R(θ)) / cov(y, R(y)), Schechtman and Yitzhaki 1987
         centred = y - y.mean()
         r = np.array([centred @ rankdata(row) for row in values]) / (centred @ rankdata(y))

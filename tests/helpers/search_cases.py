@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import Space, expand
 from symscreen.grammar import load_grammar
 from symscreen.screeners import T0, Screener
@@ -32,7 +33,7 @@ def space_of(x, layers="ub", **changes) -> Space:
         unary=["square", "log", "inv"], binary=["add", "sub", "mul"], **changes
     )
     names = [f"x{place}" for place in range(1, len(x) + 1)]
-    return expand(names, x, grammar, grammar.resolve_layers(layers))
+    return expand(names, x, grammar, grammar.resolve_layers(layers), options=SpaceOptions())
 
 
 def losses_of(space: Space, response: NumericTarget, screener: Screener = T0, sign="free"):
@@ -43,7 +44,7 @@ def losses_of(space: Space, response: NumericTarget, screener: Screener = T0, si
             ordered = sort_block(block.values)
             numbers.append(block.numbers - space.n_materialized)
             losses.append(screener.loss(screener.statistic(ordered, response), response, sign))
-            classes.append(compute_rank_signatures(ordered, mirrored=sign == "free"))
+            classes.append(compute_rank_signatures(ordered, mirrored=screener.merges_mirrored(sign)))
     return np.concatenate(numbers), np.concatenate(losses), np.concatenate(classes)
 
 

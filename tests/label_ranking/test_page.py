@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen import label_ranking as ranking
+from symscreen import label_ranking
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "rankings.md").read_text()
 
@@ -52,13 +52,13 @@ def test_the_commands_run(tmp_path):
 
 
 def test_every_public_name_resolves():
-    assert sorted(ranking.__all__) == list(ranking.__all__)
-    for name in ranking.__all__:
-        assert callable(getattr(ranking, name))
+    assert sorted(label_ranking.__all__) == list(label_ranking.__all__)
+    for name in label_ranking.__all__:
+        assert callable(getattr(label_ranking, name))
 
 
 def test_the_page_names_the_learners_that_take_no_weights():
-    learners = [one for one in map(ranking.__dict__.get, ranking.__all__) if hasattr(one, "fit")]
+    learners = [one for one in map(label_ranking.__dict__.get, label_ranking.__all__) if hasattr(one, "fit")]
     without = {
         one.__name__ for one in learners if "sample_weight" not in inspect.signature(one.fit).parameters
     }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.linear_models import lasso_path as lasso
+from symscreen.linear_models import lasso_path
 from symscreen.linear_models.lasso_path import (
     compute_duality_gaps,
     compute_glmnet_lambdas,
@@ -116,7 +116,7 @@ def test_where_the_path_is_lost_coordinate_descent_finds_it(rng, monkeypatch):
     put = standardize_features(rng.normal(size=(30, 50)), rng.normal(size=50))
     lambdas = compute_glmnet_lambdas(put.features, put.target)
     followed, _ = fit_lasso_path(put.features, put.target, lambdas)
-    monkeypatch.setattr(lasso, "_follow_knots", lambda z, _, steps: np.zeros((steps.size, len(z))))
+    monkeypatch.setattr(lasso_path, "_follow_knots", lambda z, _, steps: np.zeros((steps.size, len(z))))
     descended, missed = fit_lasso_path(put.features, put.target, lambdas)
     assert missed == 0
     assert np.allclose(followed, descended, atol=1e-4)
@@ -126,8 +126,8 @@ def test_where_the_path_is_lost_coordinate_descent_finds_it(rng, monkeypatch):
 def test_what_does_not_converge_is_counted_without_a_warning(rng, monkeypatch):
     put = standardize_features(rng.normal(size=(30, 50)) + 9 * rng.normal(size=50), rng.normal(size=50))
     lambdas = compute_glmnet_lambdas(put.features, put.target)
-    monkeypatch.setattr(lasso, "_MAX_KNOTS_FACTOR", 0)
-    monkeypatch.setattr(lasso, "_MAX_SWEEPS", 1)
+    monkeypatch.setattr(lasso_path, "_MAX_KNOTS_FACTOR", 0)
+    monkeypatch.setattr(lasso_path, "_MAX_SWEEPS", 1)
     coefficients, missed = fit_lasso_path(put.features, put.target, lambdas)
     gaps = compute_duality_gaps(put.features, put.target, lambdas, coefficients)
     assert missed == (gaps > 1.01e-10).sum() > 0
@@ -174,7 +174,7 @@ def test_glmnet_solves_the_same_problem(rng):
 
 def test_glmnet_stopped_early_repeats_what_it_reached(rng, monkeypatch):
     pytest.importorskip("glmnet")
-    monkeypatch.setattr(lasso, "_GLMNET_MAX_SWEEPS", 60)
+    monkeypatch.setattr(lasso_path, "_GLMNET_MAX_SWEEPS", 60)
     put = standardize_features(rng.normal(size=(20, 50)) + rng.normal(size=50), rng.normal(size=50))
     lambdas = compute_glmnet_lambdas(put.features, put.target)
     coefficients, missed = fit_lasso_path(put.features, put.target, lambdas, "glmnet")

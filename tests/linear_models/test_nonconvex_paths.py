@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.linear_models import nonconvex_paths as nonconvex
+from symscreen.linear_models import nonconvex_paths
 from symscreen.linear_models.lasso_path import standardize_features
 from symscreen.linear_models.nonconvex_paths import compute_lambda_sequence, fit_nonconvex_path
 
@@ -103,8 +103,8 @@ def test_newton_steps_lead_where_descent_alone_leads(penalty, regression, monkey
     lambdas, _, _ = _reference(penalty)
     paths = []
     for sweeps, rounds in ((1_000_000, 1), (30, 5000)):
-        monkeypatch.setattr(nonconvex, "_SWEEPS_PER_NEWTON_STEP", sweeps)
-        monkeypatch.setattr(nonconvex, "_MAX_NEWTON_STEPS", rounds)
+        monkeypatch.setattr(nonconvex_paths, "_SWEEPS_PER_NEWTON_STEP", sweeps)
+        monkeypatch.setattr(nonconvex_paths, "_MAX_NEWTON_STEPS", rounds)
         paths.append(
             fit_nonconvex_path(regression.features, regression.target, lambdas, penalty, GAMMAS[penalty])
         )
@@ -120,7 +120,7 @@ def test_a_newton_step_stays_in_its_piece_and_does_not_climb(seed, penalty, lam)
     gamma = GAMMAS[penalty]
     b = rng.normal(size=5) * rng.choice([0.0, 0.3, 2.0], 5)
     gram, products = z @ z.T / 40, z @ (y - b @ z) / 40
-    moved, after = nonconvex._take_newton_step(gram, products, b, lam, gamma, penalty == "scad")
+    moved, after = nonconvex_paths._take_newton_step(gram, products, b, lam, gamma, penalty == "scad")
     assert np.allclose(after, z @ (y - moved @ z) / 40, atol=1e-10)
     assert (moved * b >= 0).all()
     assert not moved[b == 0].any()
@@ -313,8 +313,8 @@ def test_the_same_input_gives_the_same_bytes(penalty, regression):
 
 def test_what_has_not_converged_is_told(regression, monkeypatch):
     lambdas, _, _ = _reference("scad")
-    monkeypatch.setattr(nonconvex, "_SWEEPS_PER_NEWTON_STEP", 3)
-    monkeypatch.setattr(nonconvex, "_MAX_NEWTON_STEPS", 1)
+    monkeypatch.setattr(nonconvex_paths, "_SWEEPS_PER_NEWTON_STEP", 3)
+    monkeypatch.setattr(nonconvex_paths, "_MAX_NEWTON_STEPS", 1)
     path = fit_nonconvex_path(regression.features, regression.target, lambdas, "scad", 3.7)
     assert path.converged[0]
     assert not path.converged.all()

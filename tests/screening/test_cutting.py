@@ -17,7 +17,7 @@ from helpers.screening_oracles import (
 )
 
 from symscreen.backends import Threads
-from symscreen.screening.space_generation import keep_pool, prune_pool
+from symscreen.screening.space_generation import keep_pool, select_pool_features
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def _best(whole, name, sign="free"):
 
 
 def _cut(whole, request, keep):
-    return prune_pool(whole.space, replace(request, dataset=whole.table), keep)
+    return select_pool_features(whole.space, replace(request, dataset=whole.table), keep)
 
 
 @pytest.mark.parametrize("keep", [1, 5, 10**6, None])
@@ -164,6 +164,6 @@ def test_nothing_is_chosen_of_nothing(rng):
     table = table_of(rng, rows=12, inputs=2)
     table = replace(table, columns=table.columns + 2.0)
     space = space_of(table, "u[acos]", "basic", "strict", unary=("acos",))
-    assert len(prune_pool(space, request_of(fake(), table=table), None).pruning.numbers) == 0
-    assert len(prune_pool(space, request_of("t0", "xi", table=table), 5).pruning.numbers) == 0
+    assert len(select_pool_features(space, request_of(fake(), table=table), None).pruning.numbers) == 0
+    assert len(select_pool_features(space, request_of("t0", "xi", table=table), 5).pruning.numbers) == 0
     assert len(keep_pool(space, Threads(1), 10).numbers) == 0

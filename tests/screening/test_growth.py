@@ -4,13 +4,13 @@ import pytest
 
 import symscreen
 from symscreen.backends import Threads
-from symscreen.expansion import pruning
+from symscreen.expansion import candidate_filter
 
 
 @pytest.mark.parametrize("verb", [symscreen.screen, symscreen.fit])
 def test_judging_is_spread_over_the_threads_of_a_run(verb, frame, monkeypatch):
-    monkeypatch.setattr(pruning, "_MIN_TASK_SIZE", 8)
-    monkeypatch.setattr(pruning, "_BUCKET_ENTRIES", 8)
+    monkeypatch.setattr(candidate_filter, "_MIN_TASK_SIZE", 8)
+    monkeypatch.setattr(candidate_filter, "_BUCKET_ENTRIES", 8)
     mapped, whole = [], Threads.map
 
     def noted(self, function, tasks):

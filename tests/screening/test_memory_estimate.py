@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from helpers.screening_oracles import request_of
 
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.grammar import load_grammar
 from symscreen.screeners import parse_screeners
@@ -35,7 +36,7 @@ build_space, check_memory = residual_rounds.build_space, space_generation.check_
 generate = space_generation.expand
 
 def estimate_counted(task):
-    counted = expand(task.dataset.names, None, task.grammar, task.layers)
+    counted = expand(task.dataset.names, None, task.grammar, task.layers, options=task.options)
     estimates.append(estimate_memory(counted, task.target.n, task, recompute_pool=recompute).compute_peak())
     return build_space(task)
 
@@ -106,8 +107,8 @@ def test_what_takes_more_is_predicted_to_take_more():
 def test_a_pool_is_counted_whether_it_is_there_or_will_be(rng):
     grammar, names = load_grammar("basic"), ["a", "b", "c"]
     layers = grammar.resolve_layers("ub u[sin]")
-    counted = expand(names, None, grammar, layers)
-    held = expand(names, rng.uniform(0.5, 2.0, (3, 1000)), grammar, layers)
+    counted = expand(names, None, grammar, layers, options=SpaceOptions())
+    held = expand(names, rng.uniform(0.5, 2.0, (3, 1000)), grammar, layers, options=SpaceOptions())
     coming, there, thin = (
         estimate_memory(counted, 1000, request()),
         estimate_memory(held, 1000, request()),
@@ -137,7 +138,9 @@ def test_lists_are_no_longer_than_the_space():
 
 def test_orders_are_counted_where_they_are_allowed_and_worth_their_while():
     grammar, names = load_grammar("basic"), ["a", "b", "c"]
-    counted = expand(names, None, grammar, grammar.resolve_layers("b[add,mul] u[exp,log,sqrt]"))
+    counted = expand(
+        names, None, grammar, grammar.resolve_layers("b[add,mul] u[exp,log,sqrt]"), options=SpaceOptions()
+    )
     free = estimate_memory(counted, 10**6, request())
     assert free.row_order_bytes == len(counted.pool) * (4 * 10**6 + 1)
     assert (

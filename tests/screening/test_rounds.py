@@ -22,7 +22,7 @@ from symscreen.data import replace_target
 from symscreen.errors import MemoryLimitError
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_key, evaluate_expression
-from symscreen.screening import space_generation as generation
+from symscreen.screening import space_generation
 from symscreen.screening.residual_rounds import build_extra_record, run_rounds
 
 
@@ -227,15 +227,15 @@ def test_functions_that_follow_their_arguments_are_scored_as_if_sorted(rng, monk
     x = rng.uniform(0.5, 2.0, (700, 4))
     y = np.exp(x[:, 0] * x[:, 1]) + rng.normal(0, 0.1, 700)
     options = {"layers": "b[add,mul,div] u[exp,log,sqrt,inv]", "screener": ["t0", "xi"], "jobs": 2}
-    real, spaces = generation._presort_pool, []
+    real, spaces = space_generation._presort_pool, []
 
     def watched(space, job):
         spaces.append(real(space, job))
         return spaces[-1]
 
-    monkeypatch.setattr(generation, "_presort_pool", watched)
+    monkeypatch.setattr(space_generation, "_presort_pool", watched)
     followed = symscreen.screen(x, y, **options)
-    monkeypatch.setattr(generation, "has_memory_for", lambda *_: False)
+    monkeypatch.setattr(space_generation, "has_memory_for", lambda *_: False)
     sorted_anew = symscreen.screen(x, y, **options)
     assert [space.pool.sort_orders is None for space in spaces] == [False, True]
     assert followed.table.equals(sorted_anew.table)

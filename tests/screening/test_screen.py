@@ -319,7 +319,7 @@ def test_scale_is_gini_mean_difference(frame):
         ({"pool_size": 0.5}, OptionError,
          "pool_size is 0.5; give a whole number of at least 1, or u:50,b:200"),
         ({"prune_by": "t0"}, OptionError,
-         "cut by t0: say how many features stay, for instance pool_size=200"),
+         "pruned by t0: say how many features stay, for instance pool_size=200"),
         ({"prune_by": "t7", "pool_size": 5}, OptionError, "there is no screener 't7'"),
         ({"rounds": 0}, OptionError, "rounds is 0; give a whole number of at least 1"),
         ({"rounds": 6}, OptionError, "rounds is 6; give at most 5"),
@@ -453,7 +453,7 @@ def test_keep_cuts_the_pool_between_layers(frame, kept):
     ]
     for cut, layer in zip(result.record["pool_pruning"], layers[1:], strict=False):
         assert layer["features"] <= kept + 3  # plus the inputs
-        assert ("cut between layers" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
+        assert ("pruned between layers" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
     whole = symscreen.screen(frame, operators="ablation", layers="ubu", top="all")
     assert set(result.table["expression"]) < set(whole.table["expression"])
     assert result.record["options"]["pool_size"] == {"u": kept, "b": kept}

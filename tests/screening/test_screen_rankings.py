@@ -13,7 +13,7 @@ import symscreen
 from symscreen.cli.command import VERBS, command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.traversal import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.messages import COMMAND_LINE
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 from symscreen.targets.ranking_ranks import compute_pair_signs
@@ -64,7 +64,9 @@ def test_the_ranking_is_that_of_the_definition(planted):
     expected, gini = [], []
     for signs_of_pair in signs.T:
         half = symscreen.t0(-signs_of_pair, signs_of_pair) / 2
-        t0 = np.array([symscreen.t0(values_of(one, columns), signs_of_pair) for one in every.expressions])
+        t0 = np.array(
+            [symscreen.t0(evaluate_expression(one, columns), signs_of_pair) for one in every.expressions]
+        )
         expected.append(np.minimum(t0, 2 * half - t0))
         gini.append(half)
     assert every.table.t0.to_numpy() == pytest.approx(np.mean(expected, axis=0), abs=1e-12)
@@ -78,7 +80,7 @@ def test_members_of_a_class_stand_by_their_mean_correlation(planted):
     columns = {"x1": x.x1.to_numpy()}
     signs = compute_pair_signs(ranks)
     strength = [
-        np.mean([abs(np.corrcoef(values_of(one, columns), own)[0, 1]) for own in signs.T])
+        np.mean([abs(np.corrcoef(evaluate_expression(one, columns), own)[0, 1]) for own in signs.T])
         for one in every.expressions
     ]
     assert len(strength) == 5

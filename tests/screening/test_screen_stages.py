@@ -14,7 +14,7 @@ import symscreen
 from symscreen.cli.command import command
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.traversal import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 
 STAGES = ["viewed", "liked", "followed"]
@@ -91,7 +91,9 @@ def test_the_score_is_the_definition_pair_by_pair(rng, missing, stage_weight, we
         frame, stages=STAGES, stage_weight=stage_weight, top="all", layers="b", binary="sub,mul"
     )
     columns = {name: frame[name].to_numpy() for name in ("x1", "x2", "x3", "x4")}
-    expected = [_by_definition(values_of(one, columns), frame[STAGES], weights) for one in every.expressions]
+    expected = [
+        _by_definition(evaluate_expression(one, columns), frame[STAGES], weights) for one in every.expressions
+    ]
     assert every.table.t0.to_numpy() == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
     assert every.scale == pytest.approx(expected[0][1], abs=1e-12)
     assert (np.diff(every.table.t0) >= -1e-10).all()
@@ -103,7 +105,7 @@ def test_the_direction_is_the_one_that_all_pairs_agree_on(rng):
     columns = {name: frame[name].to_numpy() for name in ("x1", "x2", "x3", "x4")}
     expected = []
     for one in every.expressions:
-        areas = _areas(values_of(one, columns), frame[STAGES])
+        areas = _areas(evaluate_expression(one, columns), frame[STAGES])
         expected.append("+" if (areas >= 0).all() else "-" if (areas <= 0).all() else "")
     assert every.table.direction.tolist() == expected
     assert set(expected) == {"+", "-", ""}

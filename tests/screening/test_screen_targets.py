@@ -14,7 +14,7 @@ import symscreen
 from symscreen.cli.command import command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.traversal import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 from symscreen.screening.stored_screens import prepare_from_record
 
@@ -53,7 +53,7 @@ def _run(frame, kind, **options):
 
 def _features(result, frame):
     columns = {name: frame[name].to_numpy() for name in ("x1", "x2", "x3")}
-    return [values_of(each, columns) for each in result.expressions]
+    return [evaluate_expression(each, columns) for each in result.expressions]
 
 
 @pytest.mark.parametrize("kind", KINDS)

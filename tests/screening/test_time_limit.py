@@ -5,8 +5,7 @@ import json
 import pytest
 
 import symscreen
-from symscreen.expansion import generation as layer
-from symscreen.expansion import pruning as duplicates
+from symscreen.expansion import candidate_filter, generation
 
 OPTIONS = {"unary": "square,sin", "binary": "add,mul", "top": 5, "seed": 1}
 
@@ -16,8 +15,8 @@ def hasty(monkeypatch):
     """Make the deadline check run even for small layers."""
 
     def set_to(candidates):
-        monkeypatch.setattr(layer, "_LONG_LAYER_CANDIDATES", candidates)
-        monkeypatch.setattr(duplicates, "_CHECK_INTERVAL", 16)
+        monkeypatch.setattr(generation, "_LONG_LAYER_CANDIDATES", candidates)
+        monkeypatch.setattr(candidate_filter, "_CHECK_INTERVAL", 16)
 
     return set_to
 
@@ -51,7 +50,7 @@ def test_a_limit_in_the_first_layer_leaves_the_inputs(frame, hasty):
 
 
 def test_the_values_of_a_long_layer_are_given_up_too(frame, monkeypatch):
-    monkeypatch.setattr(layer, "_LONG_LAYER_VALUES", 0)
+    monkeypatch.setattr(generation, "_LONG_LAYER_VALUES", 0)
     part = symscreen.screen(frame, layers="ub", time_limit=1e-9, **OPTIONS)
     assert part.record["partial"]["ended_in_layer"] == 1
 

@@ -35,7 +35,7 @@ _COUNT_NOTES = {
     "exact": f"Counts by structure are exact; {_VALUES_NOTE}",
     "extrapolated": "Counts by structure are exact, except those with ~, which are estimated from fewer "
     f"inputs; {_VALUES_NOTE}",
-    "cut": "Counts with ~ are estimates: what a cut keeps depends on the target, and may have fewer "
+    "pruned": "Counts with ~ are estimates: what pruning keeps depends on the target, and may have fewer "
     "duplicates. Other counts by structure are exact.",
 }
 
@@ -102,18 +102,18 @@ def show_plan(plan: ScreenPlan) -> RenderableType:
         add_row(table, (layer.layer, layer.kind, generated, features, excluded))
     all_exact = plan.n_exact_layers == len(plan.layers)
     about = "at most" if all_exact else "about"
-    is_cut = plan.has_pruning and not all_exact
+    is_pruned = plan.has_pruning and not all_exact
     limit = ""
-    if is_cut and plan.max_features is not None:
+    if is_pruned and plan.max_features is not None:
         limit = f" (no more than {_format_count(plan.max_features, is_exact=True)})"
     pool = f"the pool takes {plan.pool_bytes / 1e6:,.1f} MB" if plan.pool_bytes else "the pool is not stored"
     features = _format_count(plan.n_features, is_exact=all_exact).removeprefix("~")
     note = (
         f"{about} {features} features to score{limit}; {pool}, the whole process {about} "
         f"{plan.peak_bytes / 1e9:,.2f} GB. About {_format_time_range(plan.seconds)} with {plan.jobs} "
-        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine, without joint screeners, cuts by "
+        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine, without joint screeners, pruning by "
         "them, and null tables of p-values. "
-        f"{_COUNT_NOTES['exact' if all_exact else 'cut' if is_cut else 'extrapolated']}"
+        f"{_COUNT_NOTES['exact' if all_exact else 'pruned' if is_pruned else 'extrapolated']}"
     )
     return Group(table, Text(""), Text(note))
 

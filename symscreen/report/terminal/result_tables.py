@@ -146,7 +146,7 @@ def show_power(power: PowerResult) -> RenderableType:
 
 
 def _format_rank(rank: float) -> str:
-    return "cut" if math.isinf(rank) else f"{rank:,.1f}".removesuffix(".0")
+    return "pruned" if math.isinf(rank) else f"{rank:,.1f}".removesuffix(".0")
 
 
 def _explain_power(power: PowerResult) -> list[str]:
@@ -175,7 +175,7 @@ def _explain_power(power: PowerResult) -> list[str]:
     else:
         lines.append(f"lost between the noise ratios {low:g} and {high:g}: try values between them.")
     if any(map(math.isinf, power.table["median_rank"])):
-        lines.append(f"cut: lost in a cut between layers ({name_option('pool_size')}).")
+        lines.append(f"pruned: lost when the pool was pruned between layers ({name_option('pool_size')}).")
     return lines
 
 

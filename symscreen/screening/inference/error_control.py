@@ -207,7 +207,7 @@ def compute_feature_p_values(
     return np.concatenate(keys), np.concatenate(family)
 
 
-_PRUNING_REASON = "the cuts between layers chose the features by the same target"
+_PRUNING_REASON = "pruning between layers chose the features by the same target"
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def test_a_plan_lists_layers_and_reasons(frame):
     told = " ".join(text.split())
     assert "by structure are exact; values (domains, equal columns) can only reduce them further" in told
     assert "features to score; the pool takes" in told
-    assert "without joint screeners, cuts by them, and null tables of p-values." in told
+    assert "without joint screeners, pruning by them, and null tables of p-values." in told
 
 
 @pytest.mark.parametrize("cut", [{"pool_size": 4}, {"prune_by": "t0", "pool_size": 4}, {"prune_by": "lasso"}])
@@ -78,7 +78,7 @@ def test_behind_a_cut_a_plan_promises_nothing(frame, cut):
     assert told.count("about") == 2
     assert "at most" not in told
     assert "can only reduce them further" not in told
-    assert "Counts with ~ are estimates: what a cut keeps depends on the target" in told
+    assert "Counts with ~ are estimates: what pruning keeps depends on the target" in told
     assert ("(no more than " in told) == ("pool_size" in cut) == (plan.max_features is not None)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.linear_models import lasso_path as solver
+from symscreen.linear_models import lasso_path
 from symscreen.linear_models.lasso_path import standardize_features
 from symscreen.linear_models.model_criteria import compute_cv_error
 from symscreen.screeners.base import JointInput
@@ -316,8 +316,8 @@ def test_without_any_signal_nothing_is_selected():
 
 
 def test_what_did_not_go_as_asked_is_said_in_words(rng, monkeypatch):
-    monkeypatch.setattr(solver, "_MAX_KNOTS_FACTOR", 0)
-    monkeypatch.setattr(solver, "_MAX_SWEEPS", 1)
+    monkeypatch.setattr(lasso_path, "_MAX_KNOTS_FACTOR", 0)
+    monkeypatch.setattr(lasso_path, "_MAX_SWEEPS", 1)
     values, target = _data(rng, n=6)
     said = " ".join(LASSO.score_features(_shown(values, target)).record["warnings"])
     assert "of 100 λ on all rows" in said

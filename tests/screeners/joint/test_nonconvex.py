@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from symscreen.errors import OptionError
-from symscreen.linear_models import nonconvex_paths as nonconvex
+from symscreen.linear_models import nonconvex_paths
 from symscreen.linear_models.lasso_path import standardize_features
 from symscreen.linear_models.model_criteria import assign_folds, compute_cv_error
 from symscreen.linear_models.nonconvex_paths import compute_lambda_sequence, fit_nonconvex_path
@@ -266,8 +266,8 @@ def test_a_response_that_no_feature_sees_leaves_all_features_equal(screener):
 def test_fits_that_do_not_converge_are_told_in_words(screener, rng, monkeypatch):
     shown = _shown(*_data(rng))
     assert not any("converge" in warning for warning in screener.score_features(shown).record["warnings"])
-    monkeypatch.setattr(nonconvex, "_SWEEPS_PER_NEWTON_STEP", 2)
-    monkeypatch.setattr(nonconvex, "_MAX_NEWTON_STEPS", 1)
+    monkeypatch.setattr(nonconvex_paths, "_SWEEPS_PER_NEWTON_STEP", 2)
+    monkeypatch.setattr(nonconvex_paths, "_MAX_NEWTON_STEPS", 1)
     warnings = screener.score_features(shown).record["warnings"]
     assert any("did not converge at" in warning and "of 100 λ" in warning for warning in warnings)
     assert any("of the 1000 fits" in warning for warning in warnings)

@@ -108,7 +108,7 @@ def test_options_are_read():
         ({"ranking_screener": SCREENERS["lasso"]}, ""),
         ({"target_type": "ranking"}, ""),
         ({"search": "race"}, ""),
-        ({"has_pruning": True}, "p- and q-values are left out: the cuts between layers chose"),
+        ({"has_pruning": True}, "p- and q-values are left out: pruning between layers chose"),
     ],
 )
 def test_where_figures_would_not_be_honest_there_are_none_by_themselves(changes, words):
@@ -131,7 +131,7 @@ def test_of_several_rounds_the_first_has_figures():
         ({"fdr": float("nan")}, "fdr is nan"),
         ({"fdr": True}, "fdr is True"),
         ({"permutations": 0}, "permutations is 0; give a whole number of at least 1"),
-        ({"p_values": True, "has_pruning": True}, "p_values= is not available: the cuts between layers"),
+        ({"p_values": True, "has_pruning": True}, "p_values= is not available: pruning between layers"),
         (
             {"p_values": True, "ranking_screener": replace(T0, null_distribution=None)},
             "of t0 is unknown, put",
@@ -146,7 +146,7 @@ def test_of_several_rounds_the_first_has_figures():
         ({"permutations": 9, "ranking_screener": SCREENERS["forest"]}, "forest judges features together"),
         (
             {"permutations": 9, "has_pruning": True},
-            "permutations=9 is not available: the cuts between layers",
+            "permutations=9 is not available: pruning between layers",
         ),
     ],
 )

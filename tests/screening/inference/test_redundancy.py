@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 import symscreen
 from symscreen.errors import OptionError
 from symscreen.results.ranking_files import format_ranking_csv
-from symscreen.screening.inference import redundancy as thinning
+from symscreen.screening.inference import redundancy
 
 SMALL = {"layers": "ub", "unary": "cube,log", "binary": "mul,sub"}
 
@@ -52,12 +52,12 @@ def test_what_is_shown_is_the_greedy_thinning_of_the_whole_ranking(frame, screen
 
 def test_the_list_is_filled_by_looking_further(frame, monkeypatch):
     plain = symscreen.screen(frame, top=6, max_correlation=0.8, **SMALL)
-    monkeypatch.setattr(thinning, "_INITIAL_WIDENING", 1)
+    monkeypatch.setattr(redundancy, "_INITIAL_WIDENING", 1)
     assert format_ranking_csv(
         symscreen.screen(frame, top=6, max_correlation=0.8, **SMALL)
     ) == format_ranking_csv(plain)
     assert plain.record["redundancy"]["classes_looked_at"] > 6
-    monkeypatch.setattr(thinning, "_MAX_CLASSES", 8)
+    monkeypatch.setattr(redundancy, "_MAX_CLASSES", 8)
     bounded = symscreen.screen(frame, top=6, max_correlation=0.8, **SMALL)
     assert len(bounded) < 6
     assert "only the best 8 classes were examined" in bounded.notices[-1]

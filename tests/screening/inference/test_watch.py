@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 import symscreen
 from symscreen.backends import Threads
 from symscreen.screeners import SCREENERS, T0
-from symscreen.screening.inference import error_control as watching
+from symscreen.screening.inference import error_control
 from symscreen.screening.inference.error_control import (
     EMPTY_INFERENCE_STATE,
     ErrorControl,
@@ -29,7 +29,7 @@ WITH_NULL = replace(T0, null_distribution=normal_null)
 
 def _scorer(table, space, sign="free", screener=WITH_NULL, permutations=25):
     watch = build_inference(ErrorControl(permutations=permutations), table.target, screener, sign, 4)
-    keep = TopKSpec(0, "ranks", mirrored=sign == "free", limit=3)
+    keep = TopKSpec(0, "ranks", screener.merges_mirrored(sign), limit=3)
     return Scorer(space, table.target, (screener,), sign, (keep,), inference=watch)
 
 
@@ -87,8 +87,8 @@ def test_parts_are_added_up_when_due(scorer, monkeypatch):
     parts = [scorer(chunk).inference_state for chunk in scorer.space.split_chunks(9)]
     whole = merge_inference_states(parts)
     for due, most in ((10, 256), (1 << 20, 3), (1, 1)):
-        monkeypatch.setattr(watching, "_MAX_WAITING_COUNTS", due)
-        monkeypatch.setattr(watching, "_MAX_PARTS", most)
+        monkeypatch.setattr(error_control, "_MAX_WAITING_COUNTS", due)
+        monkeypatch.setattr(error_control, "_MAX_PARTS", most)
         waiting, longest = [], 0
         for part in parts:
             waiting = merge_inference_states_if_due([*waiting, part])

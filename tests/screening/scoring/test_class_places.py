@@ -5,6 +5,7 @@ import pytest
 from helpers.screening_oracles import Whole, classes_of, loss_of, table_of, wide_space_of
 
 from symscreen.backends import Threads
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.data import replace_target
 from symscreen.expansion import permute_space_rows
 from symscreen.screeners import SCREENERS
@@ -82,7 +83,12 @@ def test_rows_in_another_order_have_the_same_features(rng):
 
             grammar = load_grammar("basic").override(unary=("neg", "cube"), binary=("sub",))
             space = expand(
-                table.names, table.columns, grammar, grammar.resolve_layers("ub"), recompute_pool=True
+                table.names,
+                table.columns,
+                grammar,
+                grammar.resolve_layers("ub"),
+                recompute_pool=True,
+                options=SpaceOptions(),
             )
         rows = rng.permutation(space.n_rows)
         numbers = space.numbers

@@ -7,7 +7,7 @@ from helpers.search_cases import drawn, losses_of, space_of
 from symscreen.backends import Threads
 from symscreen.expansion import CandidateStatus
 from symscreen.screeners import PEARSON, T0
-from symscreen.screening.search import modes as room
+from symscreen.screening.search import modes
 from symscreen.screening.search.modes import audit_dropped_features
 from symscreen.screening.search.successive_halving import SearchGoal, restrict_space
 
@@ -39,8 +39,8 @@ def test_a_census_finds_every_lost_feature(rng, screener):
 
 @pytest.mark.parametrize("screener", [T0, PEARSON])
 def test_a_sample_estimates_the_lost_and_its_interval_covers(rng, monkeypatch, screener):
-    monkeypatch.setattr(room, "_EXACT_SAMPLE_SIZE", 150)
-    monkeypatch.setattr(room, "_PAIRS_SAMPLE_SIZE", 150)
+    monkeypatch.setattr(modes, "_EXACT_SAMPLE_SIZE", 150)
+    monkeypatch.setattr(modes, "_PAIRS_SAMPLE_SIZE", 150)
     estimates, covered = [], 0
     for _ in range(40):
         space, left, response, wanted, loss, lost = _case(rng, screener, 0.3)
@@ -64,12 +64,12 @@ def test_nothing_dropped_is_nothing_lost(rng):
 
 
 def test_a_large_space_is_sampled_without_a_list_of_the_dropped(rng, monkeypatch):
-    monkeypatch.setattr(room, "_PAIRS_SAMPLE_SIZE", 64)
+    monkeypatch.setattr(modes, "_PAIRS_SAMPLE_SIZE", 64)
     x, _ = drawn(rng, inputs=8)
     space = space_of(x)
     kept = np.flatnonzero(space.statuses == CandidateStatus.KEPT)[::2]
     left = restrict_space(space, kept)
-    numbers = room._draw_dropped(space, left, 64, space.size - left.size, rng)
+    numbers = modes._draw_dropped(space, left, 64, space.size - left.size, rng)
     assert len(set(numbers.tolist())) == 64
     assert (space.statuses[numbers] == CandidateStatus.KEPT).all()
     assert not np.isin(numbers, kept).any()

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.screening.search import modes as room
-from symscreen.screening.search import subsamples as glance
+from symscreen.screening.search import modes, subsamples
 
 OPTIONS = {"layers": "ub", "unary": "square,log,inv", "binary": "add,sub,mul", "top": 5}
 
@@ -21,8 +20,8 @@ def data(rng) -> pd.DataFrame:
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    monkeypatch.setattr(room, "_MIN_SURVIVORS", 100)
-    monkeypatch.setattr(room, "_SURVIVORS_PER_CLASS", 4)
+    monkeypatch.setattr(modes, "_MIN_SURVIVORS", 100)
+    monkeypatch.setattr(modes, "_SURVIVORS_PER_CLASS", 4)
 
 
 @pytest.mark.parametrize("mode", ["race", "sieve"])
@@ -115,8 +114,8 @@ def test_a_pool_too_large_to_be_held_at_some_rows_is_computed_as_needed(data, mo
         options = OPTIONS | {"layers": layers, "screener": screener, "search": mode}
         expected = symscreen.screen(data, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(glance, "_POOL_BYTES", 0)
-            patch.setattr(glance, "_POOL_PART_BYTES", 1 << 16)
+            patch.setattr(subsamples, "_POOL_BYTES", 0)
+            patch.setattr(subsamples, "_POOL_PART_BYTES", 1 << 16)
             found = symscreen.screen(data, **options)
         assert found.table.equals(expected.table)
         assert found.record["search"] == expected.record["search"]

@@ -6,6 +6,7 @@ from helpers.search_cases import KINDS, best_members, drawn, losses_of, space_of
 from scipy.stats import binom
 
 from symscreen.backends import Threads
+from symscreen.config.screen_options import SpaceOptions
 from symscreen.screeners import T0
 from symscreen.screening.search.race import race_to_loss, run_race
 from symscreen.screening.search.successive_halving import SearchGoal
@@ -125,7 +126,9 @@ def test_thin_pools_race_alike(rng):
 
         grammar = load_grammar("basic").override(unary=["square", "log"], binary=["add", "mul"])
         names = [f"x{place}" for place in range(1, 7)]
-        space = expand(names, x, grammar, grammar.resolve_layers("ub"), recompute_pool=thin)
+        space = expand(
+            names, x, grammar, grammar.resolve_layers("ub"), recompute_pool=thin, options=SpaceOptions()
+        )
         found.append(
             run_race(
                 space,

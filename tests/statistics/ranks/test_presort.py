@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import rankdata
 
-from symscreen.statistics.ranks import fast_sort as presort
+from symscreen.statistics.ranks import fast_sort
 from symscreen.statistics.ranks.fast_sort import sort_with_short_keys
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.workspace import Workspace
@@ -124,17 +124,17 @@ blocks = arrays(
 )
 
 
-@pytest.mark.parametrize("undealt", [presort.KEYS_PER_ROW, 1])
+@pytest.mark.parametrize("undealt", [fast_sort.KEYS_PER_ROW, 1])
 @given(values=blocks)
 def test_whatever_is_not_left_is_right(undealt, values):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(presort, "_MAX_SINGLE_ROW_LENGTH", undealt)
+        patch.setattr(fast_sort, "_MAX_SINGLE_ROW_LENGTH", undealt)
         left, order, tied = _presorted(values)
     for f in np.setdiff1d(np.arange(len(values)), left):
         _is_right(values[f], order[f], tied[f])
 
 
 def test_row_numbers_that_leave_no_room_for_places_are_left(monkeypatch, rng):
-    monkeypatch.setattr(presort, "_MAX_ROW_BITS", 6)
+    monkeypatch.setattr(fast_sort, "_MAX_ROW_BITS", 6)
     assert _presorted(rng.normal(size=(4, 65)))[0].tolist() == [0, 1, 2, 3]
     assert _presorted(rng.normal(size=(4, 64)))[0].size == 0

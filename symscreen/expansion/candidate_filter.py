@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._limits import ignore_deadline
-from symscreen.expansion import _kernels as walk
+from symscreen.expansion import _kernels
 from symscreen.expansion._kernels import CandidateStatus, find_collisions, pick_representatives
 from symscreen.expansion.operator_tasks import build_operator_tasks
 
@@ -180,9 +180,9 @@ class DuplicateFinder:
     def _fill_existing_keys(
         self, lowest_bucket: int, bucket_ends: Numbers, entries: NDArray[np.uint64]
     ) -> None:
-        statuses = np.full(len(self.existing_keys), walk.KEPT, dtype=np.uint8)
-        walk.fill_buckets(
-            0, len(statuses), walk.ONE, walk.PRECOMPUTED, np.empty((2, 2, 0), dtype=np.uint64),
+        statuses = np.full(len(self.existing_keys), _kernels.KEPT, dtype=np.uint8)
+        _kernels.fill_buckets(
+            0, len(statuses), _kernels.ONE, _kernels.PRECOMPUTED, np.empty((2, 2, 0), dtype=np.uint64),
             self.existing_keys, statuses, 1,
             self._id_bits, self._shift, lowest_bucket, bucket_ends, entries,
         )  # fmt: skip
@@ -239,19 +239,6 @@ def _group_buckets(bounds: Numbers, max_entries: int) -> Iterator[tuple[int, int
 
 _REPRESENTATIVE = 255  # temporary status of a kept candidate that has duplicates
 _SCAN_SIZE = 1 << 20  # statuses processed together; a multiple of 8
-
-
-EXCLUSION_REASONS: dict[CandidateStatus, str] = {
-    CandidateStatus.NO_UNIT: "no unit",
-    CandidateStatus.OTHER_UNITS: "other units than the target's",
-    CandidateStatus.FORBIDDEN: "forbidden by rule",
-    CandidateStatus.TOO_COMPLEX: "over the complexity cap",
-    CandidateStatus.CONSTANT: "constant",
-    CandidateStatus.UNDEFINED: "undefined on the data",
-    CandidateStatus.DUPLICATE: "algebraic duplicate",
-    CandidateStatus.NUMERIC_DUPLICATE: "numeric duplicate",
-    CandidateStatus.PRUNED: "cut between layers",
-}
 
 
 def estimate_filter_bytes(n_candidates: int) -> int:
