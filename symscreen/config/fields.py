@@ -15,8 +15,9 @@ import textwrap
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from symscreen.config.option_types import read_value, split_union
 from symscreen.errors import OptionError
-from symscreen.messages import suggest
+from symscreen.messages import quote_value, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -124,13 +125,26 @@ def get_option(field: Field[Any]) -> Option:
 def check_options(options: Any) -> None:
     """Check each option of a dataclass by its definition, and put the checked value in its place."""
     for each in fields(options):
-        known, value = get_option(each), getattr(options, each.name)
-        if value is None and each.default is None:
-            continue
-        if known.choices and not known.type and value not in known.choices:
-            raise OptionError(f"{each.name} is {value!r}{suggest(str(value), known.choices)}")
-        if known.check is not None:
-            object.__setattr__(options, each.name, known.check(each.name, value))
+        given = getattr(options, each.name)
+        value = _check_option(each, given)
+        if value is not given:
+            object.__setattr__(options, each.name, value)
+
+
+def _check_option(field: Field[Any], value: Any) -> Any:
+    """Return the value of an option, converted; refuse one that its definition does not allow."""
+    known, annotation = get_option(field), str(field.type)
+    if value is None and (field.default is None or "None" in split_union(annotation)):
+        return value
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()  # a number or a text of numpy
+    if known.choices and not known.type:
+        if not isinstance(value, str) or value not in known.choices:
+            raise OptionError(f"{field.name} is {quote_value(value)}{suggest(str(value), known.choices)}")
+        return value
+    if known.check is not None:
+        return known.check(field.name, value)
+    return read_value(field.name, value, annotation, names_column=known.metavar == "COL")
 
 
 def list_options(
