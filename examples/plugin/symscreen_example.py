@@ -13,8 +13,8 @@ def _scores(doubled, n):  # Φ⁻¹(R/(n + 1)), written so that mirrored ranks g
     return np.sign(doubled - (n + 1)) * ndtri(0.5 + np.abs(doubled - (n + 1)) / (2 * n + 2))
 
 
-def _correlation(ordered, response):
-    a, b = _scores(ordered.doubled_ranks, response.n), _scores(2 * rankdata(response.values), response.n)
+def _correlation(ordered, target):
+    a, b = _scores(ordered.doubled_ranks, target.n), _scores(2 * rankdata(target.values), target.n)
     return (a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1) * (b * b).sum())
 
 

@@ -189,8 +189,9 @@ def _is_same_feature(
     values = np.array([evaluate_expression(feature, columns) for feature in (expression, other)])
     if not np.isfinite(values).all():
         return False
-    equivalence, mirrored = SCREENERS[screener].equivalence, sign != "positive"
-    first, second = compute_signatures(sort_block(values), equivalence, mirrored=mirrored).tolist()
+    rule = SCREENERS[screener]
+    mirrored = rule.merges_mirrored("positive" if sign == "positive" else "free")
+    first, second = compute_signatures(sort_block(values), rule.equivalence, mirrored=mirrored).tolist()
     return bool(first == second)
 
 

@@ -34,7 +34,7 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar import Layer
-from symscreen.screening.scoring.block_scoring import TopKSpec
+from symscreen.screening.scoring.block_scoring import make_mirrored_spec
 from symscreen.units import compute_unit, find_unit_violation
 
 if TYPE_CHECKING:
@@ -415,7 +415,7 @@ def _explain_pruned(
             pruned.space,
             pruned.number,
             task,
-            spec=TopKSpec(index, "affine", mirrored=True, limit=None),
+            spec=make_mirrored_spec(index, "affine", None),
             screeners=screeners,
             max_classes=max_classes,
         )

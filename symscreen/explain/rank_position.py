@@ -317,8 +317,8 @@ def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
 
 def _rank_by_column_screener(number: int, space: Space, task: ScreeningTask) -> dict[str, Any]:
     """Find the rank in a list that a column screener orders."""
-    first_screener = task.column_screeners[0]
-    spec = TopKSpec(0, first_screener.equivalence, mirrored=task.options.sign == "free", limit=None)
+    first = task.column_screeners[0]
+    spec = TopKSpec(0, first.equivalence, first.merges_mirrored(task.options.sign), limit=None)
     max_classes = compute_max_classes(space, task, len(task.column_screeners))
     position = compute_rank_position(
         space,

@@ -54,7 +54,7 @@ class TermDictionary:
     @lockfree_cached_property
     def signatures(self) -> NDArray[np.uint64]:
         """Signatures that are equal for affine copies, shape (q,)."""
-        return compute_affine_signatures(self.values, mirrored=True)
+        return compute_affine_signatures(self.values, mirrored=True)  # a coefficient has either sign
 
     def merge(self, other: TermDictionary) -> tuple[TermDictionary, NDArray[np.int64]]:
         """Add the new features of another dictionary over the same rows; affine copies count as one feature.

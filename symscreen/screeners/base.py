@@ -127,6 +127,10 @@ class Screener:
     def __repr__(self) -> str:
         return f"<Screener {self.name}: {self.summary}>"
 
+    def merges_mirrored(self, sign: Sign) -> bool:
+        """Return whether a feature and its mirror image (mirrored ranks, or the negative) are one class."""
+        return sign == "free"
+
 
 def compute_sign_direction(statistics: Scores) -> NDArray[np.int8]:
     """Return the sign of each coefficient as its direction; zero counts as rising.
@@ -344,6 +348,11 @@ class JointScreener:
     def __repr__(self) -> str:
         settings = ",".join(f"{name}={value}" for name, value in self.settings.items())
         return f"<JointScreener {self.name}{f'[{settings}]' if settings else ''}: {self.summary}>"
+
+    def merges_mirrored(self, sign: Sign) -> bool:
+        """Return True: a split or a coefficient serves a feature as well as its mirror image."""
+        del sign
+        return True
 
     def replace_settings(self, settings: Mapping[str, object]) -> JointScreener:
         """Return a copy with other settings.

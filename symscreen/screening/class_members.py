@@ -155,7 +155,7 @@ class _ClassMemberFinder:
         """Return the indices of features whose loss does not exclude them from every class."""
         if np.isinf(self.threshold):
             return np.arange(len(numbers))
-        screener, sign = self.scorer.screeners[0], "free" if self.spec.mirrored else self.scorer.sign
+        screener, sign = self.scorer.screeners[0], self.spec.choose_sign(self.scorer.sign)
         statistics = screener.statistic(block, self.scorer.target)
         loss = screener.loss(statistics, self.scorer.target, sign)
         return np.flatnonzero(round_sort_keys(loss) <= self.threshold)

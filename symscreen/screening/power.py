@@ -196,7 +196,8 @@ def _generate_space(task: ScreeningTask) -> Space:
 
 def _find_class_members(space: Space, task: ScreeningTask, values: Values) -> NDArray[np.int64]:
     """Find the members of a feature's class in a space."""
-    screener, mirrored = task.column_screeners[0], task.options.sign == "free"
+    screener = task.column_screeners[0]
+    mirrored = screener.merges_mirrored(task.options.sign)
     block = sort_block(np.ascontiguousarray(values[None]))
     signature = compute_signatures(block, screener.equivalence, mirrored=mirrored)[0]
     matcher = _SignatureMatcher(space, screener, mirrored, signature)

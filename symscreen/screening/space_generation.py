@@ -27,7 +27,7 @@ from symscreen.logs import log_event
 from symscreen.messages import name_option
 from symscreen.screeners import Screener
 from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes
-from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.block_scoring import Scorer, make_mirrored_spec
 from symscreen.screening.scoring.joint_screening import build_shortlist, run_joint_screener
 from symscreen.screening.scoring.streaming import add_margin, finalize_features, score_stream
 from symscreen.screening.scoring.top_features import merge_rankings
@@ -141,10 +141,9 @@ def _stream_pool(
     """Stream the lists of the column screeners, then those of the shortlists of each kind."""
     n_column_screeners = len(task.screeners) - len(task.joint_screeners)
     specs = [
-        TopKSpec(index, "affine", mirrored=True, limit=add_margin(max_features))
-        for index in range(n_column_screeners)
+        make_mirrored_spec(index, "affine", add_margin(max_features)) for index in range(n_column_screeners)
     ] + [
-        TopKSpec(index, kind, mirrored=True, limit=add_margin(task.prescreen))
+        make_mirrored_spec(index, kind, add_margin(task.prescreen))
         for kind in kinds
         for index in range(len(task.prescreeners))
     ]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from helpers.statistic_oracles import xi_by_adjacency
 from scipy.stats import kendalltau, norm, pearsonr, rankdata, spearmanr
 
-import symscreen
 from symscreen.backends import Threads
 from symscreen.config.screen_options import ScreenOptions, SpaceOptions
 from symscreen.data import read_dataset
@@ -107,7 +107,7 @@ def values_of(table, space):
 def loss_of(name, values, y, sign="free"):
     """Compute the losses of features by scipy and the definitions; smaller is better."""
     if name == "xi":
-        return 1 - symscreen.xi(values.T, y)
+        return 1 - np.array([xi_by_adjacency(row, y) for row in values])
     if name == "t0":  # Γ = cov(y, R(θ)) / cov(y, R(y)), Schechtman and Yitzhaki 1987
         centred = y - y.mean()
         r = np.array([centred @ rankdata(row) for row in values]) / (centred @ rankdata(y))

@@ -44,7 +44,7 @@ def losses_of(space: Space, response: NumericTarget, screener: Screener = T0, si
             ordered = sort_block(block.values)
             numbers.append(block.numbers - space.n_materialized)
             losses.append(screener.loss(screener.statistic(ordered, response), response, sign))
-            classes.append(compute_rank_signatures(ordered, mirrored=sign == "free"))
+            classes.append(compute_rank_signatures(ordered, mirrored=screener.merges_mirrored(sign)))
     return np.concatenate(numbers), np.concatenate(losses), np.concatenate(classes)
 
 

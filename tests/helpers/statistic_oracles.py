@@ -44,6 +44,22 @@ def xi_by_permutations(theta, y) -> float:
     return 1 - n * np.mean(sums) / (2 * (at_least * (n - at_least)).sum())
 
 
+def xi_by_adjacency(theta, y) -> float:
+    """Average Chatterjee's ξ over tie orders, by the probability that two rows are adjacent in θ-order.
+
+    Two of m tied rows are adjacent with probability 2/m; two rows of neighbouring groups of l and m rows with
+    probability 1/(l m). Unlike `xi_by_permutations` it is fast.
+    """
+    y = np.asarray(y)
+    n = len(y)
+    _, group, sizes = np.unique(theta, return_inverse=True, return_counts=True)
+    size, distance = sizes[group], np.abs(group[:, None] - group)
+    adjacent = np.where(distance == 0, 2 / size, np.where(distance == 1, 1 / (size[:, None] * size), 0.0))
+    r, at_least = (y[:, None] >= y).sum(axis=1), (y[:, None] <= y).sum(axis=1)
+    steps = np.triu(adjacent * np.abs(r[:, None] - r), 1).sum()
+    return 1 - n * steps / (2 * (at_least * (n - at_least)).sum())
+
+
 def q_in_memory(p, method):
     """Compute q-values from all p-values, sorted, by the definition."""
     order = np.argsort(p, kind="stable")

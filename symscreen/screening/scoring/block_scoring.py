@@ -83,6 +83,19 @@ class TopKSpec:
     mirrored: bool
     limit: int | None
 
+    def choose_sign(self, sign: Sign) -> Sign:
+        """Return the sign for losses: a feature and its mirror image have one loss only if it is free."""
+        return "free" if self.mirrored else sign
+
+
+def make_mirrored_spec(screener_index: int, equivalence: EquivalenceKind, limit: int | None) -> TopKSpec:
+    """Build the list of a pool or a shortlist, in which a feature and its mirror image are one entry.
+
+    The sign of the screen does not matter there: joint screeners do not distinguish the two
+    (`JointScreener.merges_mirrored`), and the next layer or a model can change the sign of a feature.
+    """
+    return TopKSpec(screener_index, equivalence, mirrored=True, limit=limit)
+
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
@@ -198,7 +211,7 @@ class Scorer:
             In the order of `numbers`.
         """
         statistics = self.screeners[spec.screener_index].statistic(block, self.target)
-        sign = "free" if spec.mirrored else self.sign
+        sign = spec.choose_sign(self.sign)
         loss = self.screeners[spec.screener_index].loss(statistics, self.target, sign)
         return self._build_features(spec, [_AcceptedFeatures(numbers, block, loss, statistics)])
 
@@ -215,9 +228,7 @@ class Scorer:
             if spec.screener_index not in known_statistics:
                 known_statistics[spec.screener_index] = screener.statistic(block, self.target)
             statistics = known_statistics[spec.screener_index]
-            # a feature and its negative can form one entry only if they have the same loss
-            sign = "free" if spec.mirrored else self.sign
-            loss = screener.loss(statistics, self.target, sign)
+            loss = screener.loss(statistics, self.target, spec.choose_sign(self.sign))
             threshold = min(
                 compute_threshold(feature_lists[index][0], spec.limit),
                 self.thresholds[index] if self.thresholds else np.inf,

@@ -91,6 +91,7 @@ class Shortlist:
     @property
     def classes(self) -> EquivalenceClasses:
         """The classes in the shortlist."""
+        # Joint screeners do not distinguish a feature and its mirror image (`JointScreener.merges_mirrored`).
         return EquivalenceClasses(
             self.equivalence, mirrored=True, signatures=self.signatures, positions=self.positions
         )
@@ -142,6 +143,7 @@ def build_shortlist(
     )
     representatives = find_representatives(ranking, space.compute_values(ranking.number))
     merged = merge_numeric_copies(ranking, representatives).take_first(limit)
+    # as in `Shortlist.classes`
     classes = build_merged_classes(ranking, representatives, merged, equivalence, mirrored=True)
     values = space.compute_values(merged.number)
     return Shortlist(merged, values, classes.signatures, classes.positions, equivalence)

@@ -221,7 +221,7 @@ def compute_class_rank(
         spread hashes in (0, 1] (Bar-Yossef et al. 2002), with a relative error of about 1/√k. Infinite if
         the space has no member of the class.
     """
-    block, mirrored = sort_block(np.ascontiguousarray(values[None])), sign == "free"
+    block, mirrored = sort_block(np.ascontiguousarray(values[None])), screener.merges_mirrored(sign)
     loss = round_sort_keys(screener.loss(screener.statistic(block, target), target, sign))
     signature = compute_signatures(block, screener.equivalence, mirrored=mirrored)[0]
     spec = TopKSpec(0, screener.equivalence, mirrored, limit=None)

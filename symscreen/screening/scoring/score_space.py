@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.results.screen_result import ScreenerComparison, compare_screeners
-from symscreen.screeners import JointScreener, Screener
+from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import (
     build_inference,
     compute_error_control,
     limit_blas_threads,
 )
-from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values, make_mirrored_spec
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
@@ -210,11 +210,10 @@ def _make_top_k_specs(task: ScreeningTask) -> tuple[TopKSpec, ...]:
     first = task.screeners[0]
     specs = []
     if _has_main_list(task):
-        mirrored = isinstance(first, JointScreener) or task.options.sign == "free"
         limit = None if task.limit is None else add_margin(task.limit)
-        specs.append(TopKSpec(0, first.equivalence, mirrored, limit))
+        specs.append(TopKSpec(0, first.equivalence, first.merges_mirrored(task.options.sign), limit))
     specs += [
-        TopKSpec(index, kind, mirrored=True, limit=add_margin(task.prescreen))
+        make_mirrored_spec(index, kind, add_margin(task.prescreen))
         for kind in find_shortlist_kinds(task)
         for index in range(len(task.prescreeners))
     ]
@@ -235,8 +234,7 @@ def make_search_goals(task: ScreeningTask) -> list[SearchGoal]:
     """
     limits: dict[tuple[int, Sign], int] = {}
     for spec in _make_top_k_specs(task):
-        sign: Sign = "free" if spec.mirrored else task.options.sign
-        key = (spec.screener_index, sign)
+        key = (spec.screener_index, spec.choose_sign(task.options.sign))
         limits[key] = max(limits.get(key, 0), spec.limit or 0)
     return [SearchGoal(task.column_screeners[index], sign, limit) for (index, sign), limit in limits.items()]
 
@@ -261,14 +259,15 @@ def _build_ranking(
 ) -> tuple[FeatureTable, EquivalenceClasses]:
     """Order the streamed features by the first screener; return the ranking and its classes."""
     first = task.screeners[0]
+    mirrored = first.merges_mirrored(task.options.sign)
     if isinstance(first, Screener):
         spec = _make_top_k_specs(task)[0]
         if task.limit is not None:
             return finalize_classes(main_features, space, task.limit, spec)
         ranking = rank_all_features(main_features)
-        return ranking, build_all_classes(ranking, spec.equivalence, mirrored=spec.mirrored)
+        return ranking, build_all_classes(ranking, first.equivalence, mirrored=mirrored)
     if first.name not in joint_results:
-        return main_features, build_all_classes(main_features, first.equivalence, mirrored=True)
+        return main_features, build_all_classes(main_features, first.equivalence, mirrored=mirrored)
     shortlist, scores = joint_results[first.name].shortlist, joint_results[first.name].scores
     if task.limit is not None:
         features = replace(shortlist.features, loss=scores.loss, direction=scores.direction.astype(np.int8))
@@ -279,7 +278,7 @@ def _build_ranking(
     loss = np.where(positions >= 0, scores.loss[positions], worst_loss)
     direction = np.where(positions >= 0, scores.direction[positions], 0).astype(np.int8)
     ranking = rank_all_features(replace(main_features, loss=loss, direction=direction))
-    return ranking, build_all_classes(ranking, first.equivalence, mirrored=True)
+    return ranking, build_all_classes(ranking, first.equivalence, mirrored=mirrored)
 
 
 def _iterate_sorted_blocks(features: FeatureTable, space: Space) -> Iterator[SortedBlock]:

@@ -33,7 +33,13 @@ from symscreen.screening.inference.error_control import (
     merge_inference_states_if_due,
 )
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL, ProgressReporter
-from symscreen.screening.scoring.block_scoring import ChunkResult, Scorer, TopKSpec, compute_threshold
+from symscreen.screening.scoring.block_scoring import (
+    ChunkResult,
+    Scorer,
+    TopKSpec,
+    compute_threshold,
+    make_mirrored_spec,
+)
 from symscreen.screening.scoring.top_features import (
     MAX_TIED_CLASSES,
     FeatureTable,
@@ -583,9 +589,7 @@ def find_top_features(
     screeners: tuple[Screener, ...] = (PEARSON, T0, XI)
     if target.combines_outputs:
         screeners = tuple(make_multioutput_screener(screener, "mean") for screener in screeners)
-    specs = tuple(
-        TopKSpec(index, "affine", mirrored=True, limit=add_margin(limit)) for index in range(len(screeners))
-    )
+    specs = tuple(make_mirrored_spec(index, "affine", add_margin(limit)) for index in range(len(screeners)))
     scorer = Scorer(space, target, screeners, "free", specs)
     result = score_stream(scorer, backend, compute_chunk_size(space.n_rows))
     rankings = [finalize_features(features, space, limit) for features in result.top_features]
@@ -630,7 +634,8 @@ def _drop_affine_copies(space: Space, numbers: NDArray[np.int64], limit: int) ->
         ]
         valid_numbers = np.concatenate([block.numbers for block in blocks]).tolist()
         signatures = compute_affine_signatures(
-            np.concatenate([block.values for block in blocks]), mirrored=True
+            np.concatenate([block.values for block in blocks]),
+            mirrored=True,  # a term's coefficient has either sign
         ).tolist()
         for number, signature in zip(valid_numbers, signatures, strict=True):
             if signature not in seen:

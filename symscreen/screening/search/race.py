@@ -252,7 +252,8 @@ def _compute_loss_threshold(
             ordered = sort_block(block.values)
             statistics = goal.screener.statistic(ordered, target)
             losses.append(goal.screener.loss(statistics, target, goal.sign))
-            classes.append(compute_rank_signatures(ordered, mirrored=goal.sign == "free"))
+            mirrored = goal.screener.merges_mirrored(goal.sign)
+            classes.append(compute_rank_signatures(ordered, mirrored=mirrored))
     _, first = np.unique(np.concatenate(classes), return_index=True)
     class_losses = np.sort(np.concatenate(losses)[first])
     if len(class_losses) < goal.n_top_classes:

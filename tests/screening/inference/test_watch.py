@@ -29,7 +29,7 @@ WITH_NULL = replace(T0, null_distribution=normal_null)
 
 def _scorer(table, space, sign="free", screener=WITH_NULL, permutations=25):
     watch = build_inference(ErrorControl(permutations=permutations), table.target, screener, sign, 4)
-    keep = TopKSpec(0, "ranks", mirrored=sign == "free", limit=3)
+    keep = TopKSpec(0, "ranks", screener.merges_mirrored(sign), limit=3)
     return Scorer(space, table.target, (screener,), sign, (keep,), inference=watch)
 
 

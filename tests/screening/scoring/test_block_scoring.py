@@ -22,7 +22,7 @@ def whole(rng):
 
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_each_list_keeps_the_best_of_a_range(whole, sign):
-    mirrored = sign == "free"
+    mirrored = T0.merges_mirrored(sign)
     keeps = (
         TopKSpec(0, "ranks", mirrored, 5),
         TopKSpec(1, "affine", mirrored, 3),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.statistic_oracles import xi_by_permutations
+from helpers.statistic_oracles import xi_by_adjacency, xi_by_permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chatterjeexi
@@ -26,7 +26,9 @@ def test_equals_scipy_where_the_feature_has_no_ties(n, levels, rng):
 @settings(max_examples=60)
 @given(levels, levels.filter(lambda y: len(set(y)) > 1))
 def test_ties_are_averaged_over_every_way_to_break_them(theta, y):
-    assert abs(symscreen.xi(theta, y) - xi_by_permutations(theta, y)) < 1e-12
+    expected = xi_by_permutations(theta, y)
+    assert abs(symscreen.xi(theta, y) - expected) < 1e-12
+    assert abs(xi_by_adjacency(theta, y) - expected) < 1e-12
 
 
 @given(st.lists(st.integers(0, 9), min_size=12, max_size=12), st.randoms())
