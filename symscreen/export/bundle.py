@@ -636,7 +636,7 @@ def apply_bundle(
     ------
     FormulaError
         If the file is not a bundle.
-    TableError
+    DataError
         If the rows cannot be read, or an input is missing or not numeric.
 
     Warns
