@@ -267,11 +267,11 @@ _OPTIONS: dict[str, Callable[[str], object]] = {
     "pool_size": parse_pool_sizes,
     "max-ram": parse_memory_limit,
     "time-limit": parse_seconds,
-    "inputs": lambda text: parse_name_list(text, "--inputs"),
-    "top": lambda text: parse_top_text(text, "--top"),
+    "inputs": lambda text: parse_name_list(text, "inputs"),
+    "top": lambda text: parse_top_text(text, "top"),
     "recall": lambda text: parse_counts(_option("c"), _option("recall"), text),
     "noise-ratio": lambda text: parse_ratios(_option("c"), _option("noise_ratio"), text),
-    "intervals": lambda text: parse_level_text(text, "--intervals"),
+    "intervals": lambda text: parse_level_text(text, "intervals"),
     "name": lambda text: _parse_column_names(_option("c"), _option("name"), tuple(text.splitlines())),
 }
 
