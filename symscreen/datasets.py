@@ -65,7 +65,7 @@ def list_strogatz_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The names that `strogatz` takes, always in the same order.
+        The names that `load_strogatz` takes, always in the same order.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def load_strogatz(name: str) -> BenchmarkDataset:
     Returns
     -------
     Dataset
-        400 rows of `x1`, `x2` (the state) and `target` (its rate), dimensionless and without noise.
+        400 rows of ```x1```, ```x2``` (the state) and ``target`` (its rate), dimensionless and without noise.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def make_additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> 
     Returns
     -------
     Dataset
-        n rows of `x1`, `x2`, `x3`, independent and uniform on [0, 1), and `target`, to which
+        n rows of ``x1``, ``x2``, ``x3``, independent and uniform on [0, 1), and `target`, to which
         e ~ N(0, `noise_variance`) is added.
 
     Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.data.column_selection import parse_name_list
+from symscreen._option_values import parse_name_list
 from symscreen.errors import OptionError
 
 

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-HEAVY = ("sympy", "sklearn", "scipy", "numba", "pandas", "pyarrow", "rich", "dask", "distributed")
+from symscreen.cli.command import VERBS
+
+HEAVY = ("numpy", "sympy", "sklearn", "scipy", "numba", "pandas", "pyarrow", "rich", "dask", "distributed")
 
 
 def _loaded(code: str) -> set[str]:
@@ -20,7 +22,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert _loaded("import symscreen; symscreen.__version__; dir(symscreen)") == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["screen", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS)])
 def test_help_loads_nothing_heavy(arguments):
     assert _loaded(f"from symscreen.cli.command import run_command; run_command({arguments!r})") == set()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
@@ -32,7 +32,7 @@ REFERENCE = {
     "ranking": ("symscreen.label_ranking", "symscreen.label_ranking.generators"),
     "multistage": ("symscreen.multistage",),
     "trees": ("symscreen.trees",),
-    "errors": ("symscreen.errors",),
+    "errors": ("symscreen.errors", "symscreen.messages"),
 }
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
@@ -54,15 +54,23 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def _reference(module: str) -> str:
     """Write the page of a module: what it is for, and each public class and function at its home."""
     there = import_module(module)
-    members = (getattr(there, name) for name in there.__all__ if not name.startswith("_"))
+    members = (getattr(there, name) for name in _list_names(there))
     elsewhere = {own for mine in REFERENCE.values() for own in mine if own.startswith(f"{module}.")}
-    there_too = [(import_module(own), name) for own in elsewhere for name in import_module(own).__all__]
+    there_too = [(import_module(own), name) for own in elsewhere for name in _list_names(import_module(own))]
     known = {id(getattr(other, name)) for other, name in there_too}
     coded = [
         member for member in members if isinstance(member, FunctionType | type) and id(member) not in known
     ]
     homes = (f"\n::: {member.__module__}.{member.__name__}\n" for member in coded)
     return f"# {module}\n\n{there.__doc__}\n{''.join(homes)}"
+
+
+def _list_names(module: ModuleType) -> list[str]:
+    """List the public names of a package, or what a module defines."""
+    names = getattr(module, "__all__", None) or [
+        name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+    ]
+    return [name for name in names if not name.startswith("_")]
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

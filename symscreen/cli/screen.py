@@ -36,12 +36,12 @@ def screen(
 
     \b
     Examples:
-      symscreen screen data.csv --layers ub
-      symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
+      symscreen screen data.csv --layers ub --out ranking.csv
+      symscreen screen data.csv --target rate --operators physics --screener t0,xi
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
       symscreen screen data.csv --layers ub --top 200 --report report.html
-      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200 --intervals
-      symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
+      symscreen screen data.csv --fdr 0.05 --permutations 200 --intervals
+      symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       symscreen screen data.csv --units strict --target-units J

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from symscreen._option_values import TargetKind, parse_name_list
 from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
     DEFAULT_PRESCREEN,
@@ -28,8 +29,6 @@ from symscreen.config.parsing import (
     write_pairs,
     write_units,
 )
-from symscreen.data.column_selection import parse_name_list
-from symscreen.targets.registry import TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -47,8 +47,8 @@ def build_layer_schedule(grammar: Grammar, layers: str | None) -> tuple[tuple[La
     grammar : Grammar
         The rules.
     layers : str or None
-        What the user asked for: its prefixes and itself. None for `_SCHEDULE`, as far as the grammar has
-        operators for it.
+        What the user asked for: its prefixes and itself. None for `_DEFAULT_SCHEDULE`, as far as the grammar
+        has operators for it.
 
     Returns
     -------

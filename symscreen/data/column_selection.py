@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError
+from symscreen.errors import DataError
 from symscreen.messages import (
     Message,
     format_names,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from symscreen.data.files import SourceFrame
 
 
-_NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 _DEFAULT_TARGET_NAMES = ("target", "label", "y")
 _IDENTIFIER_NAMES = {
     *("", "#", "id", "index", "key", "uuid", "nr", "nr.", "no", "no."),
@@ -44,53 +43,6 @@ _INPUT_HINT = (
     "categories alone"
 )
 _MAX_REASONS = 10  # reasons listed in a notice
-
-
-def parse_name_list(text: str, option: str) -> tuple[str, ...]:
-    """Split a text such as ``a,b`` into column names.
-
-    Parameters
-    ----------
-    text : str
-        Names separated by commas. A name that contains a comma is written in backticks.
-    option : str
-        The name of the option that the text belongs to, for messages.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    OptionError
-        If the text cannot be split or a name is empty.
-
-    Examples
-    --------
-    >>> parse_name_list("a, `b,c`", "inputs")
-    ('a', 'b,c')
-    """
-    names, position = [], 0
-    while position < len(text):
-        match = _NAME_PATTERN.match(text, position)
-        if match is None:
-            raise OptionError(
-                f"{name_option(option)}: cannot split {text!r} at character {position + 1}; write a,b or "
-                "`a,b`,c"
-            )
-        quoted, bare = match.groups()
-        if quoted is None and not bare.strip():
-            raise OptionError(
-                f"{name_option(option)} is {text!r}, which has no name between two commas; write a,b, "
-                "and a column without a name as ``"
-            )
-        names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
-        position = match.end()
-        if position == len(text) and match.group().endswith(","):
-            raise OptionError(
-                f"{name_option(option)} is {text!r}, which has no name after the last comma; drop the comma"
-            )
-    return tuple(names)
 
 
 def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> None:

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.data.column_selection import (
-    choose_numeric_target,
-    choose_target_column,
-    parse_name_list,
-    require_columns,
-)
+from symscreen._option_values import TargetKind, parse_name_list
+from symscreen.data.column_selection import choose_numeric_target, choose_target_column, require_columns
 from symscreen.data.column_types import convert_python_column
 from symscreen.data.files import read_frame
 from symscreen.data.row_columns import MIN_ROWS
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import hint_option, name_option, quote, suggest
 from symscreen.targets.base import RowFilter
-from symscreen.targets.registry import TARGET_TYPES, TargetKind
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.targets.stages import check_stage_names, parse_pair_weights
 
 if TYPE_CHECKING:

@@ -315,14 +315,14 @@ def compute_paper_auc(
 ) -> float:
     """Compute the score of Luo and Li (2024, section 6.1): the area under a curve of partly random scores.
 
-    In an array `ground_truth` of zeros N_true = 1 element is set to one. The array `predicted_scores` is
-    random, with the largest values assigned to the N_selected = 3 selected features (`draw_paper_scores`).
+    In an array ``ground_truth`` of zeros N_true = 1 element is set to one. The array ``predicted_scores``
+    is random, with the largest values assigned to the N_selected = 3 selected features (`draw_paper_scores`).
     The score is the area under the curve of these two arrays. The text does not state which feature is the
     true one, nor how this relates to the labels "correct" introduced later. Two readings are supported:
 
     - ``truth="one"``: the true feature is one of the correct ones, each with the same probability. All other
       features, including the remaining correct ones, are wrong. The true feature cannot be the formula that
-      generated the data, which is not among the 24 features of the order `bu`.
+      generated the data, which is not among the 24 features of the order ``bu``.
     - ``truth="all"``: the "manually examined" labels are the ground truth; every correct feature is set to
       one.
 

@@ -24,8 +24,8 @@ term, but not ``2*x1**3 + x3``. For ``2*x1 - 3*cos(x2)/x1`` it accepts ``x1 - co
 
 Formulas are compared as functions, where both are defined (`symscreen.evaluation.affine_equivalence`), never
 as text. An input that cancels, such as x2 in ``x1*x2/x2`` and in sin²x2 + cos²x2, is not part of a feature;
-√x·√x is x; and |x| is not x, although they agree on positive data. Every feature that is correct by `exact`
-is correct by `terms`, and every feature that is correct by `terms` is correct by `active`.
+√x·√x is x; and |x| is not x, although they agree on positive data. Every feature that is correct by ``exact``
+is correct by ``terms``, and every feature that is correct by ``terms`` is correct by ``active``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The model is y = 2·x1³ + 5·x3 + 10 + e (eq. 19) with x1, x2, x3 uniform on [0
 three features that each method selects, and the time this takes.
 
 The text is inconsistent about the order of the layers. In §6.1, its captions and Table 2, the space with
-binary operators first (`bu` here) has 24 features and gives better results; Example 1 says the opposite.
+binary operators first (``bu`` here) has 24 features and gives better results; Example 1 says the opposite.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     -------
     ExperimentOutcome
         ``risk``: mean distance between predicted and observed rankings of test rows, by set, setting and
-        number of labels, with standard errors over trials; `true_medians` is the expected risk of the true
+        number of labels, with standard errors over trials; ``true_medians`` is the expected risk of the true
         medians, which no rule can improve. ``recovered``: fraction of test rows for which a method predicts
         the true median of their cell.
     """

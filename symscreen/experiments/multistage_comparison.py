@@ -297,9 +297,9 @@ def evaluate_method(method: ComparedMethod, data: ComparisonData) -> dict[str, A
     Returns
     -------
     dict
-        `overall` and one error per pair, such as ``e01``; the class-balanced errors `balanced` and ``b01``;
-        `inconsistent`, the fraction of inconsistent test rows; `chosen`, the setting; `alike`, whether all
-        test rows have the same predictions.
+        ``overall`` and one error per pair, such as ``e01``; the class-balanced errors ``balanced`` and
+        ``b01``; ``inconsistent``, the fraction of inconsistent test rows; ``chosen``, the setting; ``alike``,
+        whether all test rows have the same predictions.
     """
     features: dict[str, Any] = dict(data.features)
     if method.has_common_level:
@@ -654,7 +654,7 @@ def _average_by_reading(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compute_improvements_by_reading(runs: pd.DataFrame) -> pd.DataFrame:
-    """Compute the improvements over the runs of each reading; `reading` is the first column."""
+    """Compute the improvements over the runs of each reading; ``reading`` is the first column."""
     parts = [
         compute_improvements(reading_runs, (RECOMMENDER, RECOMMENDER_COMMON_LEVEL)).assign(reading=name)
         for name, reading_runs in runs.groupby("reading", sort=False)

@@ -330,7 +330,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     ----------
     settings : ExperimentSettings
         `repeats`: draws of the noise, 10 by default, for each of `noise_ratios` except 0, where nothing is
-        random. The quick size has two tables, two ratios, one draw, and only the space `bub`.
+        random. The quick size has two tables, two ratios, one draw, and only the space ``bub``.
 
     Returns
     -------

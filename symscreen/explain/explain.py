@@ -54,27 +54,28 @@ def why(
     Parameters
     ----------
     X, y
-        As of `symscreen.screen`.
+        As in `symscreen.screen`.
     expression : str
         The formula, in the one notation.
     **options : object
-        Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
-        before near-duplicates, or what does not pass a false discovery rate, are left out; whether the
-        feature is among these is told beside it. It is that of the whole space: `time_limit` and `checkpoint`
-        play no part.
+        Options of the screen, as in `symscreen.screen`. Of several rounds, the first is explained. The rank
+        is that before redundant features, and those that do not pass a false discovery rate, are left out;
+        the answer also says whether the feature is one of these. It is the rank in the whole space:
+        `time_limit` and `checkpoint` have no effect.
 
     Returns
     -------
-    Why
+    Explanation
         Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
         the data. A rank is that of a screen that shows every class; it takes about the time of a screen, and
-        as much again with ``max_correlation``, and with ``fdr``. The classes before it are held meanwhile;
-        where `max_ram` holds fewer, `rank` is None, and `ahead` and `places` tell what is known.
+        as much again with ``max_correlation``, and with ``fdr``. The classes before it are held in memory;
+        if `max_ram` is too small for them, `rank` is None, and `n_better` and `screener_ranks` give what is
+        known.
 
     Raises
     ------
     InputError
-        As `symscreen.screen`; and if the formula does not parse, or names a column that the data have not.
+        As `symscreen.screen`; also if the formula does not parse, or names a column that the data lack.
 
     Examples
     --------
@@ -141,12 +142,12 @@ def explain_formula(expression: Expression, generated: GeneratedSpace) -> Explan
     ----------
     expression : Expression
         The formula.
-    generated : Grown
+    generated : GeneratedSpace
         The space.
 
     Returns
     -------
-    Why
+    Explanation
         Without text.
     """
     task, formula = generated.task, to_text(expression)

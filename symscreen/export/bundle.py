@@ -118,7 +118,7 @@ def collect_domains(
 
 BundleFormulas = Formula | SharedFormula | tuple[Expression, ...]
 
-BUNDLE_FORMAT = 2
+BUNDLE_FORMAT = 3
 _MAX_DEFINITIONS = 400  # operators per bundle
 _Cost = Annotated[int, Meta(ge=0, le=1000, description="an integer from 0 to 1000")]
 _Texts = Annotated[list[str], Meta(description="a list of texts")]
@@ -636,7 +636,7 @@ def apply_bundle(
     ------
     FormulaError
         If the file is not a bundle.
-    TableError
+    DataError
         If the rows cannot be read, or an input is missing or not numeric.
 
     Warns

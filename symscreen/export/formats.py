@@ -135,7 +135,7 @@ def export_formulas(
 
     Parameters
     ----------
-    source : ScreenResult, FitResult, SharedFitResult, Formula, SharedFormula, or Expression(s)
+    source : ScreenResult, FitResult, SharedFitResult, Formula, SharedFormula, or one or more Expression
         The features of a ranking, a model, models of several targets, or one or more features.
     export_format : str
         A key of `EXPORT_FORMATS`.

@@ -95,7 +95,7 @@ class SeedFormulas:
 
         Raises
         ------
-        TableError
+        DataError
             If an input is missing or not numeric.
         """
         import pandas as pd
@@ -219,7 +219,7 @@ def compute_feature_frame(
     ------
     OutputError
         If no feature is defined in all rows.
-    TableError
+    DataError
         If an input is missing or not numeric.
 
     Examples

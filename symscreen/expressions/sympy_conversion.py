@@ -422,7 +422,7 @@ def _multiply(factors: Sequence[Expression]) -> Expression:
 
 
 def _divide(numerator: Expression, denominator: Expression) -> Expression:
-    """Return a quotient, written with `inv` if the numerator is 1."""
+    """Return a quotient, written with ``inv`` if the numerator is 1."""
     if numerator == Constant(1):
         return apply_operator(OPERATORS["inv"], denominator)
     return apply_operator(OPERATORS["div"], numerator, denominator)

@@ -6,6 +6,8 @@ it.
 - `MonotoneChainRecommender` predicts any later stage from any earlier one. `tune` selects K and λ on
   validation rows.
 - `read_chains` and `read_stage_columns` read and check tables.
+- `list_stage_pairs` lists the pairs of stages, `mask_observed_pairs` finds the rows in which each pair is
+  observed, and `parse_pair_weights` computes the weights of the pairs.
 - `compute_error_rates` counts wrong predictions, `count_inconsistencies` predictions that contradict each
   other.
 - `solve_offset_svm` solves the convex problem of each block of the fit: a weighted SVM with fixed offsets and
@@ -22,6 +24,7 @@ from symscreen.multistage.factor_model import compute_class_weights
 from symscreen.multistage.recommender import MonotoneChainRecommender
 from symscreen.multistage.tuning import TuningResult, tune
 from symscreen.multistage.weighted_svm import SvmSolution, compute_svm_objective, solve_offset_svm
+from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs, parse_pair_weights
 
 __all__ = [
     "Chains",
@@ -36,6 +39,9 @@ __all__ = [
     "compute_error_rates",
     "compute_svm_objective",
     "count_inconsistencies",
+    "list_stage_pairs",
+    "mask_observed_pairs",
+    "parse_pair_weights",
     "read_chains",
     "read_stage_columns",
     "simulate_chains",

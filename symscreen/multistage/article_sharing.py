@@ -57,7 +57,8 @@ class ArticleSharingData:
     table : data frame
         Columns `user`, `item`, and 1 or 0 for each of `STAGES`: one row per user and article with an event.
     user_features : data frame
-        Columns `user`, `agent`, `region` and `country`: the most frequent value among the events of the user.
+        Columns ``user``, ``agent``, ``region`` and ``country``: the most frequent value among the events of
+        the user.
     item_features : data frame
         Columns `item`, `author`, `language`, and an embedding of the text, ``text0``, ``text1`` and so on.
     n_skipped : int

@@ -1,6 +1,6 @@
 """The multistage recommender, eqs. (8) and (9), as a scikit-learn estimator.
 
-`compute_training_weights` and `compute_divisor` weigh the observations of a fit. `list_candidate_items` and
+`compute_training_weights` weighs the observations of a fit. `list_candidate_items` and
 `find_known_outcomes` select the items that `MonotoneChainRecommender.recommend` may return.
 """
 

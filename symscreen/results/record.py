@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.streaming import StreamResult
 
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 
 
 def build_partial_record(space: Space, stream_result: StreamResult | None, n_layers: int) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Screener:
         against the target, for pairs drawn with probability proportional to |y_i − y_j|; ties count half. A
         few pairs then estimate it at a known risk, so features can be raced.
     target_types : tuple of str
-        The supported target types (`symscreen.targets.TARGET_TYPE_DESCRIPTIONS`), which determine the class
+        The supported target types (`symscreen.targets.TARGET_TYPES`), which determine the class
         of the target: `NumericTarget`, `RankingTarget` and so on. ``"weighted"`` means that row weights are
         supported; only their ratios may matter. The sign is "free" except for numeric and survival targets,
         and only there `direction` is called. Column screeners of numeric targets also support multi-output

@@ -92,7 +92,7 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
 
     Raises
     ------
-    SpaceError
+    MemoryLimitError
         If even the exact part cannot be counted within the memory limit.
     """
     start = perf_counter()

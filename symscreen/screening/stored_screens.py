@@ -60,11 +60,12 @@ def prepare_from_record(
 
     Returns
     -------
-    Prepared
+    ScreeningTask
+        The task of a screen with these options.
 
     Raises
     ------
-    TableError
+    DataError
         If the data are others than those that were screened, with what differs.
     OptionError
         If a screener or the grammar is not there as it was.
@@ -224,7 +225,7 @@ def load_result(
 
     Raises
     ------
-    TableError
+    DataError
         If the file is no such ranking, is damaged, or the data are others than those that were screened.
     OptionError
         If a screener or the grammar is not there as it was, where data are given.

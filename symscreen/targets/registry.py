@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
@@ -29,7 +29,6 @@ TARGET_TYPES: dict[str, type[Target]] = {
     "survival": SurvivalTarget,
     "weighted": WeightedTarget,
 }
-TargetKind = Literal["numeric", "classes", "several"]  # the types that users may ask for by name
 RegressionTarget = NumericTarget | MultiOutputTarget  # `values` has shape (n,) or (K, n)
 
 

@@ -47,7 +47,7 @@ def test_a_screens_bundle_is_applied_to_new_data(folder, frame, capsys):
     result = symscreen.screen(frame, layers="ub", unary="square,log", binary="sub,div", top=5)
     assert symscreen.load_bundle("features.json") == result.expressions
     content = json.loads((folder / "features.json").read_text())
-    assert content["format"] == 2
+    assert content["format"] == 3
     assert content["record"]["options"]["top"] == 5
     assert content["record"]["data"]["digest"] == result.record["data"]["digest"]
     status, out, _ = run(capsys, "apply", "features.json", "other.csv")

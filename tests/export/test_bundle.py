@@ -72,7 +72,7 @@ def test_a_file_is_what_was_saved_and_is_not_overwritten(tmp_path):
     digest = content.pop("digest")
     assert re.fullmatch("[0-9a-f]{64}", digest)
     assert content == {
-        "format": 2,
+        "format": 3,
         "symscreen": symscreen.__version__,
         "kind": "model",
         "target": "y",
@@ -100,9 +100,9 @@ def test_a_file_is_what_was_saved_and_is_not_overwritten(tmp_path):
 
 def test_what_was_saved_before_the_release_is_refused_in_one_line(tmp_path):
     path = tmp_path / "m.json"
-    old = {"format": 1, "symscreen": "0.1.0", "inputs": ["x1"], "define": {}, "costs": {}}
+    old = {"format": 2, "symscreen": "0.1.0", "inputs": ["x1"], "define": {}, "costs": {}}
     path.write_text(json.dumps(old | {"kind": "features", "features": ["x1**3", "1/x1"]}))
-    with pytest.raises(FormulaError, match="format: expected 2, found 1; save them again"):
+    with pytest.raises(FormulaError, match="format: expected 3, found 2; save them again"):
         load_bundle(path)
 
 
@@ -308,12 +308,12 @@ def _set(*path_and_value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set("format", 3), "m.json, format: format 3 is newer than symscreen"),
-        (_set("format", 0), "format: expected 2, found 0"),
-        (lambda content: content.update(format=True), "format: expected 2, found True"),
+        (_set("format", 4), "m.json, format: format 4 is newer than symscreen"),
+        (_set("format", 0), "format: expected 3, found 0"),
+        (lambda content: content.update(format=True), "format: expected 3, found True"),
         (lambda content: content.update(intercept=True), "intercept: expected a finite number, found True"),
-        (_set("format", 2.0), "format: expected 2, found 2.0"),
-        (_set("format", "1"), "format: expected 2, found '1'"),
+        (_set("format", 3.0), "format: expected 3, found 3.0"),
+        (_set("format", "1"), "format: expected 3, found '1'"),
         (_set("symscreen", None), "symscreen: expected a text"),
         (_set("kind", "modle"), "kind: 'modle' is unknown; did you mean 'model'"),
         (_set("kind", "features"), "m.json, target: this key is unknown"),

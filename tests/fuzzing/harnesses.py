@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from fuzzing.seeds import IDENTITY
 
+from symscreen._option_values import parse_name_list
 from symscreen.cli.export import _parse_column_names
 from symscreen.cli.options import parse_counts, parse_ratios
 from symscreen.config.parsing import (
@@ -30,7 +31,6 @@ from symscreen.config.parsing import (
 )
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import SourceFrame, files, read_dataset, read_frame
-from symscreen.data.column_selection import parse_name_list
 from symscreen.errors import InputError
 from symscreen.evaluation.truth import parse_truth
 from symscreen.export import build_operators_from_record
@@ -267,11 +267,11 @@ _OPTIONS: dict[str, Callable[[str], object]] = {
     "pool_size": parse_pool_sizes,
     "max-ram": parse_memory_limit,
     "time-limit": parse_seconds,
-    "inputs": lambda text: parse_name_list(text, "--inputs"),
-    "top": lambda text: parse_top_text(text, "--top"),
+    "inputs": lambda text: parse_name_list(text, "inputs"),
+    "top": lambda text: parse_top_text(text, "top"),
     "recall": lambda text: parse_counts(_option("c"), _option("recall"), text),
     "noise-ratio": lambda text: parse_ratios(_option("c"), _option("noise_ratio"), text),
-    "intervals": lambda text: parse_level_text(text, "--intervals"),
+    "intervals": lambda text: parse_level_text(text, "intervals"),
     "name": lambda text: _parse_column_names(_option("c"), _option("name"), tuple(text.splitlines())),
 }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from symscreen._option_values import TargetKind
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
-    from symscreen.targets.registry import TargetKind
 
 __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
 '''

@@ -6,9 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.multistage import compute_class_weights
+from symscreen.multistage import (
+    compute_class_weights,
+    list_stage_pairs,
+    mask_observed_pairs,
+    parse_pair_weights,
+)
 from symscreen.multistage.factor_model import compute_remaining_mass, select_pairs
-from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs, parse_pair_weights
 
 STAGES = ("viewed", "liked", "followed", "bought")
 

@@ -192,8 +192,8 @@ def test_a_ranking_without_a_digest_or_of_another_format_is_refused(written):
     sidecar.write_text(json.dumps(record))
     with pytest.raises(DataError, match="was changed after it was written"):
         read_ranking(written)
-    sidecar.write_text(json.dumps(record | {"format": 1}))
-    with pytest.raises(DataError, match="its record has the format 1, but this version of symscreen reads 2"):
+    sidecar.write_text(json.dumps(record | {"format": 2}))
+    with pytest.raises(DataError, match="its record has the format 2, but this version of symscreen reads 3"):
         read_ranking(written)
 
 

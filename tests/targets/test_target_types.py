@@ -9,12 +9,13 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from symscreen._option_values import TargetKind
 from symscreen.data import TargetSource, detect_target_type, read_source, take_inputs, take_rows
 from symscreen.data.dataset import build_dataset
 from symscreen.errors import OptionError
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets.registry import TARGET_TYPES, TargetKind
+from symscreen.targets.registry import TARGET_TYPES
 
 N = 40
 ALL = np.ones(N, dtype=np.bool_)

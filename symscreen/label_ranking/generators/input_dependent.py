@@ -185,11 +185,18 @@ def draw_sparse_scores(
 
 def make_binary_input_sampler(d: int) -> InputSampler:
     """Make a sampler of d independent fair coins with values 0.0 and 1.0."""
+    return _BinaryInputSampler(d)
 
-    def draw_inputs(n: int, rng: np.random.Generator) -> Floats:
-        return rng.integers(2, size=(n, d)).astype(np.float64)
 
-    return draw_inputs
+@dataclass(frozen=True)
+class _BinaryInputSampler:
+    """A sampler of d fair coins that can be pickled."""
+
+    d: int
+
+    def __call__(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw inputs of shape (n, d)."""
+        return rng.integers(2, size=(n, self.d)).astype(np.float64)
 
 
 def draw_lfn_oracle(rng: np.random.Generator, *, as_published: bool = False) -> RankingOracle:

@@ -9,6 +9,7 @@ the inputs. `inconsistency` and `kendall_gap` compare observed with noiseless ra
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,16 +65,24 @@ def make_truncated_gaussian_noise(sd: float, bound: float = _DEFAULT_BOUND) -> N
     if not (math.isfinite(sd) and sd >= 0.0):
         raise OptionError(f"the standard deviation of the noise is {sd!r}; it must be at least 0")
     _check_bound(bound)
+    return _TruncatedGaussianNoise(sd, bound)
 
-    def draw_noise(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+
+@dataclass(frozen=True)
+class _TruncatedGaussianNoise:
+    """A sampler of truncated Gaussian noise that can be pickled."""
+
+    sd: float
+    bound: float
+
+    def __call__(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw noise of the given shape."""
         u = rng.random(shape)
-        if sd == 0.0:
+        if self.sd == 0.0:
             return np.zeros(shape)
-        lower_tail = ndtr(-bound / sd)
-        noise = sd * ndtri(lower_tail + u * (1.0 - 2.0 * lower_tail))
-        return np.asarray(np.clip(noise, -bound, bound))
-
-    return draw_noise
+        lower_tail = ndtr(-self.bound / self.sd)
+        noise = self.sd * ndtri(lower_tail + u * (1.0 - 2.0 * lower_tail))
+        return np.asarray(np.clip(noise, -self.bound, self.bound))
 
 
 def make_uniform_noise(bound: float = _DEFAULT_BOUND) -> NoiseSampler:
@@ -95,7 +104,18 @@ def make_uniform_noise(bound: float = _DEFAULT_BOUND) -> NoiseSampler:
         If `bound` is not positive.
     """
     _check_bound(bound)
-    return lambda shape, rng: rng.uniform(-bound, bound, shape)
+    return _UniformNoise(bound)
+
+
+@dataclass(frozen=True)
+class _UniformNoise:
+    """A sampler of uniform noise that can be pickled."""
+
+    bound: float
+
+    def __call__(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw noise of the given shape."""
+        return rng.uniform(-self.bound, self.bound, shape)
 
 
 def _check_bound(bound: float) -> None:
@@ -133,17 +153,24 @@ def make_survivor_mechanism(q: Probabilities) -> ObservationMechanism:
     >>> make_survivor_mechanism([1.0, 0.0, 1.0, 0.0, 1.0])(np.zeros((1, 1)), y, np.random.default_rng(0))
     array([[ 2., nan,  1., nan,  3.]])
     """
+    return _SurvivorMechanism(q)
 
-    def observe(x: Values, y: Values, rng: np.random.Generator) -> Values:
-        p = _broadcast_probabilities(q, x, (y.shape[0], y.shape[1]))
+
+@dataclass(frozen=True, eq=False)
+class _SurvivorMechanism:
+    """A mechanism with survivors that can be pickled."""
+
+    q: Probabilities
+
+    def __call__(self, x: Values, y: Values, rng: np.random.Generator) -> Values:
+        """Draw the observed ranks, shape (n, k)."""
+        p = _broadcast_probabilities(self.q, x, (y.shape[0], y.shape[1]))
         if not p.any(axis=1).all():
             raise OptionError("all survival probabilities of a row are 0; at least one must be positive")
         survives = rng.random(p.shape) < p
         while not (has_survivor := survives.any(axis=1)).all():
             survives[~has_survivor] = rng.random((int((~has_survivor).sum()), p.shape[1])) < p[~has_survivor]
         return to_mid_ranks(np.where(survives, rank_by_score(y), np.nan))
-
-    return observe
 
 
 def make_bucket_mechanism(p: Probabilities) -> ObservationMechanism:
@@ -175,15 +202,22 @@ def make_bucket_mechanism(p: Probabilities) -> ObservationMechanism:
     >>> make_bucket_mechanism([0, 1, 1, 0])(np.zeros((1, 1)), y, np.random.default_rng(0))
     array([[4.5, 1.5, 4.5, 3. , 1.5]])
     """
+    return _BucketMechanism(p)
 
-    def observe(x: Values, y: Values, rng: np.random.Generator) -> Values:
-        boundaries = _broadcast_probabilities(p, x, (y.shape[0], y.shape[1] - 1))
+
+@dataclass(frozen=True, eq=False)
+class _BucketMechanism:
+    """A mechanism with buckets that can be pickled."""
+
+    p: Probabilities
+
+    def __call__(self, x: Values, y: Values, rng: np.random.Generator) -> Values:
+        """Draw the observed ranks, shape (n, k)."""
+        boundaries = _broadcast_probabilities(self.p, x, (y.shape[0], y.shape[1] - 1))
         bucket = np.zeros(y.shape, dtype=np.int64)
         bucket[:, 1:] = np.cumsum(rng.random(boundaries.shape) < boundaries, axis=1)
         positions = rank_by_score(y).astype(np.int64) - 1
         return to_mid_ranks(np.take_along_axis(bucket, positions, axis=1))
-
-    return observe
 
 
 def _broadcast_probabilities(

@@ -274,7 +274,7 @@ class PairwiseRanker(Ranker):
     estimator : scikit-learn classifier, optional
         Classifier that is cloned for each pair. By default logistic regression on standardised features.
     voting : {"hard", "soft"}
-        "soft" adds Pr[ĝ_ij(x) = −1] in place of the indicator; the classifier must support `predict_proba`.
+        "soft" adds Pr[ĝ_ij(x) = −1] in place of the indicator; the classifier must support ``predict_proba``.
     random_state : int, RandomState or None
         Random state of the order of labels with equal scores. The order is drawn once in `fit`, so the
         prediction for a row does not depend on the other rows.

@@ -1,0 +1,63 @@
+"""What the values of options may be, where data, targets and options share it; imports nothing large.
+
+The command line reads its options from here, so that its help appears without numpy.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from symscreen.errors import OptionError
+from symscreen.messages import name_option
+
+TargetKind = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
+
+_NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
+
+
+def parse_name_list(text: str, option: str) -> tuple[str, ...]:
+    """Split a text such as ``a,b`` into column names.
+
+    Parameters
+    ----------
+    text : str
+        Names separated by commas. A name that contains a comma is written in backticks.
+    option : str
+        The name of the option that the text belongs to, for messages.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    OptionError
+        If the text cannot be split or a name is empty.
+
+    Examples
+    --------
+    >>> parse_name_list("a, `b,c`", "inputs")
+    ('a', 'b,c')
+    """
+    names, position = [], 0
+    while position < len(text):
+        match = _NAME_PATTERN.match(text, position)
+        if match is None:
+            raise OptionError(
+                f"{name_option(option)}: cannot split {text!r} at character {position + 1}; write a,b or "
+                "`a,b`,c"
+            )
+        quoted, bare = match.groups()
+        if quoted is None and not bare.strip():
+            raise OptionError(
+                f"{name_option(option)} is {text!r}, which has no name between two commas; write a,b, "
+                "and a column without a name as ``"
+            )
+        names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
+        position = match.end()
+        if position == len(text) and match.group().endswith(","):
+            raise OptionError(
+                f"{name_option(option)} is {text!r}, which has no name after the last comma; drop the comma"
+            )
+    return tuple(names)
