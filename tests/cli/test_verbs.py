@@ -313,7 +313,7 @@ def test_cuts_and_rounds_reach_the_pipeline(run, data, tmp_path):
     record = json.loads((tmp_path / "r.csv.json").read_text())
     assert record["options"]["pool_size"] == {"u": 3, "b": 5}
     assert record["options"]["prune_by"] == ["xi", "pearson"]
-    assert [(cut["layer"], cut["chosen"]) for cut in record["pool_pruning"]] == [(1, 3), (2, 5)] * 2
+    assert [(each["layer"], each["chosen"]) for each in record["pool_pruning"]] == [(1, 3), (2, 5)] * 2
     assert len(record["rounds"]) == 2
 
 
