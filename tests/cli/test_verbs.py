@@ -15,7 +15,7 @@ import pytest
 
 import symscreen
 from symscreen._resources import find_resource_folder
-from symscreen.cli.command import run_command
+from symscreen.cli.command import VERBS, run_command
 from symscreen.results.ranking_files import format_ranking_csv
 
 SCREEN = [sys.executable, "-m", "symscreen"]
@@ -57,6 +57,11 @@ def test_each_verb_has_an_example_in_its_help(run, verb):
     status, out, _ = run(verb, "--help")
     assert status == 0
     assert f"symscreen {verb}" in out.split("Example", 1)[1]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_fits_80_columns(run, verb):
+    assert max(map(len, run(verb, "--help")[1].splitlines())) <= 80
 
 
 def test_the_version(run):
