@@ -23,7 +23,7 @@ REFERENCE = {
     "screeners": ("symscreen.screeners",),
     "formulas": (
         *("symscreen.expressions.tree", "symscreen.expressions.traversal"),
-        *("symscreen.expressions.printing", "symscreen.grammar"),
+        *("symscreen.expressions.printing", "symscreen.expressions.sympy_conversion", "symscreen.grammar"),
     ),
     "datasets": ("symscreen.datasets",),
     "units": ("symscreen.units",),

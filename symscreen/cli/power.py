@@ -51,7 +51,8 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
     \b
     Examples:
       symscreen power data.csv --truth "x1*x2" --layers ub
-      symscreen power data.csv --truth "2*x1**3 + 5*x3" --feature "x1**3" --noise-ratio 0,0.1,1
+      symscreen power data.csv --truth "x1*x2" --noise-ratio 0,0.1,1
+      symscreen power data.csv --truth "2*x1**3 + 5*x3" --feature "x1**3"
     """
     from symscreen.report.terminal.listings import print_table
     from symscreen.report.terminal.result_tables import show_power

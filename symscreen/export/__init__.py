@@ -15,15 +15,19 @@ from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
 from symscreen.export.source import build_indicators_from_record
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
+from symscreen.expressions.linear_formula import Formula, SharedFormula, build_shared_formula
 
 __all__ = [
     "EXPORT_FORMATS",
     "ExportFormat",
+    "Formula",
     "LevelIndicator",
     "SeedFormulas",
+    "SharedFormula",
     "apply_bundle",
     "build_indicators_from_record",
     "build_operators_from_record",
+    "build_shared_formula",
     "compute_feature_frame",
     "export_formulas",
     "format_bundle",

@@ -211,8 +211,8 @@ def parse_pool_screeners(
     """
     if options.prune_by is None and options.pool_size is None:
         return ()
-    cut = TARGET_TYPES[target_type].pool_screeners if options.prune_by is None else options.prune_by
-    screeners = parse_screeners(cut, {"rule": options.rule, "engine": options.engine}, allow_unused=True)
+    spec = TARGET_TYPES[target_type].pool_screeners if options.prune_by is None else options.prune_by
+    screeners = parse_screeners(spec, {"rule": options.rule, "engine": options.engine}, allow_unused=True)
     check_target_support(screeners, target_type)
     if options.pool_size is None and any(isinstance(screener, Screener) for screener in screeners):
         names = ", ".join(screener.name for screener in screeners if isinstance(screener, Screener))

@@ -57,7 +57,7 @@ class NumericTarget(SortedValues, Target):
     target_type: ClassVar[str] = "numeric"
     description: ClassVar[str] = "a numeric target"
     refusal: ClassVar[str] = "supports only {supported}, and this target is numeric"
-    pool_screeners: ClassVar[str] = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
+    pool_screeners: ClassVar[str] = "t0,xi"  # T0 alone would prune what is not monotone: exp(a) - exp(b)
     supports_inference: ClassVar[bool] = True
     accepts_weights: ClassVar[bool] = True
 

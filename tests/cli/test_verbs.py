@@ -15,7 +15,7 @@ import pytest
 
 import symscreen
 from symscreen._resources import find_resource_folder
-from symscreen.cli.command import run_command
+from symscreen.cli.command import VERBS, run_command
 from symscreen.results.ranking_files import format_ranking_csv
 
 SCREEN = [sys.executable, "-m", "symscreen"]
@@ -57,6 +57,11 @@ def test_each_verb_has_an_example_in_its_help(run, verb):
     status, out, _ = run(verb, "--help")
     assert status == 0
     assert f"symscreen {verb}" in out.split("Example", 1)[1]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_fits_80_columns(run, verb):
+    assert max(map(len, run(verb, "--help")[1].splitlines())) <= 80
 
 
 def test_the_version(run):
@@ -313,7 +318,7 @@ def test_cuts_and_rounds_reach_the_pipeline(run, data, tmp_path):
     record = json.loads((tmp_path / "r.csv.json").read_text())
     assert record["options"]["pool_size"] == {"u": 3, "b": 5}
     assert record["options"]["prune_by"] == ["xi", "pearson"]
-    assert [(cut["layer"], cut["chosen"]) for cut in record["pool_pruning"]] == [(1, 3), (2, 5)] * 2
+    assert [(each["layer"], each["chosen"]) for each in record["pool_pruning"]] == [(1, 3), (2, 5)] * 2
     assert len(record["rounds"]) == 2
 
 

@@ -53,16 +53,28 @@ class Baseline:
         return model
 
 
+def _make_boosted_trees_baseline() -> StagePairClassifier:
+    return StagePairClassifier(learner=make_boosted_trees())
+
+
+def _make_linear_svm_baseline() -> StagePairClassifier:
+    return StagePairClassifier(learner=make_linear_svm())
+
+
+def _make_relu_network_baseline() -> StagePairClassifier:
+    return StagePairClassifier(learner=make_relu_network())
+
+
 BASELINES: Mapping[str, Baseline] = {
     "SVD": Baseline(StagePairFactors, "strength", _STRENGTH_GRID),
     "GradBoost": Baseline(
-        lambda: StagePairClassifier(learner=make_boosted_trees()),
+        _make_boosted_trees_baseline,
         "learner__max_features",
         (0.001, 0.005, 0.2, 0.4, 0.6, 0.8, 1.0),
     ),
-    "SVM": Baseline(lambda: StagePairClassifier(learner=make_linear_svm()), "learner__C", _STRENGTH_GRID),
+    "SVM": Baseline(_make_linear_svm_baseline, "learner__C", _STRENGTH_GRID),
     "DeepNN": Baseline(
-        lambda: StagePairClassifier(learner=make_relu_network()),
+        _make_relu_network_baseline,
         "learner__hidden_layer_sizes",
         tuple((32,) * depth for depth in (1, 2, 3, 5, 7, 9, 11)),
     ),

@@ -48,6 +48,12 @@ def test_it_is_cloned_pickled_and_predicts_as_the_recommender_does(made, name):
 
 
 @pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_is_pickled_before_it_makes_an_estimator(name):
+    again = pickle.loads(pickle.dumps(BASELINES[name]))  # noqa: S301  # what was just written
+    assert again == BASELINES[name]
+
+
+@pytest.mark.parametrize("name", BASELINES)
 def test_the_order_of_rows_changes_no_byte(made, name, rng):
     mixed = made.table.iloc[rng.permutation(len(made.table))]
     found = [
