@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from symscreen._option_values import parse_name_list
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_names
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
@@ -128,7 +129,8 @@ def _list_target_columns(options: ScreenOptions) -> Iterator[str]:
 def _list_other_columns(source: Any, options: ScreenOptions) -> set[str]:
     """Return the columns that the data may have beside the inputs."""
     if isinstance(source, str) and source == "-":  # has been read
-        return set(options.exclude)
+        names = options.exclude
+        return set(parse_name_list(names, "exclude") if isinstance(names, str) else names)
     try:
         return set(read_frame(source).columns)
     except SymscreenError:

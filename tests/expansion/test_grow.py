@@ -304,9 +304,8 @@ class TestErrors:
         message, peak = self.refused(names, columns, self.grammar, self.layers, max_bytes=30_000_000)
         assert message == (
             "a pool of 10,200 features after layer 1 would take this process to 64.3 MB, "
-            "0.0 kB of them held already; 30.0 MB are allowed: use fewer operators, inputs or layers, cut "
-            "the "
-            "pool between layers with pool_size=200, or raise max_ram= to at least 65MB"
+            "0.0 kB of them held already; 30.0 MB are allowed: use fewer operators, inputs or layers, prune "
+            "the pool between layers with pool_size=200, or raise max_ram= to at least 65MB"
         )
         assert peak < 30_000_000
 
