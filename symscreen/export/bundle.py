@@ -236,7 +236,7 @@ def compute_bundle_digest(content: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> compute_bundle_digest({"kind": "features"}) == compute_bundle_digest({"kind": "features",
-    ...     "record": {}, "format": 2})
+    ...     "record": {}, "format": 3})
     True
     """
     ignored = {"format", "symscreen", "digest", "record"}
@@ -262,7 +262,7 @@ def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
 
     Examples
     --------
-    >>> parse_bundle('{"format": 2, "symscreen": "0.1.0"}', "m.json")
+    >>> parse_bundle('{"format": 3, "symscreen": "0.1.0"}', "m.json")
     Traceback (most recent call last):
     ...
     symscreen.errors.FormulaError: m.json, kind: missing; the file was cut or changed after it was saved

@@ -192,6 +192,9 @@ def _say(server, words):
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.filterwarnings(
+    "ignore:unclosed <socket:ResourceWarning"
+)  # distributed's own, if it closes at once
 def test_a_scheduler_without_workers_is_refused(frame):
     from distributed import LocalCluster
 
