@@ -11,7 +11,7 @@ from typing import Literal
 from symscreen.errors import OptionError
 from symscreen.messages import name_option
 
-TargetKind = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
+TargetTypeChoice = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
 
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 

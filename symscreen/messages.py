@@ -453,14 +453,3 @@ def format_rows(row_mask: NDArray[np.bool_]) -> str:
     numbers = np.flatnonzero(row_mask) + 1
     shown = ", ".join(str(number) for number in numbers[:_MAX_LISTED])
     return f"row{'' if numbers.size == 1 else 's'} {shown}" + (", …" if numbers.size > _MAX_LISTED else "")
-
-
-def suggest_column(word: str, known_names: Collection[str]) -> str:
-    """Say which known names are close to a word, on one line; see `suggest`.
-
-    Examples
-    --------
-    >>> suggest_column("hight", ["height", "width"])
-    "; did you mean 'height'?"
-    """
-    return escape_control_chars(suggest(word, known_names))

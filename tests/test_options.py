@@ -21,8 +21,8 @@ from symscreen.config.parsing import (
     check_positive_int,
     parse_bytes,
     parse_memory_limit,
-    parse_names,
     parse_pool_sizes,
+    split_names,
     to_tuple,
 )
 from symscreen.config.screen_options import ScreenOptions
@@ -70,8 +70,8 @@ def test_without_an_amount_four_fifths_of_the_machine_may_be_used():
 
 
 def test_names_and_formulas_come_one_or_many():
-    assert parse_names("a, b ,c") == ["a", "b", "c"]
-    assert parse_names(("a b", "c")) == ["a b", "c"]
+    assert split_names("a, b ,c") == ["a", "b", "c"]
+    assert split_names(("a b", "c")) == ["a b", "c"]
     assert to_tuple("x1 + f(a, b)") == ("x1 + f(a, b)",)
     assert to_tuple(["x1", "x2"]) == ("x1", "x2")
     assert to_tuple(()) == to_tuple(None) == ()

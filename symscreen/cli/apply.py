@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from symscreen.cli.options import force_option
-from symscreen.cli.output import check_out, write_out
+from symscreen.cli.output import check_output_path, write_output
 
 
 @click.command()
@@ -23,5 +23,5 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     from symscreen.export import apply_bundle
     from symscreen.results.ranking_files import format_csv
 
-    check_out(out, (bundle, data), force=force)
-    write_out(out, format_csv(apply_bundle(bundle, data)), force=force)
+    check_output_path(out, (bundle, data), force=force)
+    write_output(out, format_csv(apply_bundle(bundle, data)), force=force)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from symscreen.cli.options import force_option
-from symscreen.cli.output import check_out, open_progress_bar, print_notices, write_out
+from symscreen.cli.output import check_output_path, open_progress_bar, print_notices, write_output
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
 
@@ -64,7 +64,7 @@ def classes(
     from symscreen.screening.class_members import RELATIONS
     from symscreen.screening.class_members import classes as list_classes
 
-    check_out(out, (result, data), force=force)
+    check_output_path(out, (result, data), force=force)
     ranking = read_ranking(result, options["max_ram"])
     if rank is not None and not 1 <= rank <= len(ranking.table):
         raise OptionError(f"--rank is {rank}; the ranking has {len(ranking.table)} entries")
@@ -73,7 +73,7 @@ def classes(
     if rank is not None:
         members, notices = _select_class(members, rank, list(ranking.table["expression"])[rank - 1])
         print_notices(notices, quiet=quiet)
-    if write_out(out, format_members_csv(members), force=force, quiet=quiet):
+    if write_output(out, format_members_csv(members), force=force, quiet=quiet):
         print_table(show_classes(members, RELATIONS))
 
 

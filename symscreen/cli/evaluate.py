@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import force_option, parse_counts
-from symscreen.cli.output import check_out, list_input_files, write_out
+from symscreen.cli.output import check_output_path, list_input_files, write_output
 from symscreen.errors import OptionError
 
 
@@ -68,7 +68,7 @@ def evaluate(
     inputs = list_input_files(result, {"operators": operators})
     check_not_input((picture,), inputs)
     check_outputs_differ({"out": out, "picture": picture})
-    check_out(out, inputs, force=force)
+    check_output_path(out, inputs, force=force)
     if picture is not None:
         if outside is not None:
             raise OptionError("--picture draws a whole ranking; with --outside there are bounds only")
@@ -82,5 +82,5 @@ def evaluate(
     if picture is not None:
         figure = draw_curves(evaluation.curves, evaluation.correct_share)
         write_atomically(Path(picture), encode_figure(figure, picture), force=force)
-    if write_out(out, format_csv(evaluation.table), force=force):
+    if write_output(out, format_csv(evaluation.table), force=force):
         print_table(show_evaluation(evaluation, CRITERIA[evaluation.criterion]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from symscreen.cli.options import force_option
-from symscreen.cli.output import check_out, write_out
+from symscreen.cli.output import check_output_path, write_output
 from symscreen.errors import DataError, FormulaError, OptionError
 
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ def export(
     """
     from symscreen.export import export_formulas
 
-    check_out(out, (result,), force=force)
+    check_output_path(out, (result,), force=force)
     formulas, operators, gates = _read_formulas(result, rank)
     text = export_formulas(
         formulas, format_name, names=names, operators=operators, indicators=gates, digits=digits
     )
-    write_out(out, text if text.endswith("\n") else f"{text}\n", force=force)
+    write_output(out, text if text.endswith("\n") else f"{text}\n", force=force)
 
 
 def _read_formulas(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import GroupedCommand, add_options, force_option, reject_target_types
-from symscreen.cli.output import check_out, list_input_files, print_notices
+from symscreen.cli.output import check_output_path, list_input_files, print_notices
 from symscreen.config.screen_options import FitOptions
 
 
@@ -40,7 +40,7 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     )
     from symscreen.results.fit_result import SharedFitResult
 
-    check_out(out, list_input_files(data, options), force=force)
+    check_output_path(out, list_input_files(data, options), force=force)
     result = run_fit(data, **options)
     print_notices(result.notices, quiet=quiet)
     if out is not None:

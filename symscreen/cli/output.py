@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_LINE_BYTES = 1 << 16
 
 
-def check_out(out: str | None, inputs: tuple[str | None, ...], *, force: bool) -> None:
+def check_output_path(out: str | None, inputs: tuple[str | None, ...], *, force: bool) -> None:
     """Check, before any work is done, that ``--out`` can be written and is not an input."""
     from symscreen._atomic_io import check_not_input, check_writable
 
@@ -33,7 +33,7 @@ def check_out(out: str | None, inputs: tuple[str | None, ...], *, force: bool) -
         check_writable(Path(out), force=force)
 
 
-def write_out(out: str | None, text: str, *, force: bool, quiet: bool = True) -> bool:
+def write_output(out: str | None, text: str, *, force: bool, quiet: bool = True) -> bool:
     """Write a text to ``--out``; return whether standard output is still free for a table."""
     from symscreen._atomic_io import write_atomically
 
@@ -139,7 +139,7 @@ def format_best(report: Progress) -> str:
 def write_json_log(file: str | None) -> Iterator[None]:
     """Write a JSON line for each stage to a file, or with ``-`` to standard error.
 
-    A file that cannot be written any more, of a disk that is full, is told of in a line at the end: what is
+    A file that cannot be written any more, of a disk that is full, is entry of in a line at the end: what is
     logged matters more than its log.
 
     Raises
@@ -196,7 +196,7 @@ def _is_json_log(path: Path) -> bool:
     with path.open("rb") as there:
         first = there.readline(_MAX_LINE_BYTES)
     try:
-        told = json.loads(first)
+        entry = json.loads(first)
     except (ValueError, RecursionError):
         return False
-    return isinstance(told, dict) and list(told)[:2] == ["time", "level"]
+    return isinstance(entry, dict) and list(entry)[:2] == ["time", "level"]

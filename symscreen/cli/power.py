@@ -13,7 +13,13 @@ from symscreen.cli.options import (
     parse_ratios,
     reject_target_types,
 )
-from symscreen.cli.output import check_out, list_input_files, open_progress_bar, print_notices, write_out
+from symscreen.cli.output import (
+    check_output_path,
+    list_input_files,
+    open_progress_bar,
+    print_notices,
+    write_output,
+)
 
 
 @click.command(cls=GroupedCommand)
@@ -59,9 +65,9 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
     from symscreen.results.ranking_files import format_csv
     from symscreen.screening.power import power as compute_power
 
-    check_out(out, list_input_files(data, options), force=force)
+    check_output_path(out, list_input_files(data, options), force=force)
     with open_progress_bar(quiet=quiet) as progress:
         result = compute_power(data, progress=progress, **options)
     print_notices(result.notices, quiet=quiet)
-    if write_out(out, format_csv(result.table), force=force, quiet=quiet):
+    if write_output(out, format_csv(result.table), force=force, quiet=quiet):
         print_table(show_power(result))

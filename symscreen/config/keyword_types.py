@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from symscreen._option_values import TargetKind
+    from symscreen._option_values import TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
@@ -25,7 +25,7 @@ __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerPara
 class ScreenerParameters(TypedDict, total=False):
     """The parameters of `SymbolicScreener`."""
 
-    target_type: TargetKind | None
+    target_type: TargetTypeChoice | None
     event: str | None
     aggregate: TargetAggregation
     ranking: Names | None

@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen.config.fields import get_option, list_options
-from symscreen.config.parsing import parse_names, to_tuple
+from symscreen.config.parsing import split_names, to_tuple
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.grammar import list_grammar_names
 from symscreen.plugins import collect_origins
@@ -94,7 +94,7 @@ def _build_stages_record(options: ScreenOptions) -> dict[str, Any]:
         return {"stages": None, "stage_weight": None}
     weight = options.stage_weight
     return {
-        "stages": [str(name) for name in parse_names(options.stages)],
+        "stages": [str(name) for name in split_names(options.stages)],
         "stage_weight": weight if isinstance(weight, str) else "given",
     }
 

@@ -1,4 +1,8 @@
-"""The types of options: whether a value has the type that its option declares."""
+"""The types of options: whether a value has the type that its option declares.
+
+A type is known by the text of its annotation: evaluating annotations would import pandas and the screeners
+before ``--help`` appears.
+"""
 
 from __future__ import annotations
 

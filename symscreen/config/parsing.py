@@ -63,7 +63,7 @@ def parse_memory_limit(max_ram: str | int | None) -> int | None:
     return None if there is None else int(_MEMORY_SHARE * there)
 
 
-def parse_names(names: Names) -> list[str]:
+def split_names(names: Names) -> list[str]:
     """Split ``"a, b"`` into names; a list stays as it is."""
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from symscreen._option_values import TargetKind, parse_name_list
+from symscreen._option_values import TargetTypeChoice, parse_name_list
 from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
     DEFAULT_PRESCREEN,
@@ -78,9 +78,9 @@ class DataOptions:
         estimator=False,
         write=write_names,
     )
-    target_type: TargetKind | None = option(
+    target_type: TargetTypeChoice | None = option(
         None,
-        choices=get_args(TargetKind),
+        choices=get_args(TargetTypeChoice),
         help="The type of --target; by default numeric, classes for words, several for A,B.",
         doc='The type of the target, where it cannot be inferred: ``"classes"`` for classes that are '
         "written as numbers. By default words are classes, and several columns are several targets.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symscreen.config.parsing import parse_names
+from symscreen.config.parsing import split_names
 from symscreen.grammar import Grammar, load_grammar
 from symscreen.messages import suggest
 
@@ -22,15 +22,15 @@ def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
     """Load the grammar, unless it is given as one, and change it as the options say; read its layers."""
     given = options.operators
     grammar = (given if isinstance(given, Grammar) else load_grammar(given)).override(
-        unary=None if options.unary is None else parse_names(options.unary),
-        binary=None if options.binary is None else parse_names(options.binary),
+        unary=None if options.unary is None else split_names(options.unary),
+        binary=None if options.binary is None else split_names(options.binary),
         max_complexity=options.max_complexity,
     )
     return grammar, grammar.resolve_layers(options.layers)
 
 
 def format_unused_rule_notices(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:
-    """Tell of column rules that keep an operator from every column, as a misspelt name does."""
+    """Return notices of column rules that exclude every column of the table, as a misspelt name does."""
     used = {operator.name for layer in layers for operator in layer.operators}
     return [
         f"the grammar lets {operator} touch only columns that the table lacks{suggest(min(columns), names)}"

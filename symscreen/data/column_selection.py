@@ -14,12 +14,13 @@ import numpy as np
 from symscreen.errors import DataError
 from symscreen.messages import (
     Message,
+    escape_control_chars,
     format_names,
     hint_option,
     name_option,
     name_option_column,
     quote,
-    suggest_column,
+    suggest,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> 
     missing_names = [name for name in names if name not in frame.columns]
     if missing_names:
         n_more = f" (nor {len(missing_names) - 1} more)" if len(missing_names) > 1 else ""
-        hint = suggest_column(missing_names[0], frame.columns)
+        hint = escape_control_chars(suggest(missing_names[0], frame.columns))
         raise DataError(f"{frame.source} has no column {quote(missing_names[0])} for {option}{n_more}{hint}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen._option_values import TargetKind, parse_name_list
+from symscreen._option_values import TargetTypeChoice, parse_name_list
 from symscreen.data.column_selection import choose_numeric_target, choose_target_column, require_columns
 from symscreen.data.column_types import convert_python_column
 from symscreen.data.files import read_frame
@@ -283,7 +283,7 @@ def detect_target_type(source: TargetSource) -> type[Target]:
     >>> detect_target_type(TargetSource(frame, target="mail")).description
     'a class'
     """
-    requested, kinds = source.requested, get_args(TargetKind)
+    requested, kinds = source.requested, get_args(TargetTypeChoice)
     if requested is not None and requested not in kinds:
         raise OptionError(f"target_type is {requested!r}{suggest(requested, kinds)}")
     if requested is not None and source.is_multicolumn and not TARGET_TYPES[requested].combines_outputs:

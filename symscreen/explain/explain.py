@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen._option_values import parse_name_list
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.parsing import parse_names
+from symscreen.config.parsing import split_names
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.data.files import read_frame
 from symscreen.errors import FormulaError, SymscreenError
@@ -123,11 +123,11 @@ def _list_target_columns(options: ScreenOptions) -> Iterator[str]:
     """Return the columns that options name as the response, or might."""
     for names in (options.target, options.event, options.ranking, options.stages):
         if names is not None:
-            yield from map(str, parse_names(names))
+            yield from map(str, split_names(names))
 
 
 def _list_other_columns(source: Any, options: ScreenOptions) -> set[str]:
-    """Return the columns that the data may have beside the inputs."""
+    """Return the columns that the data may have besides the inputs."""
     if isinstance(source, str) and source == "-":  # has been read
         names = options.exclude
         return set(parse_name_list(names, "exclude") if isinstance(names, str) else names)

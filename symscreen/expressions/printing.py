@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -46,7 +47,7 @@ class PrintedText:
 TextT = TypeVar("TextT", bound=PrintedText)
 
 
-class Printer(Generic[TextT]):
+class Printer(ABC, Generic[TextT]):
     """Writes expressions in one language; subclasses write columns, numbers and calls.
 
     Attributes
@@ -67,17 +68,17 @@ class Printer(Generic[TextT]):
             expression, column=self.write_column, number=self.write_number, call=self.write_call
         )
 
+    @abstractmethod
     def write_column(self, name: str) -> TextT:
         """Write the name of a column."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_number(self, constant: Constant) -> TextT:
         """Write a number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_call(self, call: Call, arguments: Sequence[TextT]) -> TextT:
         """Write a call of an operator, given the texts of its arguments."""
-        raise NotImplementedError
 
     def format_arguments(self, notation: Notation, arguments: Sequence[PrintedText]) -> list[str]:
         """Enclose arguments in parentheses if they bind too loosely, or start with a sign inside a text."""
@@ -250,21 +251,25 @@ class _MathPrinter(Printer[PrintedText]):
         """Return the terms of a sum, to which others are added."""
         return text
 
+    @abstractmethod
     def format_pi(self) -> str:
-        raise NotImplementedError
+        """Write the number π."""
 
+    @abstractmethod
     def format_decimal(self, value: float) -> str:
-        raise NotImplementedError
+        """Write a number without an exponent."""
 
+    @abstractmethod
     def format_scientific(self, sign: str, mantissa: str, exponent: int) -> str:
-        raise NotImplementedError
+        """Write a number as mantissa and power of ten."""
 
+    @abstractmethod
     def format_function_name(self, name: str, notation: str) -> str:
-        raise NotImplementedError
+        """Write the name of a function; `notation` is that of the table, empty if it has none."""
 
+    @abstractmethod
     def format_times(self, left: str, right: str) -> str:
         """Return what stands between two factors. Two adjacent numbers or names would look like one."""
-        raise NotImplementedError
 
 
 _SHORT_NAME = re.compile(r"([A-Za-z])([0-9]*)")  # a letter with a number as subscript

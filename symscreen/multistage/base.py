@@ -5,6 +5,7 @@ Predictions are an array of ±1 with one column per pair of stages (t′, t), in
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -227,7 +228,7 @@ def _read_stage_weights(stage_weight: Any, stages: tuple[str, ...]) -> Values:
 
 
 @dataclass(eq=False, repr=False)
-class ChainEstimator(Learner):
+class ChainEstimator(Learner, ABC):
     """Base class of estimators of stage chains: `fit` reads and encodes a long table, `predict` signs scores.
 
     A subclass implements `_fit_rows` and `_score_rows`.
@@ -347,13 +348,13 @@ class ChainEstimator(Learner):
         )
         return scores if present is None or stage is None else scores[:, 0]
 
+    @abstractmethod
     def _fit_rows(self, rows: TrainingRows) -> None:
         """Fit to training rows in canonical order; set the fitted attributes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _score_rows(self, users: EncodedColumn, items: EncodedColumn, pairs: list[int]) -> Values:
         """Score R rows for some pairs of stages, (R, pairs)."""
-        raise NotImplementedError
 
     def predict(
         self,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
-from symscreen.config.parsing import parse_memory_limit, parse_names, to_tuple
+from symscreen.config.parsing import parse_memory_limit, split_names, to_tuple
 from symscreen.config.space_options import format_unused_rule_notices, read_grammar
 from symscreen.data import (
     TargetSource,
@@ -145,7 +145,7 @@ def read_target_source(
     Equal weights are no weights. OptionError if rows weigh differently and the target, or another option, has
     no meaning with that; DataError if the column does not exist or holds anything but weights.
     """
-    stages = None if options.stages is None else parse_names(options.stages)
+    stages = None if options.stages is None else split_names(options.stages)
     described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
     check_target_options(target=options.target, y=y, stages=stages, **described)
     if options.groups is not None:

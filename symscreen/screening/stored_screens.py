@@ -120,27 +120,27 @@ def _restore_grammar(record: Mapping[str, Any]) -> str | Grammar:
 
     The file may have changed since; and a record that somebody else wrote must not have any file opened.
     """
-    name, told = str(record["options"]["operators"]), record["grammar"]
+    name, recorded = str(record["options"]["operators"]), record["grammar"]
     if not name.endswith(".toml"):
         return name
     operators = build_operators_from_record(record)
     rules: dict[str, Any] = {
-        rule: {outer: frozenset(map(str, inner)) for outer, inner in told[rule].items()}
+        rule: {outer: frozenset(map(str, inner)) for outer, inner in recorded[rule].items()}
         for rule in ("forbid", "forbid_within", "columns")
     }
     return Grammar(
         name=name,
         operators=operators,
-        unary=resolve_operators(told["unary"], 1, operators, "the record's unary"),
-        binary=resolve_operators(told["binary"], 2, operators, "the record's binary"),
-        constants=tuple(map(int, told["constants"])),
-        max_complexity=told["max_complexity"],
+        unary=resolve_operators(recorded["unary"], 1, operators, "the record's unary"),
+        binary=resolve_operators(recorded["binary"], 2, operators, "the record's binary"),
+        constants=tuple(map(int, recorded["constants"])),
+        max_complexity=recorded["max_complexity"],
         **rules,
     )
 
 
 def _restore_target_options(record: Mapping[str, Any], *, has_separate_target: bool) -> dict[str, Any]:
-    """Say where the response is: beside the data, in some columns that are a ranking or stages, or in one."""
+    """Return the options that name the target; none of them if it is given separately from the data."""
     options = record["options"]
     ranking, stages = options["ranking"], options.get("stages")
     weight = options.get("stage_weight") or "all"
@@ -177,14 +177,14 @@ def _check_same_data(dataset: Dataset, data: Mapping[str, Any]) -> None:
         ("the target", dataset.target.name, data["target"]),
         ("the inputs", list(dataset.names), list(data["inputs"])),
     )
-    told = [
+    differences = [
         f"{what}: {reprlib.repr(now)}, and {reprlib.repr(then)} were screened"  # of thousands of inputs, six
         for what, now, then in same
         if now != then
     ]
     raise DataError(
         "these are not the data that the result was made from: "
-        + ("; ".join(told) or "names and rows agree, but values differ")
+        + ("; ".join(differences) or "names and rows agree, but values differ")
         + "; give the same data, or screen again"
     )
 
@@ -212,7 +212,8 @@ def load_result(
     Parameters
     ----------
     path : str or Path
-        A ``.csv`` with its record beside it, a ``.parquet`` or a ``.json`` that `screen --out` wrote.
+        A file that `screen --out` wrote: a ``.csv`` with its record in the same folder, a ``.parquet`` or
+        a ``.json``.
     X, y : optional
         The data, as they were given to the screen. Without them the result has no rows: it cannot draw
         features or their redundancy, and a report leaves these out. Nothing is scored again.
@@ -220,8 +221,8 @@ def load_result(
     Returns
     -------
     ScreenResult
-        To be looked at, drawn, applied to new rows, exported and reported. What was told in notices of the
-        run itself is lost, but for what the record tells; rulings are lost too.
+        It can be shown, drawn, applied to new rows, exported and reported. Of the notices of the run only
+        those are kept that follow from the record.
 
     Raises
     ------
@@ -300,10 +301,10 @@ def _convert_dtype(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
 def _read_agreement(record: dict[str, Any]) -> pd.DataFrame | None:
     import pandas as pd
 
-    told = record.get("agreement")
-    if not told:
+    agreement = record.get("agreement")
+    if not agreement:
         return None
-    frame = pd.DataFrame(told)
+    frame = pd.DataFrame(agreement)
     return frame.astype({"kendall": float, "overlap": float})
 
 

@@ -25,9 +25,9 @@ from symscreen.cli.options import parse_counts, parse_ratios
 from symscreen.config.parsing import (
     parse_level_text,
     parse_memory_limit,
-    parse_names,
     parse_pool_sizes,
     parse_top_text,
+    split_names,
 )
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import SourceFrame, files, read_dataset, read_frame
@@ -260,7 +260,7 @@ def _option(name: str) -> Any:
 
 _OPTIONS: dict[str, Callable[[str], object]] = {
     "layers": lambda text: _grammar().resolve_layers(text),
-    "unary": lambda text: _grammar().override(unary=parse_names(text), binary=None, max_complexity=None),
+    "unary": lambda text: _grammar().override(unary=split_names(text), binary=None, max_complexity=None),
     "operators": load_grammar,
     "screener": parse_screeners,
     "prune_by": lambda text: parse_pool_screeners(ScreenOptions(prune_by=text, pool_size=9)),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from symscreen._option_values import TargetKind
+    from symscreen._option_values import TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs

@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from symscreen._option_values import TargetKind
+from symscreen._option_values import TargetTypeChoice
 from symscreen.data import TargetSource, detect_target_type, read_source, take_inputs, take_rows
 from symscreen.data.dataset import build_dataset
 from symscreen.errors import OptionError
@@ -155,4 +155,4 @@ def test_exactly_one_type_is_found_in_a_source(name, options):
 
 def test_every_type_can_be_read():
     assert set(SOURCES) == set(TARGET_TYPES)
-    assert set(get_args(TargetKind)) <= set(TARGET_TYPES)
+    assert set(get_args(TargetTypeChoice)) <= set(TARGET_TYPES)

@@ -14,6 +14,7 @@ different earlier stages are independent.
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -128,9 +129,9 @@ class OneHotEstimator(ChainEstimator):
         )
         return np.stack([self._score_pair(x, p) for p in pairs], axis=1)
 
+    @abstractmethod
     def _score_pair(self, x: Any, pair: int) -> Values:
         """Score one-hot rows (R, D) for one pair of stages, (R,)."""
-        raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
