@@ -1,4 +1,4 @@
-"""The command line: one file for each verb."""
+"""The command line: each verb is a function."""
 
 from symscreen.cli.command import main
 

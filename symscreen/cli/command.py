@@ -15,11 +15,21 @@ from symscreen._limits import check_startup_memory
 from symscreen.errors import InputError, OptionError
 from symscreen.messages import COMMAND_LINE, escape_control_chars, suggest, truncate_message
 
-# each is the function of this name in the module of this name
-VERBS = (
-    *("screen", "plan", "why", "fit", "apply", "classes", "power", "evaluate", "report", "export"),
-    *("reproduce", "operators", "screeners"),
-)
+VERBS = {  # in the order of the help; the module in this package that defines the function of this name
+    "screen": "screen",
+    "plan": "screen",
+    "why": "screen",
+    "fit": "fit",
+    "apply": "fit",
+    "classes": "classes",
+    "power": "power",
+    "evaluate": "evaluate",
+    "report": "report",
+    "export": "export",
+    "reproduce": "reproduce",
+    "operators": "registries",
+    "screeners": "registries",
+}
 
 
 def main() -> None:
@@ -117,7 +127,7 @@ class _VerbGroup(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(f"symscreen.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(import_module(f"symscreen.cli.{VERBS[cmd_name]}"), cmd_name)
         return command
 
     def resolve_command(

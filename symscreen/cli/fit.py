@@ -1,4 +1,4 @@
-"""The verb `fit`: a sparse formula, with intervals and alternatives."""
+"""The verbs `fit` and `apply`: find a formula, and compute a saved one on new data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import GroupedCommand, add_options, force_option, reject_target_types
-from symscreen.cli.output import check_output_path, list_input_files, print_notices
+from symscreen.cli.output import check_output_path, list_input_files, print_notices, write_output
 from symscreen.config.screen_options import FitOptions
 
 
@@ -55,3 +55,22 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
         return
     click.echo(format_equation(result))
     print_table(show_fit(result))
+
+
+@click.command()
+@click.argument("bundle")
+@click.argument("data")
+@click.option("--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output.")
+@force_option
+def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
+    """Compute a saved formula, or saved features, on new data.
+
+    \b
+    Example:
+      symscreen apply model.json new.csv --out predicted.csv
+    """
+    from symscreen.export import apply_bundle
+    from symscreen.results.ranking_files import format_csv
+
+    check_output_path(out, (bundle, data), force=force)
+    write_output(out, format_csv(apply_bundle(bundle, data)), force=force)

@@ -1,4 +1,4 @@
-"""The verb `screen`: a ranking, with its files, bundle and report."""
+"""The verbs that take the options of a screen: `screen`, `plan` and `why`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
+
 
 _MAX_ROWS_WITH_FILE = 20
 
@@ -100,3 +101,54 @@ def _save_bundle(result: ScreenResult, path: str, *, force: bool) -> None:
     operators = build_operators_from_record(result.record)
     formulas = convert_to_original_units(result.expressions, result.record.get("units"))
     save_bundle(formulas, path, operators=operators, record=result.record, force=force)
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("data")
+@add_options("plan")
+@add_output_options(expose_value=False)
+def plan(data: str, *, quiet: bool, **options: Any) -> None:
+    """Count the features of each layer, and predict memory and time.
+
+    It takes the options of `screen`, and writes nothing.
+
+    \b
+    Examples:
+      symscreen plan data.csv --layers ubb --operators physics
+      symscreen plan data.csv --layers ubb --search sieve --max-ram 2GB
+    """
+    from symscreen.report.terminal.listings import print_table, show_plan
+    from symscreen.screening.plan import plan as plan_screen
+
+    planned = plan_screen(data, **options)
+    print_notices(planned.notices, quiet=quiet)
+    print_table(show_plan(planned))
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("data")
+@click.argument("expression", metavar="EXPR")
+@add_options("why", help_texts={"top": "As for screen: a rank counts classes, or with all every feature."})
+def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
+    """Say where a formula stands in a screen, or why it is missing.
+
+    It takes the options of `screen`. Options that only add figures to a ranking, or leave entries out of it,
+    change no rank. The answer says whether --max-correlation or --fdr leave the formula out.
+
+    \b
+    Examples:
+      symscreen why data.csv "x1*(x2 + x3)" --layers ub
+      symscreen why data.csv "log(x1 - x2)" --layers bub --pool-size 50
+      symscreen why data.csv --layers ub -- "-x1"
+      symscreen why data.csv "x1/x2" --stages viewed,liked,followed
+    """
+    from rich.text import Text
+
+    from symscreen.explain import why as explain
+    from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
+    from symscreen.report.terminal.listings import print_table
+
+    explanation = explain(data, expression, **options)
+    print_notices(explanation.notices, quiet=quiet)
+    text = render_message(explanation.text, COMMAND_LINE)
+    print_table(Text("\n".join(map(escape_control_chars, text.splitlines()))))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._atomic_io import check_writable, write_atomically
-from symscreen.config.command_line import format_command
+from symscreen.config.option_record import format_command
 from symscreen.errors import OptionError, OutputError
 from symscreen.expressions.printing import to_mathml
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, render_message

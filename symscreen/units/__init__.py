@@ -7,12 +7,14 @@ from symscreen.units.dimensional_analysis import (
     compute_unit,
     find_unit_violation,
 )
-from symscreen.units.target_units import (
+from symscreen.units.unit_options import (
     convert_targets_to_base_units,
+    convert_to_base_units,
+    convert_to_original_units,
     format_coefficient_units,
     get_target_unit,
+    read_units,
 )
-from symscreen.units.unit_options import convert_to_base_units, convert_to_original_units, read_units
 from symscreen.units.unit_parsing import ColumnUnit, extract_header_unit, parse_unit
 
 __all__ = [

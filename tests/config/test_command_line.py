@@ -12,7 +12,7 @@ import pytest
 
 import symscreen
 from symscreen.cli.command import run_command
-from symscreen.config.command_line import format_command, quote_shell_word
+from symscreen.config.option_record import format_command, quote_shell_word
 
 RUNS = [
     {"layers": "u", "unary": "log", "fdr": 0.9, "max_correlation": 0.99, "class_members": 3, "top": 4},

@@ -125,7 +125,7 @@ PACKAGE = Path(symscreen.__file__).parent
 PASSING = (  # the files through which options pass on their way from users to where they are used
     *sorted(path for path in PACKAGE.glob("config/*.py") if path != PATH),
     *sorted(path for path in PACKAGE.glob("estimators/*.py")),
-    *(PACKAGE / f"cli/{name}.py" for name in ("screen", "plan", "fit", "options", "why", "power")),
+    *(PACKAGE / f"cli/{name}.py" for name in ("screen", "fit", "options", "power")),
     *(PACKAGE / f"screening/{name}.py" for name in ("screen", "plan", "power", "preparation")),
     *(PACKAGE / name for name in ("screening/stored_screens.py", "explain/explain.py", "fitting/fit.py")),
 )

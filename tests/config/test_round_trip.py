@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from symscreen.cli.command import command
-from symscreen.config.command_line import format_command
 from symscreen.config.fields import get_option, list_options
+from symscreen.config.option_record import format_command
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.errors import InputError
 from symscreen.results.record import build_grammar_record

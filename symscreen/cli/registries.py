@@ -1,4 +1,4 @@
-"""The verb `operators`: the operators, or what a grammar contains."""
+"""The verbs `operators` and `screeners`: what formulas consist of, and what scores them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,18 @@ def operators(grammar: str | None) -> None:
         click.echo(
             f"grammar {further.name} of {further.origin}" if not further.conflict else further.conflict
         )
+
+
+@click.command()
+def screeners() -> None:
+    """List the screeners: assumptions, failures, costs and sources.
+
+    \b
+    Example:
+      symscreen screeners
+    """
+    from symscreen.report.terminal.listings import print_table, show_plugins, show_screeners
+    from symscreen.screeners import SCREENERS
+
+    print_table(show_screeners(SCREENERS.values()))
+    print_table(show_plugins())
