@@ -1,7 +1,7 @@
 # Each job builds its own environment in a folder of the checkout; nothing else on the machine is touched.
 PYTHON ?= python3
 
-.PHONY: audit fuzz lowest demo test check docs bench bench-peers bench-scaling bench-searches clean
+.PHONY: audit fuzz lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -11,6 +11,11 @@ demo: .env-demo/ready
 # time, and make what the tests of a module share.
 test: .env-test/ready
 	.env-test/bin/pytest -n auto --dist worksteal
+
+# Also the slow tests, and none skipped for want of a program or a package: tests/helpers/requirements.py lists what they need
+# and how to get it. UNAVAILABLE=octave,polars lets the tests skip that need these.
+test-all: .env-test/ready
+	.env-test/bin/pytest -n auto --dist worksteal --slow --require-real --allow-missing "$(UNAVAILABLE)"
 
 check: .env-test/ready
 	.env-test/bin/ruff check .

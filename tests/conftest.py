@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["helpers.selection"]
+
 # Properties are tried on the same examples on every run and every machine.
 settings.register_profile("symscreen", derandomize=True, deadline=None)
 settings.load_profile("symscreen")
