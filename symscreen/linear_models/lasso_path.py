@@ -147,7 +147,8 @@ def compute_glmnet_lambdas(features: Values, target: Values, n_lambdas: int = 10
     Returns
     -------
     float64 array, shape (n_lambdas,)
-        From λ_max, at which no feature enters, down to λ_max/10,000 if n > q, otherwise λ_max/100.
+        From λ_max, at which no feature enters, down to λ_max/100 if n < q, otherwise λ_max/10,000. The
+        documentation of glmnet leaves n = q open; its code uses λ_max/10,000.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def compute_glmnet_lambdas(features: Values, target: Values, n_lambdas: int = 10
     # λ_max = max_j |z_j·y| / n; a positive number above rounding if all features are uncorrelated with the
     # target.
     max_lambda = max(float(np.abs(features @ target).max()) / n, _COEFFICIENT_TOLERANCE)
-    ratio = 1e-4 if n > q else 1e-2
+    ratio = 1e-2 if n < q else 1e-4
     return np.asarray(max_lambda * np.logspace(0.0, np.log10(ratio), n_lambdas), dtype=np.float64)
 
 

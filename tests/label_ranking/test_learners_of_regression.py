@@ -17,7 +17,7 @@ TREE = DecisionTreeRegressor(random_state=0)
 LEARNERS = [
     BradleyTerryRanker(),
     BreimanTree(),
-    BreimanTree(honest=False),
+    BreimanTree(honest=True),
     HonestForest(n_estimators=3),
     HonestForest("level", n_estimators=3),
     LabelwiseRegressor(TREE),

@@ -338,7 +338,7 @@ def _predict_values(tree: Any, values: Values, rows: Values) -> Values:
 class _PositionRanker(Ranker):
     """Base class: average the position trees of each label and sort the labels."""
 
-    honest: bool = True
+    honest: bool = False
     max_depth: int | None = None
     min_samples_leaf: int = 1
     random_state: int | np.random.RandomState | None = 0
@@ -411,13 +411,13 @@ class BreimanTree(_PositionRanker):
     honest : bool
         Grow each tree on a random half of the rows and compute its leaf values from the other half. A cell
         with at most one row of the second half is not split. A cell without such rows has the value of its
-        parent.
+        parent. By default all rows determine both, as in Algorithms 4 and 5 (h = 0).
     max_depth : int, optional
         Maximum depth (log t in the paper). By default trees are fully grown.
     min_samples_leaf : int
         Minimum number of growing rows per leaf.
     random_state : int, RandomState or None
-        Random state of the halves and of ties between features.
+        Random state of ties between features and, if `honest` is True, of the halves.
 
     Attributes
     ----------
@@ -434,11 +434,9 @@ class BreimanTree(_PositionRanker):
     Examples
     --------
     >>> X, y = [[0.0], [1.0], [2.0]], [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
-    >>> BreimanTree(honest=False).fit(X, y).predict([[0.1], [1.9]]).tolist()
+    >>> BreimanTree().fit(X, y).predict([[0.1], [1.9]]).tolist()
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
-
-    honest: bool = True
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """Grow the trees.
@@ -473,7 +471,7 @@ class LevelSplitsTree(_PositionRanker):
     ----------
     honest : bool
         Select the directions on a random half of the rows; split the cells and compute their values with the
-        other half.
+        other half. By default all rows determine both, as in Algorithms 3 and 5 (h = 0).
     max_depth : int, optional
         Maximum number of levels (log t in the paper). By default levels are added until the rows that select
         directions have a single position in every cell, or no cell can be split.
@@ -503,8 +501,6 @@ class LevelSplitsTree(_PositionRanker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
-    honest: bool = False
-
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """Grow the trees.
 
@@ -532,7 +528,7 @@ class LevelSplitsTree(_PositionRanker):
 
 @dataclass(eq=False, repr=False)
 class HonestForest(_PositionRanker):
-    """Average of fully grown honest trees on subsamples (Fotakis et al., Theorem A.5 and Appendix D).
+    """Average of fully grown honest trees on subsamples (Fotakis et al., Theorems A.5 and A.6).
 
     Parameters
     ----------
@@ -543,7 +539,8 @@ class HonestForest(_PositionRanker):
     subsample : float or int
         Number s of the rows drawn without replacement for each tree, or their share in (0, 1].
     honest : bool
-        If False, the same rows determine the splits and the values of a tree.
+        If False, the same rows determine the splits and the values of a tree. By default the trees are
+        honest, as in Theorems A.5 and A.6 (h = 1).
     max_depth : int, optional
         Maximum depth. By default trees are fully grown.
     min_samples_leaf : int
@@ -569,6 +566,7 @@ class HonestForest(_PositionRanker):
 
     base: str = "breiman"
     _: KW_ONLY
+    honest: bool = True
     n_estimators: int = 100
     subsample: float = 0.5
 

@@ -22,13 +22,13 @@ def binary(rng):
     return rows, to_mid_ranks(-(scores + np.array([0.1, 0.2, 4.5, 2.0])))
 
 
-@pytest.mark.parametrize("learner", [BreimanTree(honest=False), LevelSplitsTree()], ids=str)
+@pytest.mark.parametrize("learner", [BreimanTree(), LevelSplitsTree()], ids=str)
 def test_fully_grown_trees_return_noiseless_rankings(binary, learner):
     rows, ranks = binary
     assert (learner.fit(rows, ranks).predict(rows) == ranks).all()
 
 
-@pytest.mark.parametrize("learner", [BreimanTree(), LevelSplitsTree(honest=True)], ids=str)
+@pytest.mark.parametrize("learner", [BreimanTree(honest=True), LevelSplitsTree(honest=True)], ids=str)
 def test_honest_trees_learn_a_sparse_score(binary, learner):
     rows, ranks = binary
     assert learner.fit(rows[:150], ranks[:150]).score(rows[150:], ranks[150:]) > 0.9
@@ -44,9 +44,28 @@ def test_honest_forests_learn_a_sparse_score(binary, base):
 
 def test_a_tree_without_honesty_is_cart_label_by_label(rng):
     rows, ranks = rng.normal(size=(60, 3)), to_mid_ranks(rng.normal(size=(60, 4)))
-    ours = BreimanTree(honest=False, max_depth=3).fit(rows, ranks)
+    ours = BreimanTree(max_depth=3).fit(rows, ranks)
     cart = LabelwiseRegressor(DecisionTreeRegressor(max_depth=3, random_state=1)).fit(rows, ranks)
     assert ours.decision_function(rows) == pytest.approx(cart.decision_function(rows))
+
+
+@pytest.mark.parametrize("learner", [BreimanTree, LevelSplitsTree])
+def test_a_single_tree_uses_all_rows_for_splits_and_values_unless_it_is_honest(rng, learner):
+    # Algorithms 3 to 5 call Algorithms 9 and 10 with h = 0
+    rows, ranks = rng.normal(size=(40, 3)), to_mid_ranks(rng.normal(size=(40, 4)))
+    positions = ranks / 4.0
+    assert learner().fit(rows, ranks).decision_function(rows) == pytest.approx(positions)
+    honest = learner(honest=True).fit(rows, ranks).decision_function(rows)
+    assert np.abs(honest - positions).mean() > 0.1
+
+
+@pytest.mark.parametrize("base", ["breiman", "level"])
+def test_the_trees_of_a_forest_are_honest_by_default(rng, base):
+    # Theorems A.5 and A.6 call Algorithms 9 and 10 with h = 1
+    rows, ranks = rng.normal(size=(40, 3)), to_mid_ranks(rng.normal(size=(40, 4)))
+    default = HonestForest(base, n_estimators=3).fit(rows, ranks).decision_function(rows)
+    honest = HonestForest(base, n_estimators=3, honest=True).fit(rows, ranks).decision_function(rows)
+    assert (default == honest).all()
 
 
 def test_a_forest_averages_its_trees(rng):
@@ -65,7 +84,9 @@ def test_a_plain_forest_on_all_rows_is_its_tree(binary):
 
 
 @pytest.mark.parametrize(
-    "learner", [BreimanTree(), LevelSplitsTree(honest=True), HonestForest("level", n_estimators=3)], ids=str
+    "learner",
+    [BreimanTree(honest=True), LevelSplitsTree(honest=True), HonestForest("level", n_estimators=3)],
+    ids=str,
 )
 def test_the_seed_decides_and_fitted_learners_can_be_kept(rng, learner):
     rows, ranks = rng.normal(size=(60, 3)), to_mid_ranks(rng.normal(size=(60, 4)))
