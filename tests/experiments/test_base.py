@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen import datasets
 from symscreen.experiments import additive_model, table1, table3
@@ -30,7 +31,7 @@ def test_table_1_has_the_same_trees():
 
 
 def test_the_limit_of_ten_splits_is_never_reached():
-    pytest.importorskip("stochtree")
+    require("stochtree")
     data = datasets.make_additive(n=100, noise_variance=0.0, seed=1)
     losses = [
         additive_model.screen(data.frame, operators="ablation", layers="bu", screener=spec, top="all")

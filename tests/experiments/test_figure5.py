@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
+
+require("stochtree")
 
 
 @pytest.fixture(scope="module")
