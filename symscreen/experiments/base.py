@@ -30,6 +30,13 @@ Result = TypeVar("Result")
 
 _EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
 
+# BART as its authors have it: a node of depth d splits with the prior probability 0.95/(1 + d)² (Chipman,
+# George and McCulloch 2010, equation 7), so that ten splits in a row are never reached. Luo and Li have
+# 50 trees.
+BART_TREES = {"trees": 50, "depth": 10}
+_BART_CHAINS = {"replicates": 5, "burn": 250, "draws": 1000}  # of bartMachine by default
+_QUICK_BART_CHAINS = {"replicates": 2, "burn": 100, "draws": 200}
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSettings:
@@ -129,6 +136,28 @@ class Experiment:
     extras: tuple[str, ...] = ()
     supported_settings: tuple[str, ...] = ()
     required_data: str = ""
+
+
+def write_bart_spec(*, quick: bool) -> str:
+    """Write the screener BART of the experiments that rank features by their inclusion.
+
+    Parameters
+    ----------
+    quick : bool
+        Sample two short chains instead of five long ones. The trees are the same.
+
+    Returns
+    -------
+    str
+        A screener with its settings: `BART_TREES`, no selection rule, and the chains.
+
+    Examples
+    --------
+    >>> write_bart_spec(quick=False)
+    'bart[rule=none,trees=50,depth=10,replicates=5,burn=250,draws=1000]'
+    """
+    settings = {"rule": "none"} | BART_TREES | (_QUICK_BART_CHAINS if quick else _BART_CHAINS)
+    return f"bart[{','.join(f'{name}={value}' for name, value in settings.items())}]"
 
 
 def run_tasks(

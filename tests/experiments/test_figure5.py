@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
+
+require("stochtree")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,16 @@ def test_every_picture_can_be_drawn(outcome):
     }
     figure = outcome.pictures["ub-0.01"]()
     assert figure.axes[0].get_title() == "layers ub, noise variance 0.01, n = 100"
-    assert len(figure.legends[0].get_texts()) == 6
+    labels = [text.get_text().split(":")[0] for text in figure.legends[0].get_texts()]
+    assert labels[:-1] == ["t0", "xi", "bart", "lasso", "scad", "stepwise"]
+
+
+def test_the_quick_size_has_the_one_method_of_the_figure(outcome):
+    areas = outcome.tables["areas"]
+    assert (areas[areas.screener == "bart"].n == 3).all()
+    assert len(areas[areas.screener == "bart"]) == 6
+    mean = areas.groupby("screener").average_precision.mean()
+    assert mean["bart"] > mean[["lasso", "scad", "mcp", "stepwise"]].max() + 0.1
 
 
 def test_progress_reaches_its_end_and_repeats_are_heeded(once):

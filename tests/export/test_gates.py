@@ -31,6 +31,7 @@ from symscreen.export import (
 )
 from symscreen.export.source import find_column_types
 from symscreen.expressions.linear_formula import evaluate_formulas
+from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
 
 # what a level may be called: quotes, comments, formulas, other alphabets, signs of other levels
@@ -74,7 +75,7 @@ def formulas():
     """One formula a derived column, and some of several."""
     plain = [f"2*{quoted(name)} - 1" for name in GATES]
     both = [f"{quoted(f'x·1[c = {level}]')}*`flow rate` + `a = b = 2.5`/3" for level in LEVELS[:4]]
-    return [parse_expression(text) for text in [*plain, *both, "x - `flow rate`"]]
+    return [define_columns(parse_expression(text), GATES) for text in [*plain, *both, "x - `flow rate`"]]
 
 
 def by_numpy(write, given, rows, tmp_path):
@@ -237,10 +238,8 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
     np.testing.assert_allclose(found.to_numpy().T, ours, rtol=1e-12)
     applied = symscreen.apply_bundle("b.json", screened)
     np.testing.assert_array_equal(applied.to_numpy().T, ours)
-    back = load_bundle("b.json")
-    assert export_formulas(
-        back, "c", indicators=build_indicators_from_record(result.record)
-    ) == export_formulas(result, "c")
+    assert export_formulas(load_bundle("b.json"), "c") == export_formulas(result, "c")
+    assert build_indicators_from_record(result.record) == result.data.indicators
     guesses = to_pysr(result)
     assert guesses.make_frame(screened).notna().all(axis=None)
 
@@ -291,6 +290,6 @@ def test_a_record_that_was_changed_is_refused(change):
     options = {"categorical": ["c"], "categorical_as": "gate", "levels": {"c": ["p"]}}
     record = {"options": options | change, "data": {"inputs": ["x·1[q·1[c = p]]", "x·1[q·1[c = p]"]}}
     if change.get("levels") == {"q·1[c": ["p"], "c": ["p"]}:
-        record["data"]["inputs"] = ["x·1[q·1[c = p]"]
+        record["data"]["inputs"] = ["x", "x·1[q", "x·1[q·1[c = p]"]
     with pytest.raises(FormulaError, match="levels of categorical columns cannot be read"):
         build_indicators_from_record(record)
