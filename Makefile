@@ -55,7 +55,11 @@ audit: .env-test/ready
 	.env-audit/bin/cyclonedx-py environment --output-reproducible --of JSON -o dist/sbom.json .env-test/bin/python
 	.env-audit/bin/pip-audit --path $$(.env-test/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 
+# Properties with fresh examples, then mutated files for every reader. `make fuzz SEED=...` repeats a run of the properties.
+fuzz: SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
 fuzz: .env-test/ready
+	@echo "make fuzz SEED=$(SEED) repeats this run"
+	.env-test/bin/pytest -n auto --dist worksteal -m hypothesis --slow --hypothesis-profile=fuzz --hypothesis-seed=$(SEED)
 	.env-test/bin/python benchmarks/run.py fuzz --seconds 60
 
 .env-lowest/ready: pyproject.toml

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["helpers.selection"]
+pytest_plugins = ["helpers.selection", "helpers.fresh_examples"]
 
-# Properties are tried on the same examples on every run and every machine.
+# Properties are tried on the same examples on every run and every machine; `make fuzz` tries fresh ones.
 settings.register_profile("symscreen", derandomize=True, deadline=None)
 settings.load_profile("symscreen")
 

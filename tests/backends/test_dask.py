@@ -89,6 +89,7 @@ def _inverse(task):
     return 1 / task
 
 
+@pytest.mark.slow
 def test_a_worker_may_be_killed(cluster, rng):
     table = table_of(rng)
     keeps = (TopKSpec(0, "ranks", mirrored=True, limit=6), TopKSpec(1, "affine", mirrored=True, limit=None))
@@ -278,6 +279,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @needs("posix")
 @pytest.mark.usefixtures("impatient")
 def test_a_scheduler_that_is_killed_ends_the_run_in_one_line_and_the_checkpoint_stays(frame, tmp_path, capfd):

@@ -103,6 +103,7 @@ def test_an_operator_of_the_users_own_is_saved_with_what_it_calls(run, data, tmp
     assert run("apply", tmp_path / "m.json", data)[0] == 0
 
 
+@pytest.mark.slow
 def test_data_may_come_from_standard_input(data):
     command = [sys.executable, "-m", "symscreen", "fit", "-", *ASK, "--quiet"]
     piped = subprocess.run(command, input=data.read_bytes(), capture_output=True, check=True)

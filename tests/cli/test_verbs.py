@@ -135,6 +135,7 @@ def test_a_pipe_that_does_not_know_every_letter_gets_them_escaped(encoding):
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_real_interrupt_ends_a_long_run_soon(tmp_path, rng):
     columns = {f"x{place}": rng.uniform(1, 2, 20_000) for place in range(12)}
     pd.DataFrame(columns | {"y": rng.normal(size=20_000)}).to_parquet(tmp_path / "long.parquet")
@@ -180,6 +181,7 @@ def _at_a_terminal(arguments):
     return shown
 
 
+@pytest.mark.slow
 def test_the_progress_bar_is_for_terminals_only(data):
     arguments = [*SCREEN, "screen", str(data), "--layers", "ub", "--chunk-size", "10"]
     shown = _at_a_terminal(arguments)

@@ -121,6 +121,7 @@ def test_every_answer_is_on_the_page():
         assert f"| `{answer}` |" in PAGE
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(run, frame, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)

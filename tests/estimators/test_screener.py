@@ -229,6 +229,7 @@ def test_a_copy_is_unfitted_and_has_the_same_options(data):
     assert other.fit(*data).expressions_ == screener.expressions_
 
 
+@pytest.mark.slow
 def test_another_process_reads_a_pickle_and_computes_the_same(data, tmp_path):
     inputs, y = data
     grammar = tmp_path / "own.toml"

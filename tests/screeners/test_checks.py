@@ -36,7 +36,14 @@ def _light(screener):
     return screener.replace_settings({name: int(value) for name, value in least.items()})
 
 
-@pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
+@pytest.mark.parametrize(
+    "screener",
+    [
+        # joint/test_bart.py and joint/test_forest.py check the same, with fewer draws and trees
+        pytest.param(screener, marks=[pytest.mark.slow] * (name in {"bart", "forest"}), id=name)
+        for name, screener in SCREENERS.items()
+    ],
+)
 def test_every_screener_keeps_its_promises(screener):
     requirement = getattr(screener, "requirement", None)
     if requirement is not None:

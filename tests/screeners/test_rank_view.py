@@ -10,7 +10,7 @@ from symscreen.screeners.base import transform_to_ranks
 
 blocks = arrays(
     np.float64,
-    array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=30),
+    array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=9),
     elements=st.integers(-5, 5).map(float),
 )
 

@@ -66,10 +66,12 @@ def _of(result):
 @pytest.mark.parametrize(
     ("function", "count", "resumed"),
     [
-        (("symscreen.screening.space_generation", "expand"), 1, 0),
+        pytest.param(("symscreen.screening.space_generation", "expand"), 1, 0, marks=pytest.mark.slow),
         (("symscreen.screening.scoring.streaming", "StreamAccumulator.add"), 9, 8),
-        (("os", "fsync"), 7, 5),  # run.json takes the first; a state is half written
-        (("pathlib", "Path.replace"), "out.csv", None),  # between the record and the ranking
+        # run.json takes the first; a state is half written
+        pytest.param(("os", "fsync"), 7, 5, marks=pytest.mark.slow),
+        # between the record and the ranking
+        pytest.param(("pathlib", "Path.replace"), "out.csv", None, marks=pytest.mark.slow),
     ],
 )
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function, count, resumed):

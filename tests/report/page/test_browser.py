@@ -13,7 +13,7 @@ from helpers.requirements import needs, require
 import symscreen
 from symscreen.report.html_page import build_report_html
 
-pytestmark = needs("chromium")
+pytestmark = [needs("chromium"), pytest.mark.slow]
 
 DRIVER = """<script>
 const shown = () => [...document.querySelectorAll("#ranking tbody tr")].filter((row) => !row.hidden);

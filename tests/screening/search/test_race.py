@@ -25,6 +25,7 @@ def _lost(rng, kind, sign, race_of) -> tuple[bool, float]:
     return not np.isin(best, passed.numbers).all(), len(passed.numbers) / len(losses_of(space, response)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_over_hundreds_of_spaces_the_best_are_lost_no_more_often_than_stated(rng, sign):
     found = [
