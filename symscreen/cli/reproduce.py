@@ -24,7 +24,7 @@ from symscreen.messages import suggest
     "noise_ratios",
     metavar="R,…",
     callback=parse_ratios,
-    help="The noise's standard deviation over the response's root mean square.",
+    help="The noise's standard deviation over the target's root mean square.",
 )
 @click.option(
     "--seed", metavar="S", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed."
