@@ -12,6 +12,7 @@ from symscreen.errors import OptionError
 from symscreen.messages import name_option
 
 TargetTypeChoice = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
+ExperimentSize = Literal["small", "medium", "full"]  # how much of an experiment of a paper is run
 
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 

@@ -9,7 +9,7 @@ from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
 
 @pytest.fixture(scope="module")
 def outcome():
-    return FIGURE5_EXPERIMENT.run(ExperimentSettings(quick=True))
+    return FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def once():
     """Outcome of one repeat on one thread, and its progress reports."""
     reports = []
     settings = ExperimentSettings(
-        quick=True, repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
+        size="small", repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
     )
     return FIGURE5_EXPERIMENT.run(settings), reports
 
@@ -57,7 +57,7 @@ def test_the_first_table_sets_the_cells_beside_each_other(outcome):
 
 
 def test_the_number_of_threads_changes_no_figure(once):
-    one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(quick=True, repeats=1, jobs=2))
+    one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small", repeats=1, jobs=2))
     assert one.remarks == two.remarks
     for name, frame in one.tables.items():
         assert frame.equals(two.tables[name])

@@ -26,7 +26,7 @@ SETS = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def written(path, made):
@@ -52,7 +52,7 @@ def test_both_coefficients_stand_beside_the_published(outcome):
 
 def test_a_folders_sets_are_read(tmp_path, outcome):
     written(tmp_path / "wine.txt", convert_classification(*load_wine(return_X_y=True), digits=3))
-    found = EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
+    found = EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))
     own, made = (one.tables["figures"] for one in (found, outcome))
     pd.testing.assert_frame_equal(own, made[made["set"] == "wine"].reset_index(drop=True))
     assert not any("Without a folder of data" in remark for remark in found.remarks)
@@ -74,7 +74,7 @@ def test_a_set_is_inputs_then_a_ranking(tmp_path):
 
 def test_an_empty_folder_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"has none of iris\.txt, wine\.txt"):
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))
 
 
 def test_published_columns_have_the_known_means():
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_named(tmp_path, content, words):
     path = tmp_path / "iris.txt"
     path.write_bytes(content)
     with pytest.raises(DataError, match=words) as refused:
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))
     assert str(refused.value).startswith(str(path))
     assert "\n" not in str(refused.value)
 

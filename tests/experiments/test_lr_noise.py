@@ -33,7 +33,7 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ran
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def test_every_learner_is_judged_on_every_set(outcome):
