@@ -34,6 +34,13 @@ EXPERIMENT_SIZES: tuple[ExperimentSize, ...] = get_args(ExperimentSize)
 
 _EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
 
+# BART as its authors have it: a node of depth d splits with the prior probability 0.95/(1 + d)² (Chipman,
+# George and McCulloch 2010, equation 7), so that ten splits in a row are never reached. Luo and Li have
+# 50 trees.
+BART_TREES = {"trees": 50, "depth": 10}
+_BART_CHAINS = {"replicates": 5, "burn": 250, "draws": 1000}  # of bartMachine by default
+_SHORT_BART_CHAINS = {"replicates": 2, "burn": 100, "draws": 200}
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSettings:
@@ -196,6 +203,28 @@ def _format_value(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         return f"({_format_plan(value)})"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def write_bart_spec(*, is_short: bool) -> str:
+    """Write the screener BART of the experiments that rank features by their inclusion.
+
+    Parameters
+    ----------
+    is_short : bool
+        Sample two short chains instead of five long ones. The trees are the same.
+
+    Returns
+    -------
+    str
+        A screener with its settings: `BART_TREES`, no selection rule, and the chains.
+
+    Examples
+    --------
+    >>> write_bart_spec(is_short=False)
+    'bart[rule=none,trees=50,depth=10,replicates=5,burn=250,draws=1000]'
+    """
+    settings = {"rule": "none"} | BART_TREES | (_SHORT_BART_CHAINS if is_short else _BART_CHAINS)
+    return f"bart[{','.join(f'{name}={value}' for name, value in settings.items())}]"
 
 
 def run_tasks(

@@ -16,6 +16,7 @@ import pandas as pd
 
 from symscreen.backends.threads import count_available_cores
 from symscreen.experiments.base import (
+    BART_TREES,
     Experiment,
     ExperimentOutcome,
     ExperimentSettings,
@@ -71,8 +72,7 @@ _SIGNIFICANCE_LEVEL = 0.05
 _N_ROWS = 500
 _TOLERANCE_POINTS = 5.0  # a row is reproduced if no value differs by more percentage points
 _BART_OPTIONS = {
-    "trees": 50,
-    "depth": 10,
+    **BART_TREES,
     "rule": "local",
     "permutations": 19,  # by chance, the largest of 19 is exceeded in 1 of 20 cases
     "replicates": 5,
@@ -148,8 +148,8 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of tables, also for BART (50 trees of depth 10, 5 chains of 150 draws after 150
-        burn-in draws, 19 permutations of the target, level 0.05).
+        `repeats`: number of tables, also for BART (50 trees, whose depth the prior alone limits, 5 chains
+        of 150 draws after 150 burn-in draws, 19 permutations of the target, level 0.05).
 
     Returns
     -------

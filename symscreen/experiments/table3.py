@@ -10,7 +10,8 @@ symscreen ranks first:
     stepwise            the first to enter forward selection
     bart, forest        the largest share of the splits; the largest permutation importance
 
-Joint screeners receive the whole spaces, with equivalent features merged for each.
+BART has 50 trees, whose depth its prior alone limits (`symscreen.experiments.base.write_bart_spec`). Joint
+screeners receive the whole spaces, with equivalent features merged for each.
 
 The paper leaves three points open. *Brackets*: ``cos(x2)/x2 − x1 − x2`` is not in the space as printed, so
 each bracketing of a printed formula is a reading of it. *Operators of vdp2*: slashes are printed, which may
@@ -30,7 +31,7 @@ import numpy as np
 from symscreen import datasets
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, write_bart_spec
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
@@ -113,12 +114,12 @@ _SIGNED_SCREENERS = frozenset(
     for name, screener in SCREENERS.items()
     if isinstance(screener, Screener) and screener.direction(np.ones(1)).any()
 )
-# a first choice needs no selection rule and no permutations; the paper uses 50 trees elsewhere
+# a first choice needs no selection rule and no permutations
 _SCREENER_SPECS = {name: name for name in SCREENERS} | {
-    "bart": "bart[rule=none,trees=50,replicates=5,burn=500,draws=250]",
+    "bart": write_bart_spec(is_short=False),
     "forest": "forest[rule=none,trees=100]",
 }
-_SHORT_SPECS = {"lasso": "lasso[folds=5]", "bart": "bart[rule=none,replicates=1,burn=30,draws=20]"}
+_SHORT_SPECS = {"lasso": "lasso[folds=5]", "bart": write_bart_spec(is_short=True)}
 _TREE_SCREENERS = frozenset({"bart", "forest"})
 
 

@@ -356,11 +356,9 @@ def _format_not_generated(explanation: Explanation, task: ScreeningTask) -> Line
 
 def _suggest_input(name: str, task: ScreeningTask) -> str:
     """Suggest how to make an input of a column of the data."""
-    levels = [
-        column for column in task.dataset.names if f"1[{name} = " in column or column.startswith(f"{name} = ")
-    ]
-    if levels:
-        return f"its levels are inputs: {to_text(Column(levels[0]))}."
+    levels = (column for column, each in task.dataset.indicators.items() if each.column == name)
+    if (first := next(levels, None)) is not None:
+        return f"its levels are inputs: {to_text(Column(first))}."
     return (
         f"add it to {name_option('inputs')}, or remove it from {name_option('exclude')}; a text column "
         f"needs {name_option('categorical')}."

@@ -22,8 +22,9 @@ from symscreen.data import (
     read_row_weights,
     read_source,
 )
-from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
+from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.errors import OptionError
+from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
 from symscreen.messages import name_option, name_option_column
 from symscreen.screeners import (
@@ -110,11 +111,11 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         *notices,
         *format_group_notices(row_groups, options),
     )
-    formulas = [parse_expression(text, grammar.operators, dataset.names) for text in to_tuple(options.also)]
-    derived = find_categorical_features(source.frame, dataset.names)
-    dataset, units = read_units(
-        replace(dataset, notices=notices), options.units, options.target_units, derived
-    )
+    formulas = [
+        define_columns(parse_expression(text, grammar.operators, dataset.names), dataset.indicators)
+        for text in to_tuple(options.also)
+    ]
+    dataset, units = read_units(replace(dataset, notices=notices), options.units, options.target_units)
     if units is not None:
         check_formula_units(formulas, units)
     task = ScreeningTask(

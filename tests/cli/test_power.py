@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.requirements import require
 
 from symscreen.cli.command import run_command
 
@@ -60,7 +61,7 @@ def test_what_noise_alone_finds_is_not_lost_at_a_noise(run, data):
 
 
 def test_units_are_taken_as_by_a_screen(run, frame, tmp_path):
-    pytest.importorskip("pint")
+    require("pint")
     measured = frame.set_axis(["x1 (m)", "x2 (s)", *frame.columns[2:]], axis=1)
     measured.to_csv(tmp_path / "units.csv", index=False)
     command = ("power", tmp_path / "units.csv", "--truth", "`x1 (m)`/`x2 (s)`", "--noise-ratio", 0)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from helpers.requirements import require
 
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.additive_model import FIGURE6_EXPERIMENT
 
-pytest.importorskip("stochtree")
+require("stochtree")
 
 
 @pytest.fixture(scope="module")

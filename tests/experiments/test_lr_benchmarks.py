@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 from sklearn.datasets import load_iris, load_wine
 
 from symscreen.errors import DataError
@@ -20,8 +21,6 @@ from symscreen.experiments.ranking_benchmarks import (
 )
 from symscreen.label_ranking.generators import convert_classification
 from symscreen.targets.ranking_notation import format_ranking
-
-SETS = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +90,9 @@ def test_published_columns_have_the_known_means():
 
 @pytest.mark.parametrize(("name", "load", "rows"), [("iris", load_iris, 3), ("wine", load_wine, 1)])
 def test_published_sets_are_ours_but_for_few_rows(name, load, rows):
-    if not (SETS / f"{name}.txt").is_file():
-        pytest.skip("the label-ranking sets are not beside the checkout (../shared/data/label-ranking)")
+    folder = require("label-ranking")
     published, made = (
-        read_ranked_set(SETS / f"{name}.txt"),
+        read_ranked_set(folder / f"{name}.txt"),
         convert_classification(*load(return_X_y=True), digits=3),
     )
     for column, other in zip(published.x.T, made.x.T, strict=True):

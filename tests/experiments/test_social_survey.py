@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 from symscreen.errors import DataError
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.social_survey import EXPERIMENT, SURVEY_FILE
 from symscreen.label_ranking.generators import draw_mallows
 
-SURVEY = Path(__file__).resolve().parents[3] / "shared" / "data" / "gss-jobs"
 DEGREES = ["Lt High School", "High School", "Junior College", "Bachelor", "Graduate"]
 
 
@@ -87,9 +85,7 @@ def test_what_is_missing_is_told(tmp_path, folder, rng):
 
 
 def test_the_survey_has_the_known_constant_ranking():
-    if not (SURVEY / SURVEY_FILE).is_file():
-        pytest.skip("the survey's file is not beside the checkout (../shared/data/gss-jobs)")
-    outcome = EXPERIMENT.run(ExperimentSettings(repeats=1, data=SURVEY))
+    outcome = EXPERIMENT.run(ExperimentSettings(repeats=1, data=require("gss-jobs")))
     risk = outcome.tables["risk"].set_index("quantity")["ours"]
     assert risk["crit"] < risk["constant"] < risk["knn"]
     everyone = outcome.tables["consensus"].loc[0]

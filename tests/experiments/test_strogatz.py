@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen import datasets, fit, screen
 from symscreen.errors import OptionError
@@ -85,7 +86,8 @@ def test_equality_is_decided_as_known(system, formula, expected):
 
 @pytest.mark.parametrize(("system", "formula", "expected"), [case for case in CASES if case[1].terms])
 def test_equality_agrees_with_sympys_simplification(system, formula, expected):
-    sympy = pytest.importorskip("sympy")
+    import sympy
+
     symbols = {name: sympy.Symbol(name, real=True) for name in ("x1", "x2")}
     shown = round_coefficients(formula)
     if not shown.terms or shown.terms == (parse_expression("x1"), parse_expression("x1 + x1")):
@@ -270,7 +272,7 @@ def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, 
 
 
 def test_the_pictures_and_remarks_say_what_the_tables_do(outcome):
-    pytest.importorskip("matplotlib")
+    require("matplotlib")
     for draw in outcome.pictures.values():
         assert draw().axes
     summary = outcome.tables["summary"].assign(aim=[14, 9], exact=[14.0, 8.0])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 from scipy import stats
 
 from symscreen.experiments import table1
@@ -29,7 +30,7 @@ MOST = {"pearson": 4, "kendall": 4, "t0": 3}  # published rows that the best rul
 
 @pytest.fixture(scope="module")
 def outcome():
-    pytest.importorskip("stochtree")
+    require("stochtree")
     return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
@@ -183,7 +184,7 @@ def test_bart_is_counted_by_its_two_rules(outcome):
 
 
 def test_bart_finds_a_truth_that_has_no_near_copy(monkeypatch):
-    pytest.importorskip("stochtree")
+    require("stochtree")
     options = (("permutations", 10), ("replicates", 1), ("burn", 60), ("draws", 60))
     monkeypatch.setitem(table1.SIZES, "small", replace(table1.SIZES["small"], bart_options=options))
     share, gmax, local = table1._run_bart(
@@ -215,7 +216,7 @@ def test_tables_do_not_depend_on_the_run_but_on_the_seed(outcome):
 
 
 def test_repeats_and_progress_are_heeded_and_bart_stands_where_it_belongs(monkeypatch):
-    pytest.importorskip("stochtree")
+    require("stochtree")
     monkeypatch.setattr(table1, "_run_bart", lambda *_, **__: np.arange(12.0).reshape(3, 4))
     reports = []
     settings = ExperimentSettings(size="small", repeats=2, progress=lambda *step: reports.append(step))

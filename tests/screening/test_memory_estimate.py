@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.requirements import needs
 from helpers.screening_oracles import request_of
 
 from symscreen.config.screen_options import SpaceOptions
@@ -59,7 +60,7 @@ print(json.dumps([estimates, int(peak) * 1024]))
 SLACK = 150_000_000
 
 
-@pytest.mark.skipif(not STATUS.is_file(), reason="the system does not report the peak memory of a process")
+@needs("proc")
 @pytest.mark.parametrize(
     ("rows", "inputs", "thin", "options"),
     [

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -57,7 +58,7 @@ def asked_for(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_report_made_afterwards_is_that_of_the_run(kind, data, tmp_path, monkeypatch):
     if kind == "units":
-        pytest.importorskip("pint", reason="units need pint")
+        require("pint")
     monkeypatch.chdir(tmp_path)
     data.to_csv("d.csv", index=False)
     result = symscreen.screen("d.csv", **asked_for(kind))

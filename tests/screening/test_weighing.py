@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import command
@@ -105,7 +106,7 @@ def test_cuts_units_categories_why_and_members_go_with_weights(data):
     assert symscreen.why(data, "x1*x2", **asked).rank is not None
     again = prepare_from_record(found.record, gated)
     assert again.dataset.digest == found.record["data"]["digest"]
-    pytest.importorskip("pint", reason="pint is not installed")
+    require("pint")
     assert len(symscreen.screen(data, units={"x1": "m", "x2": "m"}, **asked))
 
 
