@@ -353,7 +353,7 @@ class _Figure6Plan:
 
 FIGURE6_SIZES: Mapping[ExperimentSize, _Figure6Plan] = {
     "small": _Figure6Plan(1, 1, (0.0, 0.1), (100,), is_short=True),
-    "medium": _Figure6Plan(5, 5),
+    "medium": _Figure6Plan(3, 5),
     "full": _Figure6Plan(50, 5),
 }
 

@@ -148,7 +148,7 @@ class _MedianRegressionPlan:
 
 SIZES: Mapping[ExperimentSize, _MedianRegressionPlan] = {
     "small": _MedianRegressionPlan(1, (3, 5)),
-    "medium": _MedianRegressionPlan(10),
+    "medium": _MedianRegressionPlan(5),
     "full": _MedianRegressionPlan(50),
 }
 

@@ -625,7 +625,7 @@ SIMULATION_SIZES: Mapping[ExperimentSize, _SimulationSize] = {
     "small": _SimulationSize(
         2, (MAIN_READING,), (), 1, 2, (("n_users", 40), ("n_items", 40)), is_short=True, articles="small"
     ),
-    "medium": _SimulationSize(5, _MAIN_READINGS, (), 1, 10),
+    "medium": _SimulationSize(3, _MAIN_READINGS, (), 1, 10),
     "full": _SimulationSize(
         N_REPLICATIONS,
         _MAIN_READINGS,

@@ -126,7 +126,7 @@ SIZES: Mapping[ExperimentSize, _BenchmarkPlan] = {
     "small": _BenchmarkPlan(
         1, 2, None, 5, 5, None, None, ("RF", "DT", "DTS", "DTT", "ensemble"), _SKLEARN_SETS, is_short=True
     ),
-    "medium": _BenchmarkPlan(1, 10, 300, 20, 3, 5, 1000),
+    "medium": _BenchmarkPlan(1, 10, 200, 20, 3, 5, 1000),
     "full": _BenchmarkPlan(5, 10, None, 50, 5, None, None, (*_TABLE_4_LEARNERS, "ensemble")),
 }
 
@@ -202,7 +202,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     settings : ExperimentSettings
         `data`: folder with the sets, ``iris.txt`` and others. Without it, two sets are made from those of
         scikit-learn by the same rule. `repeats`: number of divisions into folds. The medium size evaluates
-        enough of ten folds to predict 300 rows of a set, and leaves our default estimator out.
+        enough of ten folds to predict 200 rows of a set, and leaves our default estimator out.
 
     Returns
     -------

@@ -92,7 +92,7 @@ class _Table1Plan:
 
 SIZES: Mapping[ExperimentSize, _Table1Plan] = {
     "small": _Table1Plan(3, 1, (("permutations", 10), ("replicates", 1), ("burn", 10), ("draws", 10))),
-    "medium": _Table1Plan(100, 10),
+    "medium": _Table1Plan(100, 5),
     "full": _Table1Plan(100, 20),
 }
 

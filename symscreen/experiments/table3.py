@@ -115,7 +115,9 @@ _SIGNED_SCREENERS = frozenset(
     if isinstance(screener, Screener) and screener.direction(np.ones(1)).any()
 )
 # a first choice needs no selection rule and no permutations
-_SCREENER_SPECS = {name: name for name in SCREENERS} | {
+_SCREENER_SPECS = {
+    name: name for name, screener in SCREENERS.items() if "numeric" in screener.target_types
+} | {
     "bart": write_bart_spec(is_short=False),
     "forest": "forest[rule=none,trees=100]",
 }
@@ -129,7 +131,7 @@ class _Table3Plan:
 
     repeats: int
     tree_step: int
-    screeners: tuple[str, ...] = tuple(SCREENERS)
+    screeners: tuple[str, ...] = tuple(_SCREENER_SPECS)
     is_short: bool = False
 
     def get_spec(self, screener: str) -> str:
@@ -140,7 +142,7 @@ class _Table3Plan:
 
 SIZES: Mapping[ExperimentSize, _Table3Plan] = {
     "small": _Table3Plan(1, 1, ("t0", "xi", "pearson", "lasso", "scad", "stepwise", "bart"), is_short=True),
-    "medium": _Table3Plan(20, 4),
+    "medium": _Table3Plan(20, 5),
     "full": _Table3Plan(50, 5),
 }
 

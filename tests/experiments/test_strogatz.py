@@ -217,7 +217,7 @@ def test_the_summary_counts_equations_and_takes_the_median_of_draws():
 
 
 def test_without_noise_nothing_is_repeated():
-    plan = strogatz_benchmark._build_plan(ExperimentSettings())
+    plan = strogatz_benchmark._build_plan(ExperimentSettings(size="full"))
     tasks = [(task.system, task.noise_ratio, task.space) for task in plan.list_tasks()]
     fits = [task for task in tasks if task[2] is None]
     assert len(fits) == 14 * (1 + 3 * 10)

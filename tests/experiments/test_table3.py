@@ -64,7 +64,8 @@ def test_every_space_is_screened_by_every_screener_and_sign(outcome):
     assert len(found) == len(expected)
     assert set(found) == expected
     assert outcome[1] == [(done, len(SPACES)) for done in range(1, len(SPACES) + 1)]
-    assert set(table3._SCREENER_SPECS) == set(SCREENERS)
+    assert set(table3._SCREENER_SPECS) == set(SCREENERS) - {"crit"}  # which takes rankings alone
+    assert table3.SIZES["medium"].screeners == table3.SIZES["full"].screeners == tuple(table3._SCREENER_SPECS)
 
 
 def test_what_is_published_stands_beside_ours(outcome):
@@ -254,3 +255,10 @@ def test_threads_change_nothing(monkeypatch):
         for jobs in (1, 2)
     )
     assert [(each.formula, each.score) for each in one] == [(each.formula, each.score) for each in two]
+
+
+def test_every_screener_of_the_larger_sizes_takes_a_table_of_numbers():
+    alone, settings = SYSTEMS["vdp2, inputs only"], ExperimentSettings(jobs=1)
+    found = list(table3._find_first_choices(alone, "cumulative", 1, settings))
+    trees = {"bart", "forest"}
+    assert {one.screener for one in found} == set(table3.SIZES["medium"].screeners) - trees
