@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TargetTypeChoice = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
+ExperimentSize = Literal["small", "medium", "full"]  # how much of an experiment of a paper is run
 
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 
