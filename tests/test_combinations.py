@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import command
@@ -128,7 +129,7 @@ def test_a_column_of_categories_is_no_input_for_why(every):
     ("kind", "name"), [("several", "b"), ("survival", "died"), ("stages", "liked"), ("numeric", "y")]
 )
 def test_a_formula_of_the_response_is_refused(every, kind, name):
-    with pytest.raises(FormulaError, match=f"'{name}' is .*the response"):
+    with pytest.raises(FormulaError, match=f"'{name}' is .*the target"):
         symscreen.why(_of(every, kind), f"{name}*x1", **KINDS[kind], **SPACE, categorical="c")
 
 
@@ -292,7 +293,7 @@ FACTORS = {"mass": 1e-3, "speed": 1 / 3.6, "pace": 1.0}
 
 @pytest.fixture
 def bodies(rng):
-    pytest.importorskip("pint", reason="pint is not installed")
+    require("pint")
     frame = pd.DataFrame(rng.uniform(0.5, 2.0, (60, 3)), columns=list(DIMENSIONS))
     frame["kind"] = rng.choice(["p", "q"], 60)
     noise = rng.normal(0, 0.01, 60)

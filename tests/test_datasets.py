@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen.datasets import BenchmarkDataset, list_strogatz_names, load_strogatz, make_additive
 from symscreen.errors import OptionError
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SHIPPED = CHECKOUT / "data" / "strogatz"
-REFERENCE = CHECKOUT.parent / "shared" / "data" / "ode-strogatz"
 
 RATES = {
     "bacres1": lambda x, y: 20 - x - x * y / (1 + 0.5 * x**2),
@@ -95,11 +95,8 @@ def test_table_has_its_columns_and_rows(name):
 
 @pytest.mark.parametrize("name", list_strogatz_names())
 def test_table_agrees_with_the_benchmark(name):
-    if not REFERENCE.is_dir():
-        pytest.skip(
-            "the ODE-Strogatz benchmark's files are not beside the checkout (../shared/data/ode-strogatz)"
-        )
-    label, x, y = np.loadtxt(REFERENCE / f"d_{name}.txt", delimiter=",", skiprows=1).T
+    published = require("ode-strogatz")
+    label, x, y = np.loadtxt(published / f"d_{name}.txt", delimiter=",", skiprows=1).T
     deviation = np.abs(load_strogatz(name).frame.to_numpy() - np.column_stack([x, y, label]))
     assert deviation.max() <= 1e-9
 

@@ -6,7 +6,6 @@ import csv
 import io
 import os
 import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +15,7 @@ import pandas as pd
 import pytest
 from helpers.hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES, OPTIONS
 from helpers.hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surrounded
+from helpers.requirements import needs
 
 import symscreen
 from symscreen._atomic_io import check_writable, write_all_atomically, write_atomically
@@ -185,7 +185,7 @@ def test_options(capfd, small, monkeypatch, name):
     assert len(err) <= 300
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")
+@needs("posix")
 @pytest.mark.parametrize("name", PLACES)
 def test_places_of_output(capfd, small, monkeypatch, name):
     monkeypatch.chdir(small)
@@ -247,7 +247,7 @@ _TESTED = (
 )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+@needs("posix")
 @pytest.mark.parametrize("name", _TESTED)
 def test_surroundings(small, name):
     line, ending = ENVIRONMENTS[name]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from helpers.requirements import needs
 
 from symscreen import _limits
 from symscreen._limits import (
@@ -128,7 +129,7 @@ def _limited(kind, most, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="where addresses are limited and told")
+@needs("linux")
 @pytest.mark.parametrize(
     ("kind", "words"),
     [(resource.RLIMIT_AS, "address space (ulimit -v)"), (resource.RLIMIT_DATA, "data (ulimit -d)")],
@@ -141,7 +142,7 @@ def test_a_process_of_few_addresses_is_refused_at_once(kind, words):
     assert _limited(kind, 400 << 20, "--help")[0] == 0
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="where addresses are limited and told")
+@needs("linux")
 def test_with_addresses_enough_a_screen_gives_the_same_bytes(frame, tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     screen = ["screen", tmp_path / "data.csv", "--layers", "ub", "--jobs", "1", "--quiet", "--out"]

@@ -5,9 +5,9 @@ import io
 import json
 import logging
 from importlib import import_module
-from pathlib import Path
 
 import pytest
+from helpers.requirements import needs
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -42,7 +42,7 @@ def test_the_command_line_writes_json_lines_and_leaves_no_handler(frame, tmp_pat
     assert run_command([*command, str(tmp_path / "no" / "log")]) == 2
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@needs("dev-full")
 def test_a_log_on_a_full_disk_costs_a_line_and_not_the_ranking(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "data.csv", index=False)
     before, out = list(LOGGER.handlers), tmp_path / "r.csv"

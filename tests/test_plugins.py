@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.backends import make_backend
@@ -22,7 +23,7 @@ ORIGIN = "symscreen-example 0.1"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    pytest.importorskip("pip", reason="pip is not installed")
+    require("pip")
     target = tmp_path_factory.mktemp("installed")
     options = ["--no-deps", "--no-build-isolation", "--no-compile", "--quiet", "--no-index"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(EXAMPLE)]

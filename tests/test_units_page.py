@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
+from helpers.requirements import require
 
 from symscreen.cli.command import run_command
 
-pytest.importorskip("pint", reason="units need pint")
+require("pint")
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "units.md").read_text()
 

@@ -6,11 +6,10 @@ from symscreen.data.categories import (
     add_categorical_columns,
     check_categorical,
     collect_levels,
-    parse_categorical_name,
     read_levels,
 )
 from symscreen.data.column_selection import choose_inputs, choose_target_column
-from symscreen.data.column_types import LevelIndicator
+from symscreen.data.column_types import NO_INDICATORS, LevelIndicator
 from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
 from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
 from symscreen.data.files import SourceFrame, read_frame, read_parquet, read_regular_file
@@ -19,6 +18,7 @@ from symscreen.data.row_columns import read_frame_with_column, read_row_groups, 
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 
 __all__ = [
+    "NO_INDICATORS",
     "Dataset",
     "LevelIndicator",
     "SourceFrame",
@@ -31,7 +31,6 @@ __all__ = [
     "collect_levels",
     "detect_target_type",
     "get_max_table_bytes",
-    "parse_categorical_name",
     "read_bounded",
     "read_columns",
     "read_dataset",

@@ -1,19 +1,19 @@
 """Convert categorical columns to numeric inputs: indicators of levels, or inputs gated by a level.
 
-A derived column is named after its definition, ``c = level`` (indicator) or ``x·1[c = level]`` (gated
-input). The name is therefore enough to compute the column again from the source columns, for example
-when a formula that uses it is applied to new rows. `encode_categoricals` adds the derived columns before
-a screen reads its dataset.
+`encode_categoricals` adds the derived columns before a screen reads its dataset. A derived column carries
+its definition, a `LevelIndicator`, and so does each `Column` of a formula. The column is computed from it
+when the formula is applied to new rows. The name, ``c = level`` (indicator) or ``x·1[c = level]`` (gated
+input), is never parsed.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from symscreen._option_values import split_column_names
 from symscreen.data.column_selection import choose_inputs, choose_target_column, require_columns
 from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.files import SourceFrame, read_frame
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _MAX_LEVELS = 50  # levels per categorical column
 _CATEGORICAL_AS_CHOICES = ("gate", "onehot")
-_GATE_PATTERN = re.compile(r"·1\[")
 
 
 def check_categorical(categorical: Sequence[str], categorical_as: str) -> None:
@@ -132,8 +131,12 @@ def add_categorical_columns(
         for code, level in enumerate(class_data.classes):
             indicator = _make_indicator(class_data, code)
             for x in inputs if categorical_as == "gate" else (None,):
-                definition = LevelIndicator(name, level, x)
-                _check_name_is_free(frame, definition)
+                definition = LevelIndicator(name, level if numbers is None else float(level), x)
+                if definition.name in frame.columns or definition.name in derived_columns:
+                    raise DataError(
+                        f"{frame.source}: the level {quote(level)} of {quote(name)} results in the column "
+                        f"{quote(definition.name)}, which exists already: rename one"
+                    )
                 derived_columns[definition.name] = replace(
                     SourceColumn("numbers", indicator)
                     if x is None
@@ -141,18 +144,6 @@ def add_categorical_columns(
                     indicator=definition,
                 )
     return replace(frame, columns=frame.columns | derived_columns), list(derived_columns)
-
-
-def _check_name_is_free(frame: SourceFrame, indicator: LevelIndicator) -> None:
-    """Check that a derived name is not a column already and parses back to its own definition."""
-    if indicator.name in frame.columns:
-        raise DataError(f"{frame.source} has a column {quote(indicator.name)} already: rename it")
-    if parse_categorical_name(indicator.name, frame.columns) != indicator:
-        raise DataError(
-            f"{frame.source}: the level {quote(str(indicator.level))} of {quote(indicator.column)} results "
-            f"in the column {quote(indicator.name)}, a name that another column can also result in: rename "
-            "one"
-        )
 
 
 def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray[np.float64]]:
@@ -216,59 +207,21 @@ def collect_levels(frame: SourceFrame, categorical: Sequence[str]) -> dict[str, 
     return levels_by_column
 
 
-def parse_categorical_name(name: str, columns: Collection[str]) -> LevelIndicator | None:
-    """Parse the name of a derived column into its definition.
-
-    Parameters
-    ----------
-    name : str
-        ``c = level`` or ``x·1[c = level]``.
-    columns : collection of str
-        The existing columns.
-
-    Returns
-    -------
-    LevelIndicator or None
-        None if the name is not a definition that uses these columns.
-
-    Examples
-    --------
-    >>> parse_categorical_name("x·1[c = p]", ["x", "c"])
-    LevelIndicator(column='c', level='p', gated_column='x')
-    >>> parse_categorical_name("x·1[c = p]", ["x"])
-    """
-    indicator = _parse_level(name, columns)
-    if indicator is not None:
-        return LevelIndicator(*indicator)
-    for match in _GATE_PATTERN.finditer(name) if name.endswith("]") else ():
-        gated_input, condition = name[: match.start()], _parse_level(name[match.end() : -1], columns)
-        if gated_input in columns and condition is not None:
-            return LevelIndicator(*condition, gated_input)
-    return None
-
-
-def _parse_level(name: str, columns: Collection[str]) -> tuple[str, str] | None:
-    """Parse ``c = level``; both the column name and the level may contain " = "."""
-    matches = re.finditer(" = ", name)
-    splits = ((name[: match.start()], name[match.end() :]) for match in matches)
-    return next((split for split in splits if split[0] in columns), None)
-
-
-def compute_categorical_column(frame: SourceFrame, name: str) -> SourceColumn | None:
-    """Compute the derived column with a given name, as `add_categorical_columns` does.
+def compute_categorical_column(frame: SourceFrame, indicator: LevelIndicator) -> SourceColumn | None:
+    """Compute a derived column, as `add_categorical_columns` does.
 
     Parameters
     ----------
     frame : SourceFrame
         A source with the same columns; it may have other rows.
-    name : str
-        ``c = level`` or ``x·1[c = level]``.
+    indicator : LevelIndicator
+        How the column is defined.
 
     Returns
     -------
     SourceColumn or None
-        None if the source has no such column c, or no such numeric column x. The column is 0 in every row
-        if the source does not contain the level.
+        None if the source has no such categorical column, or no such numeric column to multiply. The column
+        is 0 in every row if the source does not contain the level.
 
     Raises
     ------
@@ -278,24 +231,21 @@ def compute_categorical_column(frame: SourceFrame, name: str) -> SourceColumn | 
     Examples
     --------
     >>> from symscreen.data.files import read_frame
-    >>> compute_categorical_column(read_frame({"c": ["p", None]}), "c = p").numbers.tolist()
+    >>> frame = read_frame({"c": ["p", None]})
+    >>> compute_categorical_column(frame, LevelIndicator("c", "p")).numbers.tolist()
     [1.0, nan]
     """
-    usable = [
-        column_name
-        for column_name, cells in frame.columns.items()
-        if cells.numbers is not None or cells.texts is not None
-    ]
-    definition = parse_categorical_name(name, usable)
-    if definition is None:
+    column = frame.columns.get(indicator.column)
+    if column is None or (column.numbers is None and column.texts is None):
         return None
-    column = frame.columns[definition.column]
-    class_data = read_classes(frame.source, definition.column, column)
-    indicator = _make_indicator(class_data, _find_level_code(str(definition.level), class_data, column))
-    if definition.gated_column is None:
-        return SourceColumn("numbers", indicator)
-    x = frame.columns[definition.gated_column]
-    return None if x.numbers is None else _make_gated_column(x, indicator)
+    class_data = read_classes(frame.source, indicator.column, column)
+    values = _make_indicator(class_data, _find_level_code(indicator.level_text, class_data, column))
+    if indicator.gated_column is None:
+        return SourceColumn("numbers", values)
+    gated_column = frame.columns.get(indicator.gated_column)
+    if gated_column is None or gated_column.numbers is None:
+        return None
+    return _make_gated_column(gated_column, values)
 
 
 def _find_level_code(level: str, class_data: ClassData, column: SourceColumn) -> int:
@@ -363,7 +313,7 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     target_columns = [
         *parse_target_names(frame, options.target),
         *_to_list(options.ranking),
-        *_to_list(options.stages),
+        *split_column_names(options.stages, "stages"),
     ]
     if y is None and not target_columns:
         target_columns = [choose_target_column(frame, None, exclude)[0]]
@@ -401,29 +351,6 @@ def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[st
     """
     categorical = _to_list(options.categorical)
     return {"levels": collect_levels(frame, categorical)} if categorical else {}
-
-
-def find_categorical_features(X: Any, names: Sequence[str]) -> dict[str, LevelIndicator]:  # noqa: N803
-    """Return the definitions of the inputs that `encode_categoricals` derived from categorical columns.
-
-    Parameters
-    ----------
-    X : object
-        The source returned by `encode_categoricals`.
-    names : sequence of str
-        The inputs of a dataset read from it.
-
-    Returns
-    -------
-    dict of str to LevelIndicator
-        The definition of each derived input, by name.
-    """
-    columns = X.columns if isinstance(X, SourceFrame) else {}
-    return {
-        name: indicator
-        for name in names
-        if name in columns and (indicator := columns[name].indicator) is not None
-    }
 
 
 def _to_list(names: str | Sequence[str] | None) -> list[str]:

@@ -16,6 +16,8 @@ import numpy as np
 from symscreen.messages import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -52,18 +54,21 @@ class LevelIndicator:
     gated_column: str | None = None
 
     @property
-    def condition(self) -> str:
-        """The condition ``column = level``; numbers are written in the shortest exact form."""
-        level = self.level
-        if not isinstance(level, str):
-            level = f"{level:g}" if float(f"{level:g}") == level else repr(float(level))
-        return f"{self.column} = {level}"
+    def level_text(self) -> str:
+        """The level as a text; numbers are written in the shortest exact form."""
+        if isinstance(self.level, str):
+            return self.level
+        short = f"{self.level:g}"
+        return short if float(short) == self.level else repr(float(self.level))
 
     @property
     def name(self) -> str:
         """The name of the derived column: ``c = level`` or ``x·1[c = level]``."""
-        condition = self.condition
+        condition = f"{self.column} = {self.level_text}"
         return condition if self.gated_column is None else f"{self.gated_column}·1[{condition}]"
+
+
+NO_INDICATORS: Mapping[str, LevelIndicator] = {}  # a plain dict, which can be pickled
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,8 +290,8 @@ def _describe_text(cells: pa.Array | pa.ChunkedArray) -> str:
         return "numbers stored as text"
     row = pc.index(is_number, value=False).as_py()
     if pc.all(pc.match_substring_regex(cells, _COMMA_NUMBER_PATTERN)).as_py():
-        return f"text: numbers with a decimal comma, such as {quote(cells[row])} in row {row + 1}"
-    return _describe_flaw("text", n_numbers, n_present, row, cells[row])
+        return f"text: numbers with a decimal comma, such as {quote(cells[row].as_py())} in row {row + 1}"
+    return _describe_flaw("text", n_numbers, n_present, row, cells[row].as_py())
 
 
 def _convert_mixed(cells: Any) -> SourceColumn:

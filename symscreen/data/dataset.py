@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symscreen._typing import Flags, Integers, Values
+    from symscreen.data.column_types import LevelIndicator
     from symscreen.targets import Target
     from symscreen.targets.base import TargetBuilder
     from symscreen.targets.registry import RegressionTarget
@@ -48,6 +49,8 @@ class Dataset:
         Number of source rows that are not in the dataset.
     digest : str
         Hexadecimal SHA-256 of the names, the target's metadata and all values in canonical order.
+    indicators : mapping of str to LevelIndicator
+        How the inputs are computed that are derived from categorical columns, by name.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Dataset:
     notices: tuple[str, ...]
     n_dropped: int
     digest: str
+    indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
 
     @property
     def columns_by_name(self) -> dict[str, Values]:
@@ -202,6 +206,7 @@ def _rebuild(
         source_rows=dataset.source_rows[part.source_rows],
         notices=dataset.notices,
         n_dropped=dataset.n_dropped,
+        indicators={name: each for name, each in dataset.indicators.items() if name in inputs},
     )
 
 

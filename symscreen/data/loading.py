@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.data.categories import compute_categorical_column
 from symscreen.data.column_selection import choose_inputs, require_columns
+from symscreen.data.column_types import NO_INDICATORS, LevelIndicator
 from symscreen.data.dataset import build_dataset
 from symscreen.data.files import read_frame
 from symscreen.data.row_columns import find_used_rows
@@ -145,14 +146,18 @@ def read_source(
     values = {name: _get_numbers(frame, name) for name in input_columns}
     row_mask, row_notices = find_used_rows(frame, {**columns.required, **values}, missing, columns.row_filter)
     try:
-        return build_dataset(
+        dataset = build_dataset(
             values, columns.build, row_mask, [*notices, *input_notices, *columns.notices, *row_notices]
         )
     except DataError as error:
         raise DataError(f"{frame.source}: {error.template}") from error
+    indicators = {name: frame.columns[name].indicator for name in dataset.names}
+    return replace(dataset, indicators={name: each for name, each in indicators.items() if each is not None})
 
 
-def read_columns(rows: Source, names: Sequence[str]) -> dict[str, Values]:
+def read_columns(
+    rows: Source, names: Sequence[str], indicators: Mapping[str, LevelIndicator] = NO_INDICATORS
+) -> dict[str, Values]:
     """Read named columns of new rows, in the order of the rows.
 
     Parameters
@@ -160,8 +165,10 @@ def read_columns(rows: Source, names: Sequence[str]) -> dict[str, Values]:
     rows : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
         A source as for `read_dataset`, with any number of rows.
     names : sequence of str
-        The required columns. Derived columns such as ``c = level`` are computed from the categorical column
-        (see `symscreen.data.categories`). Other columns of the source are not checked.
+        The required columns. Other columns of the source are not checked.
+    indicators : mapping of str to LevelIndicator
+        How to compute the columns that are derived from categorical ones, where the source does not contain
+        them.
 
     Returns
     -------
@@ -177,11 +184,15 @@ def read_columns(rows: Source, names: Sequence[str]) -> dict[str, Values]:
     --------
     >>> read_columns({"b": [1, 2], "a": [None, 0.5]}, ["a"])
     {'a': array([nan, 0.5])}
+    >>> read_columns({"c": ["p", "q"]}, ["c = q"], {"c = q": LevelIndicator("c", "q")})
+    {'c = q': array([0., 1.])}
     """
     frame = read_frame(rows)
     unique_names = _to_unique_names(names)
     derived = {
-        name: compute_categorical_column(frame, name) for name in unique_names if name not in frame.columns
+        name: compute_categorical_column(frame, indicators[name])
+        for name in unique_names
+        if name in indicators and name not in frame.columns
     }
     frame = replace(
         frame,

@@ -16,9 +16,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from symscreen.data import LevelIndicator, read_frame, read_levels
+from symscreen.data import read_frame, read_levels
 from symscreen.errors import DataError, InputError, OptionError
-from symscreen.expressions.traversal import collect_columns
+from symscreen.expressions.traversal import collect_columns, collect_indicators
 from symscreen.messages import ESTIMATOR, suggest
 
 if TYPE_CHECKING:
@@ -155,21 +155,10 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             columns |= dict(zip((names[i] for i in numeric), values.T, strict=True))
         return columns
 
-    def _find_level_indicators(self, expressions: Iterable[Expression]) -> dict[str, LevelIndicator]:
-        """Find the inputs of formulas that are computed from categories, by name."""
-        used = collect_columns(*expressions) - set(self._input_names)
-        indicators = (
-            LevelIndicator(column, level, gated_column)
-            for column, levels in self.levels_.items()
-            for level in levels
-            for gated_column in (None, *self._input_names)
-        )
-        return {indicator.name: indicator for indicator in indicators if indicator.name in used}
-
     def _find_used_columns(self, expressions: Iterable[Expression]) -> set[str]:
         """Find the columns of X that formulas are computed from."""
         expressions = tuple(expressions)
-        indicators = self._find_level_indicators(expressions)
+        indicators = collect_indicators(expressions)
         return set(collect_columns(*expressions) - set(indicators)).union(
             *({each.column, each.gated_column or each.column} for each in indicators.values())
         )

@@ -20,7 +20,7 @@ from symscreen.estimators.base import (
 )
 from symscreen.estimators.target_inputs import build_target_columns
 from symscreen.expressions.printing import to_text
-from symscreen.expressions.traversal import rename_columns
+from symscreen.expressions.traversal import collect_indicators, rename_columns
 from symscreen.screening.screen import screen
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         """
         check_is_fitted(self)
         names = dict(zip(self._input_names, self._check_feature_names(input_features), strict=True))
-        for name, indicator in self._find_level_indicators(self.expressions_).items():
+        for name, indicator in collect_indicators(self.expressions_).items():
             gated_column = None if indicator.gated_column is None else names[indicator.gated_column]
             names[name] = LevelIndicator(names[indicator.column], indicator.level, gated_column).name
         return np.array([to_text(rename_columns(each, names)) for each in self.expressions_], dtype=object)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from symscreen._limits import REDUCTION_HINTS, DeadlineExceeded, check_memory, has_memory_for, ignore_deadline
+from symscreen.data import NO_INDICATORS
 from symscreen.errors import DataError, OptionError
 from symscreen.expansion._kernels import CandidateStatus
 from symscreen.expansion.candidate_filter import estimate_filter_bytes, filter_candidates
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from symscreen._limits import DeadlineCheck
     from symscreen.config.screen_options import SpaceOptions
+    from symscreen.data import LevelIndicator
     from symscreen.expansion.candidate_filter import MapFunction
     from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.expansion.pool import Pool
@@ -413,6 +415,7 @@ def expand(
     *,
     options: SpaceOptions,
     also: Sequence[Expression] = (),
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
     prune: Callable[[Space], PoolPruning] | None = None,
     max_bytes: int | None = None,
     reserved_bytes: int = 0,
@@ -439,6 +442,8 @@ def expand(
         Options of the space, for the rules that are not part of a grammar.
     also : sequence of Expression
         Formulas to add to the space if it does not contain them.
+    indicators : mapping of str to LevelIndicator
+        How the inputs are computed that are derived from categorical columns; the formulas carry it.
     prune : callable, optional
         Selects the features that the next layer is applied to. Called with the space after each layer but
         the last. Those layers are then streamed too, and never stored whole. Requires values.
@@ -488,10 +493,9 @@ def expand(
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
     config = LayerConfig(grammar, pool_kind, options, max_bytes, reserved_bytes, map_function, check_deadline)
-    symbols = build_symbol_table(names, grammar, layers)
-    pool, count = clean_inputs(
-        build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
-    )
+    symbols = build_symbol_table(names, grammar, layers, indicators)
+    first_pool = build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
+    pool, count = clean_inputs(first_pool)
     layer_counts, layer_number = [count], 1
     columns_by_name = None if columns is None else dict(zip(names, columns, strict=True))
     try:

@@ -6,21 +6,23 @@ as bit sets, so that a few array operations apply the grammar's nesting rules to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.data import NO_INDICATORS
 from symscreen.errors import GrammarError
 from symscreen.expressions.tree import Column, Constant, Expression, apply_operator
 from symscreen.grammar import fingerprint as fp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
 
+    from symscreen.data import LevelIndicator
     from symscreen.grammar import Grammar, Layer, Operator
 
 
@@ -40,11 +42,14 @@ class SymbolTable:
         Constants of the pool.
     operators : tuple of Operator
         All operators of all layers. A node's ``operator`` is an index into this tuple.
+    indicators : mapping of str to LevelIndicator
+        How the inputs are computed that are derived from categorical columns.
     """
 
     input_names: tuple[str, ...]
     constants: tuple[int, ...]
     operators: tuple[Operator, ...]
+    indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
 
     def get_code(self, operator: Operator) -> int:
         """Return the index of an operator."""
@@ -140,7 +145,12 @@ class NodeArray(FeatureMetadata):
         return self.concatenate(others).take(source)
 
 
-def build_symbol_table(names: Sequence[str], grammar: Grammar, layers: Sequence[Layer]) -> SymbolTable:
+def build_symbol_table(
+    names: Sequence[str],
+    grammar: Grammar,
+    layers: Sequence[Layer],
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
+) -> SymbolTable:
     """Collect the operators of all layers.
 
     Parameters
@@ -151,6 +161,8 @@ def build_symbol_table(names: Sequence[str], grammar: Grammar, layers: Sequence[
         Provides the constants.
     layers : sequence of Layer
         The layers to apply.
+    indicators : mapping of str to LevelIndicator
+        How the inputs are computed that are derived from categorical columns.
 
     Returns
     -------
@@ -166,7 +178,7 @@ def build_symbol_table(names: Sequence[str], grammar: Grammar, layers: Sequence[
         raise GrammarError(
             f"the layers use {len(operators)} operators; at most {_MAX_OPERATORS} can be tracked"
         )
-    return SymbolTable(tuple(names), grammar.constants, operators)
+    return SymbolTable(tuple(names), grammar.constants, operators, indicators)
 
 
 def build_operator_mask(names: frozenset[str], symbols: SymbolTable) -> np.uint64:
@@ -219,7 +231,8 @@ def build_expression(symbols: SymbolTable, nodes: NodeArray, node: int) -> Expre
     """
     code, left, right = int(nodes.operator[node]), int(nodes.left[node]), int(nodes.right[node])
     if code == COLUMN:
-        return Column(symbols.input_names[left])
+        name = symbols.input_names[left]
+        return Column(name, symbols.indicators.get(name))
     if code == CONSTANT:
         return Constant(symbols.constants[left])
     operator = symbols.operators[code]

@@ -10,8 +10,8 @@ symscreen ranks first:
     stepwise            the first to enter forward selection (regsubsets of the paper searches all subsets)
     bart, forest        the largest share of the splits; the largest permutation importance
 
-Joint screeners receive the whole spaces, with equivalent features merged for each (in the quick size BART
-gets the 50 best features).
+BART has 50 trees, whose depth its prior alone limits (`symscreen.experiments.base.write_bart_spec`). Joint
+screeners receive the whole spaces, with equivalent features merged for each.
 
 The paper leaves three points open. *Brackets*: ``cos(x2)/x2 − x1 − x2`` is not in the space as printed, so
 each bracketing of a printed formula is a reading of it. *Operators of vdp2*: slashes are printed, which may
@@ -31,7 +31,7 @@ import numpy as np
 from symscreen import datasets
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, write_bart_spec
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen._option_values import ExperimentSize
     from symscreen.expansion import PoolKind
     from symscreen.expressions.tree import Expression
     from symscreen.screeners import Sign
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
 
 
 _NOISE_VARIANCE = 0.1
-_REPEATS, _QUICK_REPEATS = 50, 1
-_TREE_DRAW_STEP = 5  # trees are fitted for every fifth draw of the noise
 _POOL_KINDS: tuple[PoolKind, ...] = ("cumulative", "strict")
 _TABLE_NAMES = ("glider1", "glider2", "vdp1", "vdp2")
 
@@ -115,17 +114,37 @@ _SIGNED_SCREENERS = frozenset(
     for name, screener in SCREENERS.items()
     if isinstance(screener, Screener) and screener.direction(np.ones(1)).any()
 )
-# a first choice needs no selection rule and no permutations; the paper uses 50 trees elsewhere
-_SCREENER_SPECS = {name: name for name in SCREENERS} | {
-    "bart": "bart[rule=none,trees=50,replicates=5,burn=500,draws=250]",
+# a first choice needs no selection rule and no permutations
+_SCREENER_SPECS = {
+    name: name for name, screener in SCREENERS.items() if "numeric" in screener.target_types
+} | {
+    "bart": write_bart_spec(is_short=False),
     "forest": "forest[rule=none,trees=100]",
 }
-_QUICK_OPTIONS = {"lasso": "lasso[folds=5]", "bart": "bart[rule=none,replicates=1,burn=30,draws=20]"}
-_QUICK_SCREENER_SPECS = {
-    name: _QUICK_OPTIONS.get(name, name)
-    for name in ("t0", "xi", "pearson", "lasso", "scad", "stepwise", "bart")
-}
+_SHORT_SPECS = {"lasso": "lasso[folds=5]", "bart": write_bart_spec(is_short=True)}
 _TREE_SCREENERS = frozenset({"bart", "forest"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Table3Plan:
+    """Draws of the noise, how many lie between two that trees are fitted for, screeners, and their specs."""
+
+    repeats: int
+    tree_step: int
+    screeners: tuple[str, ...] = tuple(_SCREENER_SPECS)
+    is_short: bool = False
+
+    def get_spec(self, screener: str) -> str:
+        """Return the specification of a screener."""
+        short = _SHORT_SPECS.get(screener, screener)
+        return short if self.is_short else _SCREENER_SPECS[screener]
+
+
+SIZES: Mapping[ExperimentSize, _Table3Plan] = {
+    "small": _Table3Plan(1, 1, ("t0", "xi", "pearson", "lasso", "scad", "stepwise", "bart"), is_short=True),
+    "medium": _Table3Plan(20, 5),
+    "full": _Table3Plan(50, 5),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +220,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of draws of the noise, 50 by default. Trees are fitted for every fifth.
+        `repeats`: number of draws of the noise. Trees are fitted for some of them, such as every fifth.
 
     Returns
     -------
@@ -214,7 +233,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     """
     import pandas as pd
 
-    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
+    repeats = settings.choose_plan(SIZES).repeats
     spaces = [(system, pool) for system in _SYSTEMS for pool in system.pools]
     cells: _ChoiceCells = {}
     for (system, pool), repeat in settings.track(product(spaces, range(repeats))):
@@ -250,9 +269,11 @@ def _find_first_choices(
 ) -> Iterator[_FirstChoice]:
     """Find the first choice of every screener under one draw of the noise."""
     frame, seed = _add_noise(system.table_name, repeat, settings.seed)
-    for name, spec in (_QUICK_SCREENER_SPECS if settings.quick else _SCREENER_SPECS).items():
-        if name in _TREE_SCREENERS and repeat % _TREE_DRAW_STEP:
+    plan = settings.choose_plan(SIZES)
+    for name in plan.screeners:
+        if name in _TREE_SCREENERS and repeat % plan.tree_step:
             continue
+        spec = plan.get_spec(name)
         signs: tuple[Sign, ...] = ("positive", "free") if name in _SIGNED_SCREENERS else ("free",)
         for sign in signs:
             space: _Row = {"layers": system.layers, "unary": system.unary, "binary": system.binary}
@@ -426,6 +447,7 @@ EXPERIMENT = Experiment(
     title="First choices on four ODE-Strogatz tables with noise of variance 0.1",
     source="Luo and Li (2024), Table 3",
     run=run,
+    sizes=SIZES,
     extras=("bart",),
     supported_settings=("repeats",),
 )

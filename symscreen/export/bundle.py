@@ -15,7 +15,7 @@ import reprlib
 import sys
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +25,7 @@ from msgspec import Meta, Struct
 
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
+from symscreen.data import LevelIndicator
 from symscreen.data.documents import FiniteNumber, convert_document, format_place, parse_document
 from symscreen.errors import FormulaError, GrammarError, InputError, OutputError
 from symscreen.export.operator_definitions import (
@@ -37,8 +38,10 @@ from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluat
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
     check_numbers,
+    collect_indicators,
     collect_inputs,
     compute_key,
+    define_columns,
     fold_expression,
     iterate_calls,
 )
@@ -157,6 +160,14 @@ class _SharedTerm(_StoredFormula, forbid_unknown_fields=True, kw_only=True):
     coefficients: _Numbers
 
 
+class _StoredIndicator(Struct, forbid_unknown_fields=True):
+    """How an input is computed from a categorical column."""
+
+    column: str
+    level: Annotated[str | FiniteNumber, Meta(description="a text or a number")]
+    gated_column: str | None = None
+
+
 class _Document(Struct, forbid_unknown_fields=True, kw_only=True):
     """What every bundle contains."""
 
@@ -168,6 +179,7 @@ class _Document(Struct, forbid_unknown_fields=True, kw_only=True):
     define: dict[str, _OperatorDefinition]
     costs: dict[str, _Cost]
     digest: str
+    indicators: dict[str, _StoredIndicator] = {}
     record: dict[str, Any] = {}
 
 
@@ -297,7 +309,8 @@ def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
             {name: {"formula": each.formula, "cost": each.cost} for name, each in document.define.items()},
             document.costs,
         )
-    formulas = _build_formulas(document, operators, source_name)
+    indicators = _build_indicators(document, source_name)
+    formulas = _build_formulas(document, operators, indicators, source_name)
     expressions = _get_expressions(formulas)
     if tuple(document.inputs) != collect_inputs(expressions):
         required = reprlib.repr(list(collect_inputs(expressions)))
@@ -317,16 +330,38 @@ def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
     return Bundle(formulas, operators, document.record)
 
 
+def _build_indicators(document: _AnyDocument, source_name: str) -> dict[str, LevelIndicator]:
+    """Build the definitions of the inputs that are computed from categorical columns."""
+    indicators = {
+        name: LevelIndicator(each.column, each.level, each.gated_column)
+        for name, each in document.indicators.items()
+    }
+    for name, indicator in indicators.items():
+        if name not in document.inputs or indicator.name != name:
+            raise _make_error(
+                source_name, "indicators", f"{reprlib.repr(name)} is not the input that it defines"
+            )
+    return indicators
+
+
 def _build_formulas(
-    document: _AnyDocument, operators: dict[str, Operator], source_name: str
+    document: _AnyDocument,
+    operators: dict[str, Operator],
+    indicators: Mapping[str, LevelIndicator],
+    source_name: str,
 ) -> BundleFormulas:
     """Parse the formulas of a bundle."""
+
+    def parse(stored: Sequence[_StoredFormula], key: str) -> tuple[Expression, ...]:
+        parsed = _parse_formulas(stored, key, operators, source_name)
+        return tuple(define_columns(expression, indicators) for expression in parsed)
+
     if isinstance(document, _FeaturesDocument):
         if not document.features:
             raise _make_error(source_name, "features", "the list is empty")
-        return _parse_formulas(document.features, "features", operators, source_name)
+        return parse(document.features, "features")
+    terms = parse(document.terms, "terms")
     if isinstance(document, _ModelsDocument):
-        terms = _parse_formulas(document.terms, "terms", operators, source_name)
         for index, term in enumerate(document.terms):
             if len(term.coefficients) != len(document.targets):
                 raise _make_error(
@@ -341,7 +376,6 @@ def _build_formulas(
         )
         with _name_place(source_name, "targets"):
             return SharedFormula(tuple(document.targets), tuple(document.intercepts), coefficients, terms)
-    terms = _parse_formulas(document.terms, "terms", operators, source_name)
     with _name_place(source_name, "terms"):
         return Formula(
             document.target, document.intercept, tuple(term.coefficient for term in document.terms), terms
@@ -466,6 +500,7 @@ def format_bundle(
             "domains": collect_domains(expressions, operators),
             "define": collect_definitions(expressions, operators),
             "costs": dict(sorted(collect_changed_costs(expressions).items())),
+            **_to_json_indicators(expressions),
         }
         content |= {
             "digest": compute_bundle_digest(content),
@@ -581,6 +616,12 @@ def _to_json_content(formulas: Formula | SharedFormula | Sequence[Expression]) -
             for coefficient, term in zip(formulas.coefficients, formulas.terms, strict=True)
         ],
     }
+
+
+def _to_json_indicators(expressions: Sequence[Expression]) -> dict[str, Any]:
+    """Return the entry of the inputs that are computed from categorical columns, if there are any."""
+    indicators = sorted(collect_indicators(expressions).items())
+    return {"indicators": {name: asdict(indicator) for name, indicator in indicators}} if indicators else {}
 
 
 def _to_json_formula(expression: Expression) -> dict[str, Any]:

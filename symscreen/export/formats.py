@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
+from symscreen.data import NO_INDICATORS
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
 from symscreen.export.operator_definitions import build_operators
-from symscreen.export.source import NO_INDICATORS, build_indicators_from_record, find_column_types
+from symscreen.export.source import build_indicators_from_record, find_column_types
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_column_latex, to_latex
-from symscreen.expressions.traversal import collect_inputs
+from symscreen.expressions.traversal import collect_indicators, collect_inputs
 from symscreen.grammar import OPERATORS
 from symscreen.messages import suggest
 from symscreen.units import convert_to_original_units
@@ -226,7 +227,8 @@ def _check_names(
     expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
     if not isinstance(expressions, (tuple, list)):
         expressions = (expressions,)
-    required = find_column_types(collect_inputs(expressions), indicators) if names else {}
+    known = {**collect_indicators(expressions), **indicators}
+    required = find_column_types(collect_inputs(expressions), known) if names else {}
     for name in names or {}:
         if name not in required:
             raise OptionError(f"no formula needs a column {name!r}{suggest(name, required)}")

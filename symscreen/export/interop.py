@@ -6,7 +6,7 @@ The functions return text, names and frames. Neither PySR nor gplearn needs to b
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +16,20 @@ from symscreen.export.formats import extract_formulas
 from symscreen.export.operator_definitions import quote_formula
 from symscreen.export.source import build_export_job, make_identifiers
 from symscreen.expressions.linear_formula import evaluate_formulas
-from symscreen.expressions.traversal import collect_operator_names, fold_expression, iterate_postorder
+from symscreen.expressions.traversal import (
+    collect_indicators,
+    collect_operator_names,
+    fold_expression,
+    iterate_postorder,
+)
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
+    from symscreen.data import LevelIndicator
     from symscreen.export.formats import FittedModel
     from symscreen.export.source import ExportJob, Formulas
     from symscreen.expressions.tree import Call, Constant, Expression
@@ -72,6 +78,8 @@ class SeedFormulas:
     max_size : int
         Number of nodes (columns, constants and operators) of the largest formula. PySR warns about guesses
         above its ``maxsize``.
+    indicators : mapping of str to LevelIndicator
+        How `make_frame` computes the inputs that are derived from categorical columns.
     """
 
     texts: tuple[str, ...]
@@ -79,6 +87,7 @@ class SeedFormulas:
     unary: tuple[str, ...]
     binary: tuple[str, ...]
     max_size: int
+    indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
 
     def make_frame(self, rows: Any) -> pd.DataFrame:
         """Select the inputs of the formulas from data and rename them as in the texts.
@@ -102,7 +111,7 @@ class SeedFormulas:
 
         from symscreen.data import read_columns
 
-        columns = read_columns(rows, list(self.variables))
+        columns = read_columns(rows, list(self.variables), self.indicators)
         return pd.DataFrame({identifier: columns[name] for name, identifier in self.variables.items()})
 
 
@@ -151,7 +160,7 @@ def to_pysr(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERAT
         for symbol in _PYSR_OPERATORS.get(name, (_INFIX.get(name, name),))
     }
     unary, binary = sorted(required - _PYSR_BINARY), sorted(required & _PYSR_BINARY)
-    return SeedFormulas(texts, names, tuple(unary), tuple(binary), _find_max_size(job))
+    return _make_seeds(texts, names, unary, binary, job)
 
 
 def to_gplearn(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERATORS) -> SeedFormulas:
@@ -190,7 +199,7 @@ def to_gplearn(source: FormulaSource, *, operators: Mapping[str, Operator] = OPE
         tuple(sorted(name for name in functions if any(f"{name}(" in text for text in texts)))
         for functions in (_GPLEARN_UNARY, _GPLEARN_BINARY)
     )
-    return SeedFormulas(texts, names, unary, binary, _find_max_size(job))
+    return _make_seeds(texts, names, unary, binary, job)
 
 
 def compute_feature_frame(
@@ -242,9 +251,13 @@ def compute_feature_frame(
     return pd.DataFrame({f"f{index + 1}": values[index] for index in defined}), meaning
 
 
-def _find_max_size(job: ExportJob) -> int:
-    """Return the number of nodes of the largest formula."""
-    return max(sum(1 for _ in iterate_postorder(expression)) for expression in job.expressions)
+def _make_seeds(
+    texts: tuple[str, ...], names: dict[str, str], unary: Sequence[str], binary: Sequence[str], job: ExportJob
+) -> SeedFormulas:
+    """Collect what another search needs to read the texts of formulas, and how large they are."""
+    max_size = max(sum(1 for _ in iterate_postorder(expression)) for expression in job.expressions)
+    indicators = collect_indicators(job.expressions)
+    return SeedFormulas(texts, names, tuple(unary), tuple(binary), max_size, indicators)
 
 
 def _format_formula(

@@ -262,7 +262,7 @@ def _inline_bodies(expression: Expression, bodies: Mapping[str, Expression]) -> 
             raise OutputError(
                 f"{name!r} has more than {_MAX_NODES:,} parts after inlining; no language can read it"
             )
-        return rebuild_expression(body, column=arguments.__getitem__)
+        return rebuild_expression(body, column=lambda column: arguments[column.name])
 
     return rebuild_expression(expression, call=inline_call)
 

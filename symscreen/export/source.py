@@ -9,10 +9,11 @@ categorical columns (`LevelIndicator`) are computed in the target language from 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from symscreen.data import LevelIndicator
+from symscreen.data import NO_INDICATORS, LevelIndicator
 from symscreen.errors import FormulaError, OutputError
 from symscreen.export.operator_definitions import (
     fold_constants,
@@ -22,7 +23,12 @@ from symscreen.export.operator_definitions import (
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.operator_notations import OPERATOR_NOTATIONS, find_notation
 from symscreen.expressions.printing import PrintedText, Printer, to_text
-from symscreen.expressions.traversal import check_numbers, collect_inputs, collect_operator_names
+from symscreen.expressions.traversal import (
+    check_numbers,
+    collect_indicators,
+    collect_inputs,
+    collect_operator_names,
+)
 from symscreen.expressions.tree import Expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.operator import Precedence
@@ -35,9 +41,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Notation
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
-
-
-NO_INDICATORS: dict[str, LevelIndicator] = {}
 
 
 def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIndicator]:
@@ -68,38 +71,28 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
     if not options.get("categorical"):
         return {}
     try:
-        levels, inputs = options["levels"], record["data"]["inputs"]
-        definitions = [
-            LevelIndicator(column, level)
-            for column, column_levels in levels.items()
-            for level in column_levels
-        ]
+        inputs = record["data"]["inputs"]
         is_gated = options["categorical_as"] != "onehot"
-        return {
-            name: indicator
-            for name in inputs
-            if (indicator := _find_indicator(name, definitions, is_gated=is_gated))
-        }
+        return _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
             f"the record's levels of categorical columns cannot be read ({error}); run the screen again"
         ) from None
 
 
-def _find_indicator(
-    name: str, definitions: Sequence[LevelIndicator], *, is_gated: bool
-) -> LevelIndicator | None:
-    """Find the level indicator that an input is named after; None if it is an ordinary column."""
-    if not is_gated:
-        return next((definition for definition in definitions if definition.name == name), None)
-    matches = [
-        replace(definition, gated_column=gated_column)
-        for definition in definitions
-        if (gated_column := name.removesuffix(f"·1[{definition.condition}]")) != name
-    ]
-    if len(matches) > 1:
-        raise ValueError(f"{name!r} can be read in {len(matches)} ways")
-    return matches[0] if matches else None
+def _name_indicators(
+    levels: Mapping[str, Sequence[str | float]], inputs: Sequence[str], gated_columns: Sequence[str | None]
+) -> dict[str, LevelIndicator]:
+    """Find the inputs that are named as a level of a categorical column, which gates one of the columns."""
+    used, found = frozenset(inputs), dict[str, LevelIndicator]()
+    for column, column_levels in levels.items():
+        for level, gated_column in product(column_levels, gated_columns):
+            indicator = LevelIndicator(column, level, gated_column)
+            if indicator.name in found:
+                raise ValueError(f"{indicator.name!r} can be read in several ways")
+            if indicator.name in used:
+                found[indicator.name] = indicator
+    return {name: found[name] for name in inputs if name in found}
 
 
 def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> dict[str, type]:
@@ -283,7 +276,7 @@ def build_export_job(formulas: Formulas, **options: Unpack[ExportOptions]) -> Ex
     check_numbers(expressions)
     folded = tuple(map(fold_constants, inline_definitions(expressions, options.get("operators", OPERATORS))))
     inputs = collect_inputs(folded)
-    known = options.get("indicators", NO_INDICATORS)
+    known = {**collect_indicators(folded), **options.get("indicators", NO_INDICATORS)}
     indicators = {name: known[name] for name in inputs if name in known}
     columns = dict(sorted(find_column_types(inputs, indicators).items()))
     names = {name: (options.get("names") or {}).get(name, name) for name in columns}

@@ -26,6 +26,7 @@ from symscreen.expressions.printing import (
 from symscreen.expressions.sympy_conversion import to_sympy
 from symscreen.expressions.traversal import (
     check_numbers,
+    collect_indicators,
     collect_inputs,
     compute_complexity,
     evaluate_expression,
@@ -154,7 +155,8 @@ def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[n
     """
     names = collect_inputs(expressions)
     # Without inputs, a placeholder column gives the number of rows.
-    columns = read_columns(rows, names) if names else {"": np.zeros(read_frame(rows).n)}
+    indicators = collect_indicators(expressions)
+    columns = read_columns(rows, names, indicators) if names else {"": np.zeros(read_frame(rows).n)}
     values = np.empty((len(expressions), len(next(iter(columns.values())))))
     for index, expression in enumerate(expressions):
         values[index] = evaluate_expression(expression, columns)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.data import LevelIndicator
     from symscreen.expressions.tree import Expression
 
 
@@ -97,10 +98,20 @@ def fold_expression(
     ...     call=lambda call, depths: 1 + max(depths))
     3
     """
+    return _fold_nodes(expression, lambda node: column(node.name), number, call)
+
+
+def _fold_nodes(
+    expression: Expression,
+    column: Callable[[Column], T],
+    number: Callable[[Constant], T],
+    call: Callable[[Call, list[T]], T],
+) -> T:
+    """Combine the parts of an expression as `fold_expression` does; `column` gets the whole node."""
     results: list[T] = []
     for node in iterate_postorder(expression):
         if not isinstance(node, Call):
-            results.append(column(node.name) if isinstance(node, Column) else number(node))
+            results.append(column(node) if isinstance(node, Column) else number(node))
         elif len(node.arguments) == 1:
             results[-1] = call(node, results[-1:])
         else:
@@ -117,7 +128,7 @@ def _rebuild_call(call: Call, arguments: list[Expression]) -> Expression:
 def rebuild_expression(
     expression: Expression,
     *,
-    column: Callable[[str], Expression] = Column,
+    column: Callable[[Column], Expression] = lambda column: column,
     number: Callable[[Constant], Expression] = lambda constant: constant,
     call: Callable[[Call, list[Expression]], Expression] = _rebuild_call,
 ) -> Expression:
@@ -126,16 +137,48 @@ def rebuild_expression(
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> print(rebuild_expression(parse_expression("x1 - cos(x2)/x1"), column={"x1": Column("speed"),
-    ...     "x2": parse_expression("t + 1")}.__getitem__))
+    >>> replacements = {"x1": Column("speed"), "x2": parse_expression("t + 1")}
+    >>> print(rebuild_expression(
+    ...     parse_expression("x1 - cos(x2)/x1"), column=lambda column: replacements[column.name]))
     speed - cos(t + 1)/speed
     """
-    return fold_expression(expression, column=column, number=number, call=call)
+    return _fold_nodes(expression, column, number, call)
 
 
 def rename_columns(expression: Expression, new_names: Mapping[str, str]) -> Expression:
-    """Rename the columns of an expression; columns that are not in the mapping keep their names."""
-    return rebuild_expression(expression, column=lambda name: Column(new_names.get(name, name)))
+    """Rename the columns of an expression; columns that are not in the mapping stay as they are."""
+
+    def rename(column: Column) -> Column:
+        return Column(new_names[column.name]) if column.name in new_names else column
+
+    return rebuild_expression(expression, column=rename)
+
+
+def define_columns(expression: Expression, indicators: Mapping[str, LevelIndicator]) -> Expression:
+    """Return an expression whose columns know how they are computed from categorical ones.
+
+    A formula that was read from a text needs this; those of a space are built with it.
+
+    Examples
+    --------
+    >>> from symscreen.data import LevelIndicator
+    >>> formula = define_columns(Column("c = p"), {"c = p": LevelIndicator("c", "p")})
+    >>> collect_indicators([formula])
+    {'c = p': LevelIndicator(column='c', level='p', gated_column=None)}
+    """
+    return rebuild_expression(
+        expression, column=lambda column: Column(column.name, indicators.get(column.name, column.indicator))
+    )
+
+
+def collect_indicators(expressions: Iterable[Expression]) -> dict[str, LevelIndicator]:
+    """Return how the columns in expressions are computed that are derived from categorical ones, by name."""
+    return {
+        part.name: part.indicator
+        for expression in expressions
+        for part in iterate_postorder(expression)
+        if isinstance(part, Column) and part.indicator is not None
+    }
 
 
 def collect_columns(*expressions: Expression) -> frozenset[str]:

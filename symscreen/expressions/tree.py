@@ -19,6 +19,7 @@ from symscreen.messages import suggest
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from symscreen.data import LevelIndicator
     from symscreen.grammar.operator import Operator
     from symscreen.grammar.parser import SyntaxNode
 
@@ -42,9 +43,13 @@ class Column(_Node):
     ----------
     name : str
         Name of the column.
+    indicator : LevelIndicator or None
+        How the column is computed from a categorical one; None for a column of the source. Ignored in
+        comparisons.
     """
 
     name: str
+    indicator: LevelIndicator | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

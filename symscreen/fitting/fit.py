@@ -10,7 +10,7 @@ from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import FitOptions, make_fit_options
 from symscreen.config.space_options import build_layer_schedule, format_unused_rule_notices, read_grammar
 from symscreen.data import TargetSource, read_dataset, read_frame
-from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
+from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
 from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
@@ -101,8 +101,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
     grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(source, dataset.names)
-    dataset, units = read_units(dataset, options.units, options.target_units, derived)
+    dataset, units = read_units(dataset, options.units, options.target_units)
     units_record = None
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)

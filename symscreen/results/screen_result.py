@@ -19,7 +19,7 @@ from symscreen._repr import format_repr
 from symscreen.data import read_columns
 from symscreen.errors import OptionError
 from symscreen.expressions.printing import to_text
-from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
 from symscreen.messages import escape_control_chars
 from symscreen.units import compute_unit, convert_to_base_units
 
@@ -329,7 +329,8 @@ class ScreenResult:
         import pandas as pd
 
         names = sorted(frozenset().union(*map(collect_columns, self.expressions)))
-        columns = convert_to_base_units(read_columns(rows, names), self.record.get("units"))
+        columns = read_columns(rows, names, collect_indicators(self.expressions))
+        columns = convert_to_base_units(columns, self.record.get("units"))
         values = {
             to_text(expression): evaluate_expression(expression, columns) for expression in self.expressions
         }

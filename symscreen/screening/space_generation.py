@@ -262,6 +262,7 @@ def generate_space(
         layers,
         task.options.pool,
         also=task.formulas,
+        indicators=task.dataset.indicators,
         prune=prune if task.pool_screeners else None,
         max_bytes=task.max_bytes,
         reserved_bytes=reserved_bytes,

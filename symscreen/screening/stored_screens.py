@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from symscreen.config.fields import get_option, list_options
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import DataError, FormulaError, OptionError
-from symscreen.export import build_operators_from_record
+from symscreen.export import build_indicators_from_record, build_operators_from_record
 from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import Grammar
 from symscreen.grammar.grammar import resolve_operators
-from symscreen.messages import escape_control_chars, quote_value
+from symscreen.messages import escape_control_chars, quote
 from symscreen.report.notebook import VIEWS
 from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
 from symscreen.results.record import build_grammar_record, format_partial_notice
@@ -112,7 +113,7 @@ def _check_units(options: Mapping[str, Any]) -> None:
     units = options.get("units")
     plain = isinstance(units, dict) and all(isinstance(unit, str) for unit in units.values())
     if units is not None and not plain:
-        raise DataError(f"the record is damaged: its units are {quote_value(units)}, not those of columns")
+        raise DataError(f"the record is damaged: its units are {quote(units)}, not those of columns")
 
 
 def _restore_grammar(record: Mapping[str, Any]) -> str | Grammar:
@@ -268,7 +269,9 @@ def _parse_formulas(stored: StoredRanking, source: str) -> tuple[Expression, ...
     try:
         operators = build_operators_from_record(stored.record)
         names = stored.record["data"]["inputs"]
-        return tuple(parse_expression(text, operators, names) for text in stored.table["expression"])
+        indicators = build_indicators_from_record(stored.record)
+        parsed = (parse_expression(text, operators, names) for text in stored.table["expression"])
+        return tuple(define_columns(expression, indicators) for expression in parsed)
     except FormulaError as error:
         raise DataError(f"{escape_control_chars(source)} is damaged: {error}") from None
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -51,30 +50,24 @@ _MAX_BYTES = 1_000_000  # of a file of units
 _UnitTexts = dict[str, Annotated[str, Meta(description="a text such as 'mm'")]]
 _MAX_LISTED = 8  # names in a notice
 _DIMENSIONLESS = parse_unit("1")
-_NO_CATEGORICAL_INPUTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def read_units(
-    dataset: Dataset,
-    units: UnitsOption,
-    target_units: str | None,
-    categorical_inputs: Mapping[str, LevelIndicator] = _NO_CATEGORICAL_INPUTS,
+    dataset: Dataset, units: UnitsOption, target_units: str | None
 ) -> tuple[Dataset, Units | None]:
     """Read the units of a dataset's columns and convert its inputs to base units.
 
     Parameters
     ----------
     dataset : Dataset
-        The data.
+        The data. An input that a level of a category gates has the unit of the gated column; an indicator is
+        dimensionless.
     units : {"strict", "ignore"}, path, mapping of str to str, or None
         ``"strict"`` reads units from headers such as ``length (mm)`` or ``length [mm]``. A file (.toml or
         .json, with entries such as ``length = "mm"``) or a mapping takes precedence over headers. None and
         ``"ignore"`` turn units off.
     target_units : str or None
         Required unit of a result, up to a factor.
-    categorical_inputs : mapping of str to LevelIndicator
-        Inputs derived from categorical columns. A gated input has the unit of its gated column, an indicator
-        is dimensionless.
 
     Returns
     -------
@@ -101,16 +94,14 @@ def read_units(
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
     names = (*dataset.names, *dataset.target.names)
-    source_inputs = [name for name in dataset.names if name not in categorical_inputs]
-    columns, unparsed = _parse_column_units(
-        [name for name in names if name not in categorical_inputs], unit_texts
-    )
+    source_inputs = [name for name in dataset.names if name not in dataset.indicators]
+    columns, unparsed = _parse_column_units([*source_inputs, *dataset.target.names], unit_texts)
     if not any(columns[name].text for name in dataset.names if name in columns):
         raise OptionError(
             f"no column has a unit{unparsed}{_explain_unknown_column(unit_texts, names, source_inputs)}: "
             f"write it into a column's name, 'length (mm)', or give it{hint_option('units')}, length = 'mm'"
         )
-    columns |= _assign_gate_units(categorical_inputs, columns)
+    columns |= _assign_gate_units(dataset.indicators, columns)
     known_units = Units(columns, target)
     notices = [
         *dataset.notices,
@@ -181,19 +172,19 @@ def convert_to_original_units(
     'x/1000*t'
     """
     unit_records = {} if record is None else record["columns"]
-    conversions = {
-        name: _build_conversion(name, Fraction(unit["factor"]), Fraction(unit["offset"]))
-        for name, unit in unit_records.items()
-    }
-    return tuple(
-        rebuild_expression(expression, column=lambda name: conversions.get(name, Column(name)))
-        for expression in expressions
-    )
+
+    def convert(column: Column) -> Expression:
+        if column.name not in unit_records:
+            return column
+        unit = unit_records[column.name]
+        return _build_conversion(column, Fraction(unit["factor"]), Fraction(unit["offset"]))
+
+    return tuple(rebuild_expression(expression, column=convert) for expression in expressions)
 
 
-def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expression:
+def _build_conversion(column: Column, factor: Fraction, offset: Fraction) -> Expression:
     """Build the expression that converts a column to base units, as `convert_to_base` computes it."""
-    form: Expression = Column(name)
+    form: Expression = column
     exact = is_exact(factor)
     numerator: float = factor.numerator if exact else float(factor)
     denominator = factor.denominator if exact else 1
@@ -270,11 +261,11 @@ def _explain_unknown_column(
 
 
 def _assign_gate_units(
-    categorical_inputs: Mapping[str, LevelIndicator], columns: Mapping[str, ColumnUnit]
+    indicators: Mapping[str, LevelIndicator], columns: Mapping[str, ColumnUnit]
 ) -> dict[str, ColumnUnit]:
     """Assign to gated inputs the units of their gated columns."""
     units = {}
-    for name, indicator in categorical_inputs.items():
+    for name, indicator in indicators.items():
         gated_column = indicator.gated_column
         if gated_column is None or gated_column not in columns:
             continue

@@ -11,6 +11,7 @@ from threading import Thread
 
 import pandas as pd
 import pytest
+from helpers.requirements import needs, require
 from helpers.screening_oracles import space_of, table_of
 
 import symscreen
@@ -28,7 +29,7 @@ OPTIONS = {"layers": "ub", "screener": "t0,xi", "top": 5, "chunk_size": 40}
 
 @pytest.fixture(scope="module")
 def cluster():
-    pytest.importorskip("distributed", reason="Dask is an extra")
+    require("distributed")
     backend = Dask(2)
     yield backend
     backend.close()
@@ -155,7 +156,7 @@ def test_what_is_no_address_is_refused(address):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    pytest.importorskip("distributed", reason="Dask is an extra")
+    require("distributed")
     for name in ("_CONNECT_TIMEOUT_S", "_FIRST_WORKER_TIMEOUT_S", "_NO_WORKERS_TIMEOUT_S"):
         monkeypatch.setattr(f"symscreen.backends.dask.{name}", 1.5)
 
@@ -213,7 +214,7 @@ def test_a_worker_is_no_scheduler(cluster, frame):
 
 @pytest.mark.usefixtures("impatient")
 def test_a_cluster_in_this_process_is_reached_and_one_that_is_not_there_refused(frame, capfd):
-    distributed = pytest.importorskip("distributed", reason="Dask is an extra")
+    distributed = require("distributed")
     known = set(distributed.Client._instances)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
@@ -277,7 +278,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@needs("posix")
 @pytest.mark.usefixtures("impatient")
 def test_a_scheduler_that_is_killed_ends_the_run_in_one_line_and_the_checkpoint_stays(frame, tmp_path, capfd):
     (tmp_path / "alone.py").write_text(ALONE)

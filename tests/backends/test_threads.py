@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers.requirements import needs
 
 import symscreen
 from symscreen.backends import Threads, count_available_cores
@@ -54,7 +55,7 @@ def test_there_is_a_core():
     assert count_available_cores() >= 1
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list threads")
+@needs("proc")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_screen_runs_no_more_threads_than_asked_for(rng, jobs):
     x = rng.uniform(0.5, 2.0, (400, 6))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.requirements import require
 
 from symscreen.cli.command import run_command
 
@@ -60,7 +61,7 @@ def test_what_noise_alone_finds_is_not_lost_at_a_noise(run, data):
 
 
 def test_units_are_taken_as_by_a_screen(run, frame, tmp_path):
-    pytest.importorskip("pint")
+    require("pint")
     measured = frame.set_axis(["x1 (m)", "x2 (s)", *frame.columns[2:]], axis=1)
     measured.to_csv(tmp_path / "units.csv", index=False)
     command = ("power", tmp_path / "units.csv", "--truth", "`x1 (m)`/`x2 (s)`", "--noise-ratio", 0)
@@ -79,8 +80,8 @@ def test_mistakes_are_told_in_one_line(run, data):
         (("--truth", "x1 + x2"), "symscreen why DATA"),
         (("--truth", "x1", "--noise-ratio", "1e308"), "noise_ratio 1e+308 is too large"),
         (("--truth", "x1", "--noise-ratio", "-1"), "--noise-ratio is '-1'"),
-        (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric response, and --ranking"),
-        (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric response, and --stages"),
+        (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric target, and --ranking"),
+        (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric target, and --stages"),
     ):
         status, _, err = run("power", data, *arguments, *SMALL)
         assert (status, err.count("\n"), word in err) == (2, 1, True), err

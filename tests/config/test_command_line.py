@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -64,7 +65,7 @@ def test_the_command_makes_the_same_result_for_every_response(kind, frame, rng, 
     frame["c, d"], frame["e"] = rng.choice(["p", "it's"], 60), rng.integers(0, 2, 60)
     frame["f"] = np.where(frame.e == 1, rng.integers(0, 2, 60), 0)
     if kind == "units":
-        pytest.importorskip("pint", reason="units need pint")
+        require("pint")
         frame = frame.rename(columns={"x1": "x1 (mm)", "x2": "x2 [s]"})
     data, out = tmp_path / "d.csv", tmp_path / "again.json"
     frame.to_csv(data, index=False)

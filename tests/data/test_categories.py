@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import command
@@ -80,7 +81,7 @@ def test_fit_finds_a_term_of_one_group_and_its_bundle_and_exports_compute_it(gro
 
 
 def test_fit_takes_inputs_units_and_one_hot_columns_as_a_screen_does(groups):
-    pytest.importorskip("pint", reason="pint is not installed")
+    require("pint")
     asked = {"layers": "u", "operators": "ablation", "categorical": "c"}
     narrow = symscreen.fit(groups, inputs=["x1", "c"], **asked)
     assert narrow.record["data"]["inputs"] == ["x1", "x1·1[c = p]", "x1·1[c = q]", "x1·1[c = r]"]

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -82,7 +83,7 @@ def test_arrays_frames_of_objects_and_codes_say_the_same(data):
 
 
 def test_a_frame_of_polars_has_categories_too(data):
-    polars = pytest.importorskip("polars", reason="polars is not installed")
+    polars = require("polars")
     inputs, y = data
     frame = polars.from_dict({name: inputs[name].to_list() for name in inputs})
     screener = symscreen.SymbolicScreener(**SMALL, categorical="c").fit(frame, y)
@@ -170,7 +171,7 @@ def test_what_is_no_table_is_refused_in_scikit_learns_words(data):
 
 
 def test_units_of_columns_and_of_the_target(rng):
-    pytest.importorskip("pint", reason="pint is not installed")
+    require("pint")
     inputs = pd.DataFrame(rng.uniform(0.5, 2.0, (60, 3)), columns=["mass", "speed", "time"])
     y = inputs.mass * inputs.speed / inputs.time
     asked = {"layers": "bb", "binary": "add,mul,div", "top": 3, "jobs": 1, "target_units": "N"}

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.errors import DataError, InputError
@@ -119,7 +120,7 @@ def test_weights_are_called_sample_weight(data):
     ],
 )
 def test_units_are_told_of_in_words(data, units, says):
-    pytest.importorskip("pint", reason="pint is not installed")
+    require("pint")
     with pytest.raises(InputError, match=says):
         symscreen.SymbolicScreener(layers="u", units=units).fit(*data)
     target = next(iter(units.values()))

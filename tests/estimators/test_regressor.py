@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.estimator_checks import parametrize_checks, run_check
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import symscreen
 
@@ -14,13 +14,9 @@ SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    list(estimator_checks_generator(symscreen.SymbolicRegressor(**SMALL))),
-    ids=lambda case: getattr(getattr(case, "func", None), "__name__", ""),
-)
+@parametrize_checks(symscreen.SymbolicRegressor(**SMALL))
 def test_it_keeps_scikit_learns_promises(estimator, check):
-    check(estimator)
+    run_check(check, estimator)
 
 
 def test_it_is_what_fit_finds(rng):

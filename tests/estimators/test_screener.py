@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import pickle
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from helpers.estimator_checks import parametrize_checks, run_check
+from helpers.requirements import require
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -19,7 +20,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import symscreen
 from symscreen.config.screen_options import ScreenOptions
@@ -47,19 +47,9 @@ def data(frame):
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    list(
-        estimator_checks_generator(symscreen.SymbolicScreener(layers="u", unary="id,square", top=3, jobs=1))
-    ),
-    ids=lambda case: getattr(getattr(case, "func", None), "__name__", ""),
-)
+@parametrize_checks(symscreen.SymbolicScreener(layers="u", unary="id,square", top=3, jobs=1))
 def test_it_keeps_scikit_learns_promises(estimator, check):
-    if check.func.__name__ == "check_array_api_input" and "SCIPY_ARRAY_API" not in os.environ:
-        pytest.skip(
-            "arrays of other libraries are not claimed; scikit-learn asks only where scipy takes them"
-        )
-    check(estimator)
+    run_check(check, estimator)
 
 
 def test_it_has_the_options_of_a_screen_and_their_defaults():
@@ -95,7 +85,7 @@ def test_the_transform_is_the_formulas_values(data):
 
 
 def test_it_makes_frames_of_polars(data):
-    polars = pytest.importorskip("polars", reason="polars is not installed")
+    polars = require("polars")
     screener = symscreen.SymbolicScreener(**SMALL).set_output(transform="polars").fit(*data)
     features = screener.transform(polars.from_dict({name: data[0][name].to_list() for name in data[0]}))
     assert isinstance(features, polars.DataFrame)

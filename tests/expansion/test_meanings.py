@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from expansion.test_fates import bounded
 from helpers.expansion_oracles import LAYERS
+from helpers.requirements import require
 from helpers.strategies import put_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.grammar.custom_operators import define_family, define_operator
 from symscreen.units import Units, parse_unit
 
-pint = pytest.importorskip("pint", reason="units need pint")
+pint = require("pint")
 REGISTRY = pint.UnitRegistry(non_int_type=Fraction)
 FORMULAS = {
     "gauss": "exp(-x**2)",

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from helpers.requirements import require
 
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.additive_model import FIGURE6_EXPERIMENT
 
-pytest.importorskip("stochtree")
+require("stochtree")
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return FIGURE6_EXPERIMENT.run(ExperimentSettings(quick=True))
+    return FIGURE6_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outcome):

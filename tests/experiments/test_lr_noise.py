@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 from symscreen.errors import DataError
 from symscreen.experiments import ExperimentSettings
@@ -28,12 +27,10 @@ from symscreen.label_ranking.generators import (
 )
 from symscreen.targets.ranking_ranks import to_orders
 
-PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
-
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def test_every_learner_is_judged_on_every_set(outcome):
@@ -138,8 +135,6 @@ def test_a_folder_without_the_sets_is_refused(tmp_path):
 
 
 def test_the_published_sets_were_drawn_in_order_lists():
-    if not (PUBLISHED / PUBLISHED_FILE).is_file():
-        pytest.skip("the published sets are not beside the checkout (../shared/data/label-ranking)")
-    table = measure_published_sets(PUBLISHED)  # of 10,000 rows each
+    table = measure_published_sets(require("label-ranking"))  # of 10,000 rows each
     np.testing.assert_allclose(table["order_list_distance"], table["expected_distance"], atol=0.05)
     assert (table["rank_distance"] > 1.3 * table["order_list_distance"]).all()

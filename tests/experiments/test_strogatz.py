@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen import datasets, fit, screen
 from symscreen.errors import OptionError
@@ -84,7 +86,8 @@ def test_equality_is_decided_as_known(system, formula, expected):
 
 @pytest.mark.parametrize(("system", "formula", "expected"), [case for case in CASES if case[1].terms])
 def test_equality_agrees_with_sympys_simplification(system, formula, expected):
-    sympy = pytest.importorskip("sympy")
+    import sympy
+
     symbols = {name: sympy.Symbol(name, real=True) for name in ("x1", "x2")}
     shown = round_coefficients(formula)
     if not shown.terms or shown.terms == (parse_expression("x1"), parse_expression("x1 + x1")):
@@ -214,7 +217,7 @@ def test_the_summary_counts_equations_and_takes_the_median_of_draws():
 
 
 def test_without_noise_nothing_is_repeated():
-    plan = strogatz_benchmark._build_plan(ExperimentSettings())
+    plan = strogatz_benchmark._build_plan(ExperimentSettings(size="full"))
     tasks = [(task.system, task.noise_ratio, task.space) for task in plan.list_tasks()]
     fits = [task for task in tasks if task[2] is None]
     assert len(fits) == 14 * (1 + 3 * 10)
@@ -225,15 +228,15 @@ def test_without_noise_nothing_is_repeated():
 @pytest.mark.parametrize("ratio", [-0.1, math.nan, math.inf])
 def test_a_ratio_that_is_none_is_refused(ratio):
     with pytest.raises(OptionError, match="noise ratio"):
-        strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, noise_ratios=(ratio,)))
+        strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", noise_ratios=(ratio,)))
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=2))
+    return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=2))
 
 
-def test_the_quick_size_recovers_its_laws(outcome):
+def test_the_small_size_recovers_its_laws(outcome):
     recovery = outcome.tables["recovery"]
     assert len(recovery) == 2 * 2
     assert recovery["structure"].eq(1.0).all()
@@ -259,8 +262,9 @@ def test_every_cell_is_screened_by_every_screener(outcome):
 
 
 def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, monkeypatch):
-    monkeypatch.setattr(strogatz_benchmark, "_QUICK_SYSTEMS", ("vdp2",))
-    again = strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1, noise_ratios=(0.01,)))
+    sizes = strogatz_benchmark.SIZES
+    monkeypatch.setitem(sizes, "small", replace(sizes["small"], systems=("vdp2",)))
+    again = strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, noise_ratios=(0.01,)))
     for name in ("recovery", "screening", "terms"):
         whole = outcome.tables[name]
         own = whole[(whole["system"] == "vdp2") & (whole["noise_ratio"] == 0.01)].reset_index(drop=True)
@@ -268,7 +272,7 @@ def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, 
 
 
 def test_the_pictures_and_remarks_say_what_the_tables_do(outcome):
-    pytest.importorskip("matplotlib")
+    require("matplotlib")
     for draw in outcome.pictures.values():
         assert draw().axes
     summary = outcome.tables["summary"].assign(aim=[14, 9], exact=[14.0, 8.0])

@@ -17,11 +17,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symscreen
+from symscreen.data import LevelIndicator
 from symscreen.errors import DataError, FormulaError, OutputError
 from symscreen.export import apply_bundle, format_bundle, load_bundle, save_bundle
 from symscreen.export.bundle import parse_bundle
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.traversal import collect_columns, compute_complexity, evaluate_expression
+from symscreen.expressions.traversal import (
+    collect_columns,
+    collect_indicators,
+    compute_complexity,
+    define_columns,
+    evaluate_expression,
+)
 from symscreen.expressions.tree import Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
@@ -276,6 +283,24 @@ def test_what_could_not_be_read_back_is_refused(tmp_path):
         with pytest.raises(OutputError, match="the record is not valid JSON"):
             save_bundle(FEATURES, tmp_path / "f.json", record=record)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_of_categories_are_saved_with_their_definitions(tmp_path):
+    indicators = [LevelIndicator("c", "p", "x"), LevelIndicator("n", 2.5)]
+    known = {each.name: each for each in indicators}
+    feature = define_columns(parse_expression("`x·1[c = p]` + 2*`n = 2.5`"), known)
+    path = tmp_path / "b.json"
+    save_bundle([feature], path)
+    loaded = load_bundle(path)
+    assert collect_indicators(loaded) == known
+    rows = {"c": ["p", "q", "p"], "n": [2.5, 2.5, 1.0], "x": [3.0, 4.0, 5.0]}
+    for bundle in (path, loaded, [feature]):
+        assert apply_bundle(bundle, rows).iloc[:, 0].tolist() == [5.0, 2.0, 5.0]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["indicators"]["n = 2.5"]["level"] = 3
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(FormulaError, match=r"indicators: 'n = 2\.5' is not the input that it defines"):
+        load_bundle(path)
 
 
 def test_half_a_surrogate_pair_in_a_name_survives(tmp_path):

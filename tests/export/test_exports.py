@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from numbers import Real
 import numpy as np
 import pytest
 from helpers.export_cases import FORMULAS, NAMES, ROWS, drawn_formulas, drawn_rows, worst_difference
+from helpers.requirements import require
 from helpers.strategies import expressions
 from hypothesis import given, settings
 
@@ -22,8 +21,6 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 
-OCTAVE = os.environ.get("OCTAVE") or shutil.which("octave-cli") or shutil.which("octave")
-COMPILER = shutil.which("cc") or shutil.which("gcc")
 # rows that make infinities and NaN inside: an export must not make numbers of them again
 EDGES = np.array([0.0, -0.0, 1.0, -1.0, 800.0, -800.0, 1e308, -1e308, 1e-320, np.inf, -np.inf, np.nan, 0.5])
 FORGETFUL = [
@@ -51,8 +48,7 @@ def run_numpy(formulas, rows, tmp_path):
 
 
 def run_c(formulas, rows, tmp_path):
-    if COMPILER is None:
-        pytest.skip("there is no C compiler")
+    compiler = require("compiler")
     (tmp_path / "exported.c").write_text(to_c(formulas), encoding="ascii")
     library = tmp_path / "exported.so"
     # -Wconversion would be the reader's choice; what is warned of by default and by -Wall is an error
@@ -65,7 +61,7 @@ def run_c(formulas, rows, tmp_path):
         "-Wno-unused-function",
         "-Werror",
     ]
-    command = [COMPILER, *flags, "-Werror", "-shared", "-fPIC", "-o", library, tmp_path / "exported.c", "-lm"]
+    command = [compiler, *flags, "-Werror", "-shared", "-fPIC", "-o", library, tmp_path / "exported.c", "-lm"]
     subprocess.run(command, check=True)
     loaded = ctypes.CDLL(str(library))
     used = re.search(r"double feature_1\((.*)\)", (tmp_path / "exported.c").read_text())[1].count("double")
@@ -102,7 +98,7 @@ def run_sqlite(write):
 
 def run_duckdb(write):
     def run(formulas, rows, tmp_path):
-        duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+        duckdb = require("duckdb")
         import pandas as pd
 
         del tmp_path
@@ -118,8 +114,7 @@ def run_duckdb(write):
 
 
 def run_octave(formulas, rows, tmp_path):
-    if OCTAVE is None:
-        pytest.skip("Octave is not installed")
+    octave = require("octave")
     (tmp_path / "features.m").write_text(to_matlab(formulas), encoding="ascii")
     np.savetxt(tmp_path / "rows.txt", np.column_stack([rows[name] for name in sorted(rows)]), fmt="%.17g")
     code = (
@@ -127,13 +122,13 @@ def run_octave(formulas, rows, tmp_path):
         "f = fopen('out.bin', 'w'); fwrite(f, v, 'double'); fclose(f);"
     )
     # some builds end with an error of their own after all is done: what counts is the file
-    command = [OCTAVE, "--no-gui", "--norc", "--quiet", "--eval", code]
+    command = [octave, "--no-gui", "--norc", "--quiet", "--eval", code]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     return np.fromfile(tmp_path / "out.bin").reshape(len(formulas), -1)
 
 
 def run_excel(formulas, rows, tmp_path):
-    library = pytest.importorskip("formulas", reason="formulas is not installed")
+    library = require("formulas")
     del tmp_path
     cells = {name: f"{'ABCD'[place]}2" for place, name in enumerate(rows)}
     number = len(next(iter(rows.values())))
@@ -192,7 +187,7 @@ def test_what_is_undefined_inside_stays_undefined(name, tmp_path):
 
 
 def test_excel_gives_errors_where_a_formula_is_undefined_or_a_cell_is_empty():
-    library = pytest.importorskip("formulas", reason="formulas is not installed")
+    library = require("formulas")
     for text in ("1/x", "log(x)", "(-8*x)**(1/3)", "0**x", "asin(x + 2)"):
         ours = np.isnan(evaluate_expression(parse_expression(text), {"x": EDGES[:4]}))
         function = library.Parser().ast(to_excel(parse_expression(text)))[1].compile()
@@ -224,15 +219,18 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def test_hostile_names_are_names_and_nothing_else(tmp_path):
+HOSTILE_RUNS = {name: RUNS[name] for name in ("numpy", "sqlite", "duckdb", "c", "matlab")}
+
+
+@pytest.mark.parametrize(("run", "without"), HOSTILE_RUNS.values(), ids=HOSTILE_RUNS)
+def test_hostile_names_are_names_and_nothing_else(run, without, tmp_path):
+    del without
     rows = {name: np.linspace(0.5, 2.0, 4) * (place + 1) for place, name in enumerate(HOSTILE)}
     formula = parse_expression(" + ".join(f"exp(-`{name.replace('`', '``')}`)" for name in HOSTILE))
     ours = evaluate_expression(formula, rows)
-    runs = [run_numpy, run_sqlite(to_sqlite)] + ([run_c] if COMPILER else [])
-    for run in runs + ([run_octave] if OCTAVE else []):
-        # twice, for some runs need several features
-        theirs = run([formula, formula], rows, tmp_path)
-        np.testing.assert_allclose(theirs, [ours, ours], rtol=1e-12, err_msg=str(run))
+    # twice, for some runs need several features
+    theirs = run([formula, formula], rows, tmp_path)
+    np.testing.assert_allclose(theirs, [ours, ours], rtol=1e-12)
     assert re.fullmatch(r"[A-Z0-9=(),<+*^ -]+", to_excel(formula))
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
-import shutil
 import sqlite3
 import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -32,10 +31,9 @@ from symscreen.export import (
 )
 from symscreen.export.source import find_column_types
 from symscreen.expressions.linear_formula import evaluate_formulas
+from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
 
-OCTAVE = os.environ.get("OCTAVE") or shutil.which("octave-cli") or shutil.which("octave")
-COMPILER = shutil.which("cc") or shutil.which("gcc")
 # what a level may be called: quotes, comments, formulas, other alphabets, signs of other levels
 LEVELS = [
     "p", "P", "it's", 'say "hi"', "'; DROP TABLE t; --", "*/ system(); /*", "??/", "a\\nb", "a\nb\t", "=1+1",
@@ -77,7 +75,7 @@ def formulas():
     """One formula a derived column, and some of several."""
     plain = [f"2*{quoted(name)} - 1" for name in GATES]
     both = [f"{quoted(f'x·1[c = {level}]')}*`flow rate` + `a = b = 2.5`/3" for level in LEVELS[:4]]
-    return [parse_expression(text) for text in [*plain, *both, "x - `flow rate`"]]
+    return [define_columns(parse_expression(text), GATES) for text in [*plain, *both, "x - `flow rate`"]]
 
 
 def by_numpy(write, given, rows, tmp_path):
@@ -88,8 +86,7 @@ def by_numpy(write, given, rows, tmp_path):
 
 
 def by_c(write, given, rows, tmp_path):
-    if COMPILER is None:
-        pytest.skip("there is no C compiler")
+    compiler = require("compiler")
     source = tmp_path / "exported.c"
     source.write_text(write(given, indicators=GATES), encoding="ascii")
     flags = [
@@ -101,7 +98,7 @@ def by_c(write, given, rows, tmp_path):
         "-Wno-unused-parameter",
         "-Wno-unused-function",
     ]
-    subprocess.run([COMPILER, *flags, "-shared", "-fPIC", "-o", f"{source}.so", source, "-lm"], check=True)
+    subprocess.run([compiler, *flags, "-shared", "-fPIC", "-o", f"{source}.so", source, "-lm"], check=True)
     loaded = ctypes.CDLL(f"{source}.so")
     kinds = {
         "a = b": ctypes.c_double,
@@ -131,7 +128,7 @@ def by_sqlite(write, given, rows, tmp_path):
 
 def by_duckdb(write, given, rows, tmp_path):
     del tmp_path
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    duckdb = require("duckdb")
     with duckdb.connect() as database:
         database.register("t", rows)
         found = database.execute(f"SELECT {write(given, indicators=GATES)} FROM t").fetchnumpy()  # noqa: S608
@@ -140,7 +137,7 @@ def by_duckdb(write, given, rows, tmp_path):
 
 def by_excel(write, given, rows, tmp_path):
     del tmp_path
-    library = pytest.importorskip("formulas", reason="formulas is not installed")
+    library = require("formulas")
     cells = {"x": "A2", "flow rate": "B2", "c": "C2", "a = b": "D2"}
     names = {cell: name for name, cell in cells.items()}
     out = []
@@ -163,8 +160,7 @@ def needed(formula):
 
 
 def by_octave(write, given, rows, tmp_path):
-    if OCTAVE is None:
-        pytest.skip("Octave is not installed")
+    octave = require("octave")
     (tmp_path / "features.m").write_text(write(given, indicators=GATES), encoding="ascii")
     numbers = rows[["a = b", "flow rate", "x"]].to_numpy(dtype=float)
     np.savetxt(tmp_path / "rows.txt", numbers, fmt="%.17g")
@@ -176,7 +172,7 @@ def by_octave(write, given, rows, tmp_path):
     )
     (tmp_path / "run.m").write_text(code)
     subprocess.run(
-        [OCTAVE, "--no-gui", "--norc", "--quiet", "run.m"], cwd=tmp_path, capture_output=True, check=False
+        [octave, "--no-gui", "--norc", "--quiet", "run.m"], cwd=tmp_path, capture_output=True, check=False
     )
     return np.fromfile(tmp_path / "out.bin").reshape(len(given), -1)
 
@@ -242,10 +238,8 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
     np.testing.assert_allclose(found.to_numpy().T, ours, rtol=1e-12)
     applied = symscreen.apply_bundle("b.json", screened)
     np.testing.assert_array_equal(applied.to_numpy().T, ours)
-    back = load_bundle("b.json")
-    assert export_formulas(
-        back, "c", indicators=build_indicators_from_record(result.record)
-    ) == export_formulas(result, "c")
+    assert export_formulas(load_bundle("b.json"), "c") == export_formulas(result, "c")
+    assert build_indicators_from_record(result.record) == result.data.indicators
     guesses = to_pysr(result)
     assert guesses.make_frame(screened).notna().all(axis=None)
 
@@ -296,6 +290,6 @@ def test_a_record_that_was_changed_is_refused(change):
     options = {"categorical": ["c"], "categorical_as": "gate", "levels": {"c": ["p"]}}
     record = {"options": options | change, "data": {"inputs": ["x·1[q·1[c = p]]", "x·1[q·1[c = p]"]}}
     if change.get("levels") == {"q·1[c": ["p"], "c": ["p"]}:
-        record["data"]["inputs"] = ["x·1[q·1[c = p]"]
+        record["data"]["inputs"] = ["x", "x·1[q", "x·1[q·1[c = p]"]
     with pytest.raises(FormulaError, match="levels of categorical columns cannot be read"):
         build_indicators_from_record(record)

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen.errors import DataError, OutputError
 from symscreen.export import compute_feature_frame, to_gplearn, to_pysr
@@ -93,7 +94,7 @@ def test_the_size_is_that_of_the_longest_guess():
 def test_a_result_with_units_is_handed_on_for_the_columns_as_they_came(rng):
     import symscreen
 
-    pytest.importorskip("pint", reason="units need pint")
+    require("pint")
     data = {"a (mm)": rng.uniform(1, 2, 30), "b [m]": rng.uniform(1, 2, 30)}
     y = data["a (mm)"] / 1000 + data["b [m]"]
     result = symscreen.screen(data, y, units="strict", layers="b", binary="add", top=1)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from helpers.requirements import require
 from helpers.strategies import expressions, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -178,7 +179,7 @@ def test_an_export_passes_its_digits_on():
 
 
 def test_offsets_of_units_are_exact_in_a_notebook_and_in_exports(rng):
-    pytest.importorskip("pint")
+    require("pint")
     celsius = rng.uniform(10, 90, 40)
     data = {"t (degC)": celsius, "p (kPa)": rng.uniform(1, 2, 40)}
     data["y"] = data["p (kPa)"] / (celsius + 273.15)

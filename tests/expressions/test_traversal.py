@@ -36,7 +36,7 @@ def test_deep_trees_are_traversed_without_recursion(deep):
     values = evaluate_expression(deep, {"x": np.array([0.0, np.nan])})
     assert values[0] == 0.0
     assert np.isnan(values[1])
-    renamed = rebuild_expression(deep, column=lambda name: Column(f"{name}1"))
+    renamed = rebuild_expression(deep, column=lambda column: Column(f"{column.name}1"))
     assert sum(1 for _ in iterate_preorder(renamed)) == DEPTH + 1
 
 
@@ -70,7 +70,7 @@ def test_a_fold_combines_arguments_from_left_to_right():
 def test_a_rebuilt_expression_replaces_columns_and_numbers():
     rebuilt = rebuild_expression(
         parse_expression("x*2 + y"),
-        column=lambda name: parse_expression("a/b") if name == "x" else Column(name),
+        column=lambda column: parse_expression("a/b") if column.name == "x" else column,
         number=lambda constant: Constant(constant.value + 1),
     )
     assert rebuilt == parse_expression("a/b*3 + y")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import command
@@ -26,7 +27,7 @@ from symscreen.units import (
     read_units,
 )
 
-pytest.importorskip("pint", reason="units need pint")
+require("pint")
 
 OPTIONS = {"layers": "ub", "unary": ["square", "sin", "sqrt"], "binary": ["add", "mul"]}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.requirements import needs
 
 from symscreen.errors import GrammarError
 from symscreen.grammar import OPERATORS, list_grammar_names, load_grammar
@@ -375,7 +376,7 @@ def test_a_familys_name_means_all_its_operators_wherever_operators_are_listed(lo
         grammar.override(binary=["bend"])
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@needs("mkfifo")
 def test_a_pipe_is_no_grammar_and_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.toml")
     with pytest.raises(GrammarError, match="a pipe or a device"):

@@ -108,14 +108,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "posix": _list_system_part("POSIX (paths, shells, SIGKILL)", lambda: sys.platform != "win32"),
     "dev-full": _list_system_part("the device /dev/full", Path("/dev/full").exists),
     "proc": _list_system_part("/proc", Path("/proc/self/status").is_file),
-    # what a library asks of its users
-    "array-api": Requirement(
-        "SCIPY_ARRAY_API",
-        lambda: os.environ.get("SCIPY_ARRAY_API"),
-        "set it to 1",
-        optional_because="symscreen does not claim to take arrays of other libraries; "
-        "scikit-learn's check runs only where scipy takes them",
-    ),
 }
 
 

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,7 +165,7 @@ def test_the_lambdas_fall_by_the_ratio_of_glmnet_equidistant_in_their_logarithm(
 
 
 def test_glmnet_solves_the_same_problem(rng):
-    pytest.importorskip("glmnet")
+    require("glmnet")
     put = standardize_features(rng.normal(size=(20, 50)), rng.normal(size=50))
     lambdas = compute_glmnet_lambdas(put.features, put.target)
     ours, _ = fit_lasso_path(put.features, put.target, lambdas)
@@ -174,7 +175,7 @@ def test_glmnet_solves_the_same_problem(rng):
 
 
 def test_glmnet_stopped_early_repeats_what_it_reached(rng, monkeypatch):
-    pytest.importorskip("glmnet")
+    require("glmnet")
     monkeypatch.setattr(lasso_path, "_GLMNET_MAX_SWEEPS", 60)
     put = standardize_features(rng.normal(size=(20, 50)) + rng.normal(size=50), rng.normal(size=50))
     lambdas = compute_glmnet_lambdas(put.features, put.target)

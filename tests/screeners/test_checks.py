@@ -3,10 +3,10 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.errors import OptionError
@@ -38,9 +38,9 @@ def _light(screener):
 
 @pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
 def test_every_screener_keeps_its_promises(screener):
-    needs = getattr(screener, "requirement", None)
-    if needs is not None and find_spec(needs[0]) is None:
-        pytest.skip(f"{needs[0]} is not installed")
+    requirement = getattr(screener, "requirement", None)
+    if requirement is not None:
+        require(requirement[0])
     check_screener(_light(screener), rng_seed=1)
 
 

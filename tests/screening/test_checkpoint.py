@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import needs, require
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -61,7 +62,7 @@ def _of(result):
     return json.dumps(record), result.table.to_csv()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the system has no SIGKILL")
+@needs("posix")
 @pytest.mark.parametrize(
     ("function", "count", "resumed"),
     [
@@ -176,7 +177,7 @@ def test_a_folder_of_other_things_is_refused_and_so_is_one_in_use(tmp_path):
         open_checkpoint(tmp_path, {}),
     ):
         pass
-    pytest.importorskip("fcntl", reason="this system has no such locks")
+    require("fcntl")
     with open_checkpoint(tmp_path / "one", {}), pytest.raises(OutputError, match="another run is using"):
         open_checkpoint(tmp_path / "one", {}).__enter__()
     with (
@@ -451,7 +452,7 @@ def test_a_crafted_run_json_is_refused_in_one_line(tmp_path, content):
     assert "checkpoint of another run: was" not in str(refused.value)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@needs("mkfifo")
 @pytest.mark.parametrize("name", ["run.json", "lock"])
 def test_pipes_in_a_checkpoint_are_refused_and_not_waited_for(tmp_path, name):
     os.mkfifo(tmp_path / name)

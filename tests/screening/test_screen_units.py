@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import command
@@ -16,7 +17,7 @@ from symscreen.screening.screen import run_screen
 from symscreen.screening.stored_screens import prepare_from_record
 from symscreen.units import Units, compute_unit, parse_unit
 
-pytest.importorskip("pint", reason="units need pint")
+require("pint")
 
 OPTIONS = {"layers": "ub", "unary": ["square", "sin", "sqrt"], "binary": ["add", "mul", "div"]}
 

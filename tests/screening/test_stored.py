@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -57,7 +58,7 @@ def asked_for(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_report_made_afterwards_is_that_of_the_run(kind, data, tmp_path, monkeypatch):
     if kind == "units":
-        pytest.importorskip("pint", reason="units need pint")
+        require("pint")
     monkeypatch.chdir(tmp_path)
     data.to_csv("d.csv", index=False)
     result = symscreen.screen("d.csv", **asked_for(kind))
@@ -115,7 +116,7 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
     page = (folder / "without.html").read_text(encoding="utf-8")
     assert "The data were not available: scatter plots and the redundancy map are left out." in page
     assert 'id="agreement"' in page
-    assert "Response against the feature" not in page
+    assert "Target against the feature" not in page
     assert 'id="redundancy"' not in page
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import command
@@ -105,7 +106,7 @@ def test_cuts_units_categories_why_and_members_go_with_weights(data):
     assert symscreen.why(data, "x1*x2", **asked).rank is not None
     again = prepare_from_record(found.record, gated)
     assert again.dataset.digest == found.record["data"]["digest"]
-    pytest.importorskip("pint", reason="pint is not installed")
+    require("pint")
     assert len(symscreen.screen(data, units={"x1": "m", "x2": "m"}, **asked))
 
 
@@ -136,7 +137,7 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
         ({"intervals": True}, "intervals= cannot be combined with weights='w'"),
         ({"stability": 5}, "stability= cannot be combined with weights='w'"),
         ({"groups": "x2"}, "groups= cannot be combined with weights='w'"),
-        ({"rounds": 2}, "rounds=2 needs a numeric response"),
+        ({"rounds": 2}, "rounds=2 needs a numeric target"),
         ({"search": "race"}, "search='race' has no bound for a target with weights"),
         ({"target": "y,x2"}, "weights='w' cannot be combined with several targets"),
         ({"target_type": "classes"}, "weights='w' cannot be combined with a class"),

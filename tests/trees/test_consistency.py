@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.requirements import require
 
 from symscreen.errors import DataError, OptionError
 from symscreen.trees import compute_sine_scores, consistency, measure_regret
 
-pytest.importorskip("stochtree")
+require("stochtree")
 
 
 @pytest.fixture(scope="module")

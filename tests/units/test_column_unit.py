@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from symscreen.units.unit_parsing import (
     parse_unit,
 )
 
-pint = pytest.importorskip("pint", reason="units need pint")
+pint = require("pint")
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from helpers.requirements import require
 
 import symscreen
 from symscreen.errors import OptionError
 from symscreen.units.unit_parsing import parse_unit
 
-pytest.importorskip("pint", reason="units need pint")
+require("pint")
 
 
 @pytest.mark.parametrize(

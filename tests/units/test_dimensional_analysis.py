@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.requirements import require
 
 from symscreen.errors import FormulaError
 from symscreen.expressions.tree import parse_expression
@@ -15,7 +16,7 @@ from symscreen.units import (
     parse_unit,
 )
 
-pytest.importorskip("pint", reason="units need pint")
+require("pint")
 
 GAUSS = {"gauss": define_operator("gauss", "exp(-x**2)", OPERATORS)}
 UNITS = {"x": "mm", "t": "s", "m": "g", "a b": "m"}

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, OptionError
@@ -14,7 +15,7 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.units import convert_to_base_units, convert_to_original_units, read_units
 
-pytest.importorskip("pint", reason="units need pint")
+require("pint")
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.estimator_checks import parametrize_checks, run_check
 from helpers.ranking_settings import grid_of_six, some_rankings
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from symscreen.errors import OptionError
 from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, find_median_ranking
@@ -12,13 +12,9 @@ from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingFore
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    list(estimator_checks_generator(ConsensusRankingForest(n_estimators=3))),
-    ids=lambda case: getattr(getattr(case, "func", None), "__name__", ""),
-)
+@parametrize_checks(ConsensusRankingForest(n_estimators=3))
 def test_it_keeps_scikit_learns_promises(estimator, check):
-    check(estimator)
+    run_check(check, estimator)
 
 
 @pytest.mark.parametrize("method", MEDIAN_METHODS)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.estimator_checks import parametrize_checks, run_check
 from helpers.ranking_settings import some_rankings
 from sklearn.model_selection import KFold, cross_val_score
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, find_median_ranking
@@ -14,13 +14,9 @@ from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    list(estimator_checks_generator(KemenyNeighbors())),
-    ids=lambda case: getattr(getattr(case, "func", None), "__name__", ""),
-)
+@parametrize_checks(KemenyNeighbors())
 def test_it_keeps_scikit_learns_promises(estimator, check):
-    check(estimator)
+    run_check(check, estimator)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.estimator_checks import parametrize_checks, run_check
 from helpers.ranking_settings import grid_of_six, some_rankings
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.consensus.distances import kendall_distance, mean_kendall_tau
@@ -27,17 +27,9 @@ from symscreen.label_ranking.learners.tree_plot import format_tree
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        case
-        for estimator in (ConsensusRankingTree(), ConsensusRankingTree(ccp_lambda="cv"))
-        for case in estimator_checks_generator(estimator)
-    ],
-    ids=lambda case: getattr(getattr(case, "func", None), "__name__", ""),
-)
+@parametrize_checks(ConsensusRankingTree(), ConsensusRankingTree(ccp_lambda="cv"))
 def test_it_keeps_scikit_learns_promises(estimator, check):
-    check(estimator)
+    run_check(check, estimator)
 
 
 @pytest.mark.parametrize("method", MEDIAN_METHODS)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 
 from symscreen.errors import OptionError, OutputError
 from symscreen.evaluation.precision_recall import average_precision, compute_precision_recall_curve
@@ -18,7 +19,7 @@ from symscreen.report.figures.precision_recall_curves import (
     encode_png,
 )
 
-matplotlib = pytest.importorskip("matplotlib")
+matplotlib = require("matplotlib")
 LOSS, CORRECT = np.arange(8.0), np.array([1, 0, 1, 1, 0, 0, 1, 0]) > 0
 
 

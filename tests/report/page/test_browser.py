@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 
 import pytest
 from helpers.report_cases import hostile_frame
+from helpers.requirements import needs, require
 
 import symscreen
 from symscreen.report.html_page import build_report_html
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium on this machine")
+pytestmark = needs("chromium")
 
 DRIVER = """<script>
 const shown = () => [...document.querySelectorAll("#ranking tbody tr")].filter((row) => !row.hidden);
@@ -47,14 +45,13 @@ def _dom(path, profile):
     """Return the page as the browser has it after its scripts, and what its console says."""
     done = subprocess.run(
         [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            require("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=500,900",
             "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    if "<html" not in done.stdout:
-        pytest.skip(f"chromium does not run here: {done.stderr.strip().splitlines()[-1:]}")
+    assert "<html" in done.stdout, done.stderr
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path as File
 
 import numpy as np
 import pytest
+from helpers.requirements import require
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,7 +78,7 @@ def test_cross_validated_error_equals_that_of_r(reference):
 
 
 def test_the_glmnet_engine_reproduces_r(reference):
-    pytest.importorskip("glmnet")
+    require("glmnet")
     cv = cross_validate_lasso(
         reference["values"],
         reference["target"],

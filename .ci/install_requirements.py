@@ -1,0 +1,81 @@
+"""Install the programs and packages that tests need and this machine lacks.
+
+Programs come from apt-get, where this runs as root. Packages go into the environment of the Python that runs
+this. What cannot be had is named on standard error with the reason. Only the names, separated by commas, go
+to standard output: ``make test-all UNAVAILABLE=names`` then skips the tests that need them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT / "tests"))
+
+from helpers.requirements import DATA_VARIABLE, REQUIREMENTS  # noqa: E402
+
+_TIME_LIMIT_S = 300
+_APT_OPTIONS = ("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "DPkg::Lock::Timeout=60")
+
+
+def run_installer(*command: str) -> str:
+    """Run an installer, and return why it failed; the empty text where it did not."""
+    surroundings = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=CHECKOUT,
+            env=surroundings,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_TIME_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{command[0]} took more than {_TIME_LIMIT_S} s"
+    if done.returncode == 0:
+        return ""
+    return ((done.stderr or done.stdout).strip().splitlines() or [f"status {done.returncode}"])[-1]
+
+
+def install_programs(names: list[str]) -> dict[str, str]:
+    """Install Debian packages, and return why each that failed did."""
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return dict.fromkeys(names, "apt-get and root are needed")
+    if names:
+        run_installer("apt-get", *_APT_OPTIONS, "update")  # if it fails, what apt-get knew before may do
+    command = ("apt-get", *_APT_OPTIONS, "install", "--yes", "--no-install-recommends")
+    return {name: run_installer(*command, name) for name in names}  # one failure does not stop the others
+
+
+def install_packages(names: list[str]) -> dict[str, str]:
+    """Install Python packages, or this checkout with an extra, and return why each that failed did."""
+    command = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    editable = {name: ("--editable",) if name.startswith(".") else () for name in names}
+    return {name: run_installer(*command, *editable[name], name) for name in names}
+
+
+def install_missing() -> list[str]:
+    """Install what is missing, and return the names of the requirements that still are."""
+    missing = {name: one for name, one in REQUIREMENTS.items() if one.find() is None and (one.apt or one.pip)}
+    reasons = install_programs(sorted({one.apt for one in missing.values() if one.apt}))
+    reasons |= install_packages(sorted({one.pip for one in missing.values() if one.pip}))
+    importlib.invalidate_caches()
+    unavailable = [name for name, one in missing.items() if one.find() is None]
+    for name in unavailable:
+        one = missing[name]
+        reason = reasons[one.apt or one.pip]
+        print(f"{one.what} cannot be had; tests that need it are skipped: {reason}", file=sys.stderr)
+    if DATA_VARIABLE not in os.environ:
+        print(f"{DATA_VARIABLE} is not set; tests on published data are skipped", file=sys.stderr)
+    return unavailable
+
+
+if __name__ == "__main__":
+    print(",".join(install_missing()))
