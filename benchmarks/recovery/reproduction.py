@@ -1,0 +1,120 @@
+"""The papers' experiments, run by `symscreen reproduce` and stored: docs/reproduction.md quotes them.
+
+``python benchmarks/run.py reproduction figure5`` runs ``symscreen reproduce figure5 --size medium``, and
+writes every table and remark to ``results/reproduction/figure5.json``, with the command, the commit, the
+machine and the time. ``--data DIR`` is for the experiments that read data.
+"""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from measurement import RESULTS, format_table, make_parser, save_results
+
+_DIGITS = 6  # significant digits of stored numbers
+_MAX_SHOWN_ROWS = 60  # rows of a table in the Markdown file
+
+
+def main(arguments: list[str]) -> None:
+    """Run the experiments that are named, and store their tables."""
+    parser = make_parser(__doc__)
+    parser.set_defaults(results=RESULTS / "reproduction")
+    parser.add_argument("name", nargs="+", help="experiments, as symscreen reproduce lists them")
+    parser.add_argument("--size", default="medium", help="small, medium or full")
+    parser.add_argument("--data", type=Path, help="a folder with data, for the experiments that read some")
+    options = parser.parse_args(arguments)
+    for name in options.name:
+        found = run_experiment(name, options.size, options.data)
+        parts = [f"`{found['command']}`, {found['seconds']:.0f} s"]
+        parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["tables"].items()]
+        parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
+        save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
+
+
+def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
+    """Run an experiment by the command line; return the command, the seconds, the tables and the remarks."""
+    arguments = ["reproduce", name, "--size", size]
+    given = [] if data is None else ["--data", data]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "symscreen",
+            *arguments,
+            *given,
+            "--out",
+            folder,
+            "--force",
+            "--quiet",
+        ]
+        start = time.perf_counter()
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+        seconds = time.perf_counter() - start
+        tables = {
+            path.stem.removeprefix(f"{name}-"): _read_rows(path)
+            for path in sorted(Path(folder).glob("*.csv"))
+        }
+        remarks = Path(folder, f"{name}-remarks.txt").read_text().splitlines()
+    named = [] if data is None else ["--data", data.name]  # the path of the folder tells nothing
+    return {
+        "command": " ".join(["symscreen", *arguments, *named]),
+        "commit": _find_commit(),
+        "seconds": round(seconds, 1),
+        "tables": tables,
+        "remarks": remarks,
+    }
+
+
+def _find_commit() -> str:
+    """Return the commit of the working tree; with a plus sign if files of the package differ from it."""
+    here = Path(__file__).parent
+
+    def run_git(*arguments: str) -> str:
+        command = ["git", "-C", str(here), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    is_changed = run_git("status", "--porcelain", "--", ":/symscreen")
+    return run_git("rev-parse", "--short=12", "HEAD").strip() + ("+" if is_changed else "")
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read the rows of a table; numbers are rounded."""
+    with path.open(newline="") as file:
+        return [{name: _read_cell(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _read_cell(text: str) -> float | int | str | None:
+    """Read a number, a text, or nothing."""
+    if not text:
+        return None
+    for read in (int, lambda number: float(f"{float(number):.{_DIGITS}g}")):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _format_rows(rows: list[dict[str, Any]]) -> str:
+    """Format rows as a table in Markdown; of many rows the first."""
+    if not rows:
+        return "(no rows)"
+    shown = [[_format_cell(cell) for cell in row.values()] for row in rows[:_MAX_SHOWN_ROWS]]
+    more = (
+        f"\n\n({len(rows) - _MAX_SHOWN_ROWS} more rows are in the JSON file.)"
+        if len(rows) > len(shown)
+        else ""
+    )
+    return format_table(list(rows[0]), shown) + more
+
+
+def _format_cell(cell: float | str | None) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    return "" if cell is None else str(cell).replace("|", "\\|")
