@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,8 +68,44 @@ def test_a_notice_counts_what_each_step_keeps():
     result = symscreen.fit(
         frame, target="y", preset="ibart", prune_by=QUICK, layers="bu", operators="ablation"
     )
-    inputs, layer, lasso = result.notices[0].replace(";", ",").split(", ")
-    assert inputs == "bart selected 2 of 4 inputs"
-    assert layer.endswith("of 8 features were kept after layer b")
-    assert lasso.startswith("the LASSO selected ")
-    assert "a*b" in [str(term) for term in result.formula.terms]
+    counts = re.fullmatch(
+        r"bart selected (\d+) of 4 inputs, (\d+) of 8 features were kept after layer b; "
+        r"the LASSO selected (\d+) of (\d+) features",
+        result.notices[0],
+    )
+    n_inputs, n_kept, n_selected, n_shown = map(int, counts.groups())
+    assert n_inputs == 2  # a and b, which layer b makes eight features of
+    assert n_inputs <= n_kept <= 8
+    assert len(result.formula.terms) <= n_selected <= n_shown
+
+
+def _simulate_crossed_table(seed):
+    """Draw twelve properties of 13 metals and eight of 7 supports, crossed; y has two composite terms."""
+    rng = np.random.default_rng(seed)
+
+    def draw_properties(levels, count):
+        factors = rng.normal(size=(levels, 3))
+        values = factors @ rng.normal(size=(3, count)) + 0.5 * rng.normal(size=(levels, count))
+        return np.exp(0.3 * (values - values.mean(0)) / values.std(0))
+
+    metals, supports = draw_properties(13, 12), draw_properties(7, 8)
+    metal, support = np.divmod(np.arange(91), 7)
+    names = [f"m{i}" for i in range(12)] + [f"o{i}" for i in range(8)]
+    frame = pd.DataFrame(np.hstack([metals[metal], supports[support]]), columns=names)
+    terms = np.array([frame["m0"] / frame["o0"], frame["m1"] * frame["o1"]])
+    first, second = (terms - terms.mean(axis=1, keepdims=True)) / terms.std(axis=1, keepdims=True)
+    return frame.assign(y=2 * first - 1.2 * second + 0.2 * rng.normal(size=91))
+
+
+@pytest.mark.slow
+def test_long_chains_keep_inputs_of_a_crossed_table_that_short_ones_lose():
+    frame = _simulate_crossed_table(seed=1)
+    short_chains = "bart[rule=gse,burn=500,draws=500,replicates=5]"
+    short, long = (
+        symscreen.fit(frame, target="y", preset="ibart", layers="b", **options)
+        for options in ({"prune_by": short_chains}, {})
+    )
+    assert short.r2 < 0.8
+    assert long.r2 > 0.9
+    counts = [int(re.search(r"selected (\d+) of 20", result.notices[0])[1]) for result in (short, long)]
+    assert counts[1] > counts[0]
