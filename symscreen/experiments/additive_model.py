@@ -449,7 +449,8 @@ def _format_figure6_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
         "Each method selects the three features with the smallest loss; ties at the boundary count in "
         "shares. T0: smallest T0, positive sign. BART: largest inclusion. LASSO, SCAD: largest standardised "
         "coefficient at the cross-validated λ, then the order on the path. Stepwise: largest standardised "
-        "coefficient of the forward selection, then the order of entry."
+        "coefficient of the forward selection (size by BIC), then the order of entry; the paper's regsubsets "
+        "searches all subsets by default."
     )
     return (
         rule,

@@ -7,7 +7,7 @@ symscreen ranks first:
                         largest correlation with y, then the simplest
     lasso, scad, mcp    the largest |coefficient| at λ.min, with standardised features; if none is selected,
                         the first on the path
-    stepwise            the first to enter forward selection
+    stepwise            the first to enter forward selection (regsubsets of the paper searches all subsets)
     bart, forest        the largest share of the splits; the largest permutation importance
 
 BART has 50 trees, whose depth its prior alone limits (`symscreen.experiments.base.write_bart_spec`). Joint
