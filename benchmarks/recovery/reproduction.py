@@ -3,7 +3,8 @@
 ``python benchmarks/run.py reproduction figure5`` runs ``symscreen reproduce figure5 --size medium``, and
 writes its tables and remarks to ``results/reproduction/figure5.json``, with the command, the commit, the
 machine and the time. Tables of more than 300 rows, such as those of single draws, are left out and named.
-``--data DIR`` is for the experiments that read data.
+``--data DIR`` is for the experiments that read data. ``--page`` writes the quotes of the stored runs into the
+page.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measurement import RESULTS, format_table, make_parser, save_results
+from measurement import BENCHMARKS, RESULTS, format_table, make_parser, save_results
+from pages.reproduction_quotes import fill_page
+
+PAGE = BENCHMARKS.parent / "docs" / "reproduction.md"
 
 _DIGITS = 6  # significant digits of stored numbers
 _MAX_STORED_ROWS = 300  # rows of a stored table
@@ -28,9 +32,10 @@ def main(arguments: list[str]) -> None:
     """Run the experiments that are named, and store their tables."""
     parser = make_parser(__doc__)
     parser.set_defaults(results=RESULTS / "reproduction")
-    parser.add_argument("name", nargs="+", help="experiments, as symscreen reproduce lists them")
+    parser.add_argument("name", nargs="*", help="experiments, as symscreen reproduce lists them")
     parser.add_argument("--size", default="medium", help="small, medium or full")
     parser.add_argument("--data", type=Path, help="a folder with data, for the experiments that read some")
+    parser.add_argument("--page", action="store_true", help="refresh docs/reproduction.md")
     options = parser.parse_args(arguments)
     for name in options.name:
         found = run_experiment(name, options.size, options.data)
@@ -39,6 +44,8 @@ def main(arguments: list[str]) -> None:
         parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
         parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
         save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
+    if options.page:
+        PAGE.write_text(fill_page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
