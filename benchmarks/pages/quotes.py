@@ -10,6 +10,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from measurement import format_number, format_table
+from pages.reproduction_quotes import REPRODUCTION_QUOTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,4 +41,4 @@ def quote_million(found: Results) -> dict[str, str]:
     return {"two_threads": format_table(head, table)} | {f"t0_{n}": value for n, value in each.items()}
 
 
-QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {"million": quote_million}
+QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {"million": quote_million} | REPRODUCTION_QUOTES

@@ -1,21 +1,15 @@
 """What docs/reproduction.md quotes from the stored runs of the papers' experiments.
 
-A figure stands before its mark, ``0.8<!--=reproduction/figure4.sd_xi-->``. A table stands in a block of its
-own, between ``<!--begin=reproduction/figure4.plain-->`` and ``<!--end-->``. The key is a results file without
-its ending, a full stop, and the name of a quote.
-
 A function maps the content of ``results/reproduction/NAME.json`` to texts by name. `quote_run` adds the line
 that says how a table was made: the command, the date, the commit, the machine and the time.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from measurement import RESULTS, format_number, format_table
+from measurement import format_number, format_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -562,27 +556,3 @@ REPRODUCTION_QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
         "multistage-articles": quote_articles,
     }.items()
 }
-
-
-_FIGURE = re.compile(r"(?P<value>[^\s|(*\[<>]+)<!--=(?P<key>[^\s<>]+?)-->")
-BLOCK = re.compile(r"<!--begin=(?P<key>[^\s<>]+?)-->\n\n(?P<value>.*?)\n\n<!--end-->", re.DOTALL)
-
-
-def fill_page(page: str) -> str:
-    """Write what the results files say beside each mark of a page."""
-    page = _FIGURE.sub(lambda match: f"{look_up_quote(match['key'])}<!--={match['key']}-->", page)
-    return BLOCK.sub(
-        lambda match: f"<!--begin={match['key']}-->\n\n{look_up_quote(match['key'])}\n\n<!--end-->", page
-    )
-
-
-def look_up_quote(key: str) -> str:
-    """Look up a quote by its key; a key without a results file or a quote is a KeyError."""
-    stem, _, name = key.rpartition(".")
-    return _read_quotes(stem)[name]
-
-
-@cache
-def _read_quotes(stem: str) -> dict[str, str]:
-    """Compute the quotes of a results file."""
-    return REPRODUCTION_QUOTES[stem](json.loads((RESULTS / f"{stem}.json").read_text(encoding="utf-8")))

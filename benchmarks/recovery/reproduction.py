@@ -3,8 +3,8 @@
 ``python benchmarks/run.py reproduction figure5`` runs ``symscreen reproduce figure5 --size medium``, and
 writes its tables and remarks to ``results/reproduction/figure5.json``, with the command, the commit, the
 machine and the time. Tables of more than 300 rows, such as those of single draws, are left out and named.
-``--data DIR`` is for the experiments that read data. ``--page`` writes the quotes of the stored runs into the
-page.
+``--data DIR`` is for the experiments that read data. ``python benchmarks/run.py figures`` then writes the
+quotes of the stored runs into the page.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measurement import BENCHMARKS, RESULTS, format_table, make_parser, save_results
-from pages.reproduction_quotes import fill_page
-
-PAGE = BENCHMARKS.parent / "docs" / "reproduction.md"
+from measurement import RESULTS, find_commit, format_table, make_parser, save_results
 
 _DIGITS = 6  # significant digits of stored numbers
 _MAX_STORED_ROWS = 300  # rows of a stored table
@@ -35,7 +32,6 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("name", nargs="*", help="experiments, as symscreen reproduce lists them")
     parser.add_argument("--size", default="medium", help="small, medium or full")
     parser.add_argument("--data", type=Path, help="a folder with data, for the experiments that read some")
-    parser.add_argument("--page", action="store_true", help="refresh docs/reproduction.md")
     options = parser.parse_args(arguments)
     for name in options.name:
         found = run_experiment(name, options.size, options.data)
@@ -44,8 +40,6 @@ def main(arguments: list[str]) -> None:
         parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
         parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
         save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
-    if options.page:
-        PAGE.write_text(fill_page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
@@ -75,7 +69,7 @@ def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
     named = [] if data is None else ["--data", data.name]  # the path of the folder tells nothing
     return {
         "command": " ".join(["symscreen", *arguments, *named]),
-        "commit": _find_commit(),
+        "commit": find_commit(),
         "seconds": round(seconds, 1),
         "cpu_seconds": round(cpu_seconds, 1),
         "outputs": {table: rows for table, rows in tables.items() if len(rows) <= _MAX_STORED_ROWS},
@@ -88,18 +82,6 @@ def _measure_cpu_seconds() -> float:
     """Return the processor time of all processes that this one started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _find_commit() -> str:
-    """Return the commit of the working tree; with a plus sign if files of the package differ from it."""
-    here = Path(__file__).parent
-
-    def run_git(*arguments: str) -> str:
-        command = ["git", "-C", str(here), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    is_changed = run_git("status", "--porcelain", "--", ":/symscreen")
-    return run_git("rev-parse", "--short=12", "HEAD").strip() + ("+" if is_changed else "")
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
