@@ -1,13 +1,16 @@
 """The papers' experiments, run by `symscreen reproduce` and stored: docs/reproduction.md quotes them.
 
 ``python benchmarks/run.py reproduction figure5`` runs ``symscreen reproduce figure5 --size medium``, and
-writes every table and remark to ``results/reproduction/figure5.json``, with the command, the commit, the
-machine and the time. ``--data DIR`` is for the experiments that read data.
+writes its tables and remarks to ``results/reproduction/figure5.json``, with the command, the commit, the
+machine and the time. Tables of more than 300 rows, such as those of single draws, are left out and named.
+``--data DIR`` is for the experiments that read data. ``python benchmarks/run.py figures`` then writes the
+quotes of the stored runs into the page.
 """
 
 from __future__ import annotations
 
 import csv
+import resource
 import subprocess
 import sys
 import tempfile
@@ -15,9 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measurement import RESULTS, format_table, make_parser, save_results
+from measurement import RESULTS, find_commit, format_table, make_parser, save_results
 
 _DIGITS = 6  # significant digits of stored numbers
+_MAX_STORED_ROWS = 300  # rows of a stored table
 _MAX_SHOWN_ROWS = 60  # rows of a table in the Markdown file
 
 
@@ -25,14 +29,15 @@ def main(arguments: list[str]) -> None:
     """Run the experiments that are named, and store their tables."""
     parser = make_parser(__doc__)
     parser.set_defaults(results=RESULTS / "reproduction")
-    parser.add_argument("name", nargs="+", help="experiments, as symscreen reproduce lists them")
+    parser.add_argument("name", nargs="*", help="experiments, as symscreen reproduce lists them")
     parser.add_argument("--size", default="medium", help="small, medium or full")
     parser.add_argument("--data", type=Path, help="a folder with data, for the experiments that read some")
     options = parser.parse_args(arguments)
     for name in options.name:
         found = run_experiment(name, options.size, options.data)
-        parts = [f"`{found['command']}`, {found['seconds']:.0f} s"]
-        parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["tables"].items()]
+        time_used = f"{found['seconds']:.0f} s, with {found['cpu_seconds']:.0f} s of processor time"
+        parts = [f"`{found['command']}`, commit {found['commit']}, {time_used}"]
+        parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
         parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
         save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
 
@@ -53,9 +58,9 @@ def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
             "--force",
             "--quiet",
         ]
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), _measure_cpu_seconds()
         subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - start
+        seconds, cpu_seconds = time.perf_counter() - start, _measure_cpu_seconds() - cpu_start
         tables = {
             path.stem.removeprefix(f"{name}-"): _read_rows(path)
             for path in sorted(Path(folder).glob("*.csv"))
@@ -64,23 +69,19 @@ def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
     named = [] if data is None else ["--data", data.name]  # the path of the folder tells nothing
     return {
         "command": " ".join(["symscreen", *arguments, *named]),
-        "commit": _find_commit(),
+        "commit": find_commit(),
         "seconds": round(seconds, 1),
-        "tables": tables,
+        "cpu_seconds": round(cpu_seconds, 1),
+        "outputs": {table: rows for table, rows in tables.items() if len(rows) <= _MAX_STORED_ROWS},
+        "rows_left_out": {table: len(rows) for table, rows in tables.items() if len(rows) > _MAX_STORED_ROWS},
         "remarks": remarks,
     }
 
 
-def _find_commit() -> str:
-    """Return the commit of the working tree; with a plus sign if files of the package differ from it."""
-    here = Path(__file__).parent
-
-    def run_git(*arguments: str) -> str:
-        command = ["git", "-C", str(here), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    is_changed = run_git("status", "--porcelain", "--", ":/symscreen")
-    return run_git("rev-parse", "--short=12", "HEAD").strip() + ("+" if is_changed else "")
+def _measure_cpu_seconds() -> float:
+    """Return the processor time of all processes that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -251,6 +251,7 @@ def _build_risk_table(frame: pd.DataFrame) -> pd.DataFrame:
         methods = cell.set_index("method")
         least = compute_mallows_mean_distance(_PHI[row["set"]], int(row["labels"]))
         errors = methods["risk_se"].add_suffix("_se").to_dict()
+        row |= {"n": int(methods["n"].iloc[0])}
         rows.append(row | methods["risk"].to_dict() | {"true_medians": least} | errors)
     return pd.DataFrame(rows)
 

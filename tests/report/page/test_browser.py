@@ -61,8 +61,8 @@ def _dom(path, profile):
         [
             require("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--no-first-run", f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=500,900",
-            "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
+            "--no-first-run", f"--user-data-dir={profile}", "--enable-logging=stderr",
+            "--window-size=500,900", "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
