@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -126,6 +127,25 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
+def describe_run() -> dict[str, str]:
+    """Return the command of this benchmark and the commit of the checkout."""
+    options = [Path(word).name if os.sep in word else word for word in sys.argv[1:]]  # no path of a machine
+    words = ["python", "benchmarks/run.py", *options]
+    return {"command": shlex.join(words), "commit": find_commit()}
+
+
+def find_commit() -> str:
+    """Return the commit of the checkout; with a plus sign if files of the package differ from it."""
+
+    def run_git(*arguments: str) -> str:
+        command = ["git", "-C", str(BENCHMARKS), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    commit = run_git("rev-parse", "--short=12", "HEAD")
+    return f"{commit}+" if run_git("status", "--porcelain", "--", ":/symscreen") else commit
+
+
 def compute_ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
     """Divide pair by pair: two sides that were measured in turn had the same disturbances."""
     return [one / other for one, other in zip(above, below, strict=True)]
@@ -163,7 +183,7 @@ def save_results(
     name : str
         The name of the files.
     found : dict
-        The measurements; ``machine`` is added.
+        The measurements; ``machine``, ``command`` and ``commit`` are added, unless it has them.
     table : str
         The table in Markdown.
     where : Path
@@ -171,7 +191,7 @@ def save_results(
     quiet : bool
         Whether to print nothing.
     """
-    found = {"machine": describe_machine()} | found
+    found = {"machine": describe_machine()} | describe_run() | found
     where.mkdir(parents=True, exist_ok=True)
     (where / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     named = found["machine"]

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).parent
-QUESTIONS = ("speed", "peers", "recovery", "inference", "reliability")
+QUESTIONS = ("speed", "peers", "recovery", "inference", "reliability", "pages")
 
 
 def find_benchmarks() -> dict[str, Path]:

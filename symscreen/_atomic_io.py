@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
-from symscreen.messages import name_option, quote_value
+from symscreen.messages import name_option, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -79,8 +79,7 @@ def check_not_input(outputs: Iterable[str | None], inputs: Iterable[str | None])
     for output in _add_sidecar_names(outputs):
         if any(_is_same_file(output, name) for name in read):
             raise OutputError(
-                f"{quote_value(output)} is read by this command and never overwritten by it; give another "
-                "name"
+                f"{quote(output)} is read by this command and never overwritten by it; give another name"
             )
 
 

@@ -6,14 +6,36 @@ The command line reads its options from here, so that its help appears without n
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from symscreen.errors import OptionError
 from symscreen.messages import name_option
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 TargetTypeChoice = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
+ExperimentSize = Literal["small", "medium", "full"]  # how much of an experiment of a paper is run
 
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
+
+
+def split_column_names(names: str | Sequence[str] | None, option: str) -> tuple[str, ...]:
+    """Return the columns that an option names: a text is split, a list stays as it is, None names no column.
+
+    Raises
+    ------
+    OptionError
+        If a text cannot be split, see `parse_name_list`.
+
+    Examples
+    --------
+    >>> split_column_names("viewed,`liked, or shared`", "stages"), split_column_names(["a,b"], "stages")
+    (('viewed', 'liked, or shared'), ('a,b',))
+    """
+    if isinstance(names, str):
+        return parse_name_list(names, option)
+    return tuple(map(str, names or ()))
 
 
 def parse_name_list(text: str, option: str) -> tuple[str, ...]:

@@ -39,18 +39,18 @@ _STROGATZ_FORMULAS = {
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkDataset:
-    """A table and the formula that made its response.
+    """A table and the formula that made its target.
 
     Parameters
     ----------
     name : str
         What the table is called.
     frame : pandas.DataFrame
-        The inputs, then the response as the last column; all float64.
+        The inputs, then the target as the last column; all float64.
     truth : str
         The true formula in the columns of `frame`, without the noise, in symscreen's notation.
     target : str
-        The name of the response's column.
+        The name of the target's column.
     """
 
     name: str

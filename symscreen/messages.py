@@ -316,32 +316,29 @@ def _truncate_middle(text: str, max_length: int = _MAX_QUOTED_CHARS) -> str:
     return text if len(text) <= max_length else f"{text[: max_length - 1 - half]}…{text[-half:]}"
 
 
-def quote_value(value: object) -> str:
-    r"""Quote what a user gave, for a message: on one line, and shortened.
+def quote(value: object) -> str:
+    r"""Quote what a user gave, such as a name, a cell or the value of an option, for a message.
 
     Parameters
     ----------
     value : object
-        A text as a rule; of anything else its `repr`, shortened.
+        A text as a rule. Anything else is written as its `repr`.
 
     Returns
     -------
     str
-        At most 60 characters and the quotes; both ends are seen.
+        One line of at most 60 characters besides the quotes; a long text shows both ends.
 
     Examples
     --------
-    >>> print(quote_value("two\nlines, λ"))
+    >>> print(quote("two\nlines, λ"))
     'two\nlines, λ'
-    >>> len(quote_value("9" * 10**6)), quote_value(7)
+    >>> len(quote("9" * 10**6)), quote(7)
     (62, '7')
     """
     if isinstance(value, str):
-        text = repr(
-            value
-            if len(value) <= 4 * _MAX_QUOTED_CHARS
-            else value[: 2 * _MAX_QUOTED_CHARS] + value[-2 * _MAX_QUOTED_CHARS :]
-        )
+        whole, end = str(value), 2 * _MAX_QUOTED_CHARS  # numpy writes its texts in another way
+        text = repr(whole if len(whole) <= 2 * end else whole[:end] + whole[-end:])
     else:
         text = reprlib.repr(value)
     return _truncate_middle(escape_control_chars(text), _MAX_QUOTED_CHARS + 2)
@@ -402,18 +399,6 @@ def suggest(word: str, known_names: Iterable[str]) -> str:
 
 
 _MAX_LISTED = 10
-
-
-def quote(text: object) -> str:
-    """Quote a name or a cell, shortened in its middle if it is long.
-
-    Examples
-    --------
-    >>> print(quote("a b"))
-    'a b'
-    """
-    whole = repr(str(text))
-    return whole if len(whole) <= 60 else f"{whole[:40]}…{whole[-15:]}"
 
 
 def format_names(names: Collection[str]) -> str:

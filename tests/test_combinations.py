@@ -129,7 +129,7 @@ def test_a_column_of_categories_is_no_input_for_why(every):
     ("kind", "name"), [("several", "b"), ("survival", "died"), ("stages", "liked"), ("numeric", "y")]
 )
 def test_a_formula_of_the_response_is_refused(every, kind, name):
-    with pytest.raises(FormulaError, match=f"'{name}' is .*the response"):
+    with pytest.raises(FormulaError, match=f"'{name}' is .*the target"):
         symscreen.why(_of(every, kind), f"{name}*x1", **KINDS[kind], **SPACE, categorical="c")
 
 

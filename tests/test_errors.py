@@ -4,7 +4,7 @@ import pytest
 
 from symscreen.cli.command import _print_error
 from symscreen.errors import InputError
-from symscreen.messages import quote_value, truncate_message
+from symscreen.messages import quote, truncate_message
 
 LONG = "9" * 10**6
 
@@ -45,5 +45,5 @@ def test_what_is_quoted_is_cut_before_the_words_around_it():
 
 @pytest.mark.parametrize("value", [LONG, "\x1b[2J" * 99, ["x" * 99], {"a": LONG}, None, 10**99, float("nan")])
 def test_a_quotation_is_short_and_on_one_line(value):
-    assert len(quote_value(value)) <= 62
-    assert quote_value(value).isprintable()
+    assert len(quote(value)) <= 62
+    assert quote(value).isprintable()

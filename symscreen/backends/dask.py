@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from symscreen.backends.threads import Threads
 from symscreen.errors import BackendError, InputError, OptionError
-from symscreen.messages import escape_control_chars, name_option, quote_value
+from symscreen.messages import escape_control_chars, name_option, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -69,9 +69,7 @@ def check_address(address: str) -> None:
         return  # a cluster in this process
     match = _ADDRESS_PATTERN.fullmatch(address)
     if match is None or not 1 <= int(match[1]) <= 65535:
-        raise OptionError(
-            f"scheduler is {quote_value(address)}; give its address, such as tcp://10.0.0.1:8786"
-        )
+        raise OptionError(f"scheduler is {quote(address)}; give its address, such as tcp://10.0.0.1:8786")
 
 
 def connect_client(address: str) -> Any:
@@ -142,7 +140,7 @@ def _check_scheduler(address: str) -> None:
 
     kind = asyncio.run(ask_with_timeout())
     if kind != "Scheduler":
-        raise OptionError(f"the server at {address} is a Dask {quote_value(kind)}, not a scheduler")
+        raise OptionError(f"the server at {address} is a Dask {quote(kind)}, not a scheduler")
 
 
 def start_local_cluster(jobs: int) -> tuple[Any, Any]:

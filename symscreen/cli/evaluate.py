@@ -14,7 +14,7 @@ from symscreen.errors import OptionError
 
 @click.command()
 @click.argument("result")
-@click.option("--truth", metavar="EXPR", required=True, help="The formula that made the response.")
+@click.option("--truth", metavar="EXPR", required=True, help="The formula that made the target.")
 @click.option(
     "--criterion",
     metavar="NAME",

@@ -153,7 +153,7 @@ def _reject_target_type(ctx: click.Context, parameter: click.Parameter, text: st
             "event": ("one of times until an event", "screen, plan and why take one"),
         }[str(parameter.name)]
         raise OptionError(
-            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
+            f"{ctx.info_name} needs a numeric target, and --{parameter.name} {text} is {what}: {takers}"
         )
 
 

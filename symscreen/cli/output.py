@@ -13,7 +13,7 @@ import click
 
 from symscreen.errors import OutputError
 from symscreen.logs import LOGGER, JsonLines, LogStream
-from symscreen.messages import COMMAND_LINE, escape_control_chars, quote_value, render_message
+from symscreen.messages import COMMAND_LINE, escape_control_chars, quote, render_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -161,7 +161,7 @@ def write_json_log(file: str | None) -> Iterator[None]:
         LOGGER.setLevel(level)
         LOGGER.removeHandler(handler)
         if file != "-" and (failure := handler.close_stream()) is not None:
-            words = f"{quote_value(file)}: the log could not be written to its end ({failure.strerror})"
+            words = f"{quote(file)}: the log could not be written to its end ({failure.strerror})"
             print_notices((f"{words}; the ranking does not depend on it",), quiet=False)
 
 
@@ -177,7 +177,7 @@ def _open_log(file: str) -> TextIO:
     try:
         if path.is_file() and path.stat().st_size and not _is_json_log(path):
             raise OutputError(
-                f"{quote_value(file)} holds something else than a log of symscreen, and is not added to; "
+                f"{quote(file)} holds something else than a log of symscreen, and is not added to; "
                 "give "
                 "another name"
             )
@@ -186,9 +186,7 @@ def _open_log(file: str) -> TextIO:
         if isinstance(error, OutputError):
             raise
         # a ValueError is a path with a null character inside
-        raise OutputError(
-            f"{quote_value(file)}: cannot be written ({getattr(error, 'strerror', error)})"
-        ) from None
+        raise OutputError(f"{quote(file)}: cannot be written ({getattr(error, 'strerror', error)})") from None
 
 
 def _is_json_log(path: Path) -> bool:

@@ -24,7 +24,7 @@ from symscreen.cli.output import (
 
 @click.command(cls=GroupedCommand)
 @click.argument("data")
-@click.option("--truth", metavar="EXPR", required=True, help="The formula that makes the response.")
+@click.option("--truth", metavar="EXPR", required=True, help="The formula that makes the target.")
 @click.option(
     "--noise-ratio",
     metavar="R,…",

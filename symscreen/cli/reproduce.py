@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from symscreen._option_values import ExperimentSize
 from symscreen.cli.options import parse_ratios
 from symscreen.cli.output import open_progress_bar, print_notices
 from symscreen.errors import OptionError
@@ -15,7 +17,14 @@ from symscreen.messages import suggest
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--quick", is_flag=True, help="A small size, in seconds: shows that it runs.")
+@click.option(
+    "--size",
+    type=click.Choice(get_args(ExperimentSize)),
+    default="medium",
+    show_default=True,
+    help="small: seconds, to see that it runs. medium: minutes, shows the published result. full: as "
+    "published.",
+)
 @click.option(
     "--seeds", "repeats", metavar="N", type=click.IntRange(min=1), help="How many tables are drawn."
 )
@@ -24,7 +33,7 @@ from symscreen.messages import suggest
     "noise_ratios",
     metavar="R,…",
     callback=parse_ratios,
-    help="The noise's standard deviation over the response's root mean square.",
+    help="The noise's standard deviation over the target's root mean square.",
 )
 @click.option(
     "--seed", metavar="S", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed."
@@ -49,11 +58,11 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     \b
     Examples:
       symscreen reproduce
-      symscreen reproduce figure5 --quick
+      symscreen reproduce figure5 --size small
       symscreen reproduce strogatz --noise-ratio 0,0.01 --seeds 3 --out results
       symscreen reproduce lr-benchmarks --data label-ranking
     """
-    from symscreen.experiments import EXPERIMENTS, ExperimentSettings, check_settings
+    from symscreen.experiments import EXPERIMENTS, ExperimentSettings, check_settings, describe_size
     from symscreen.report.experiment_report import (
         check_folder,
         explain_missing_pictures,
@@ -69,13 +78,15 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     if name not in EXPERIMENTS:
         raise OptionError(f"there is no experiment {name!r}{suggest(name, EXPERIMENTS)}")
     experiment = EXPERIMENTS[name]
-    check_settings(experiment, ExperimentSettings(**options))
+    settings = ExperimentSettings(**options)
+    check_settings(experiment, settings)
     if out is not None:
         check_folder(Path(out), force=force)
         if (reason := explain_missing_pictures()) is not None:
             print_notices((reason,), quiet=quiet)
+    print_notices((describe_size(experiment, settings),), quiet=quiet)
     with open_progress_bar(quiet=quiet) as progress:
-        outcome = experiment.run(ExperimentSettings(progress=progress, **options))
+        outcome = experiment.run(replace(settings, progress=progress))
     if out is not None:
         written = write_outcome(experiment, outcome, Path(out))
         print_notices((f"written: {len(written)} files in {out}",), quiet=quiet)

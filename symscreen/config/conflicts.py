@@ -29,7 +29,7 @@ class Conflict:
     reason: str
 
 
-_TARGET_REASON = "both {name} and {other} are given: the response is one of them, not both"
+_TARGET_REASON = "both {name} and {other} are given: the target is one of them, not both"
 _EXACT = name_option("search", "exact")
 _SEARCH_REASON = f"{{option}} needs every feature's place, and {{other}} drops most: use {_EXACT}"
 _GROUPS_REASON = (

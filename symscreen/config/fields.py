@@ -23,7 +23,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from symscreen.errors import OptionError
-from symscreen.messages import quote_value, suggest
+from symscreen.messages import quote, suggest
 
 if TYPE_CHECKING:
     Described = TypeVar("Described", bound=Callable[..., Any] | type)
@@ -84,7 +84,9 @@ class Option:
         Whether it changes no result, as the number of threads. It is not replayed from a record, and a
         printed command does not contain it.
     record : {"always", "given", "never"}
-        Whether a record contains the option: always, where it is not None, or never.
+        Whether the record of a screen contains the option: always, where it is not None, or never.
+    fit_record : bool
+        Whether the record of a fit contains it.
     unwritten : tuple
         Recorded values for which a printed command does not contain the option.
     """
@@ -103,6 +105,7 @@ class Option:
     estimator: bool = True
     runtime: bool = False
     record: RecordPolicy = "always"
+    fit_record: bool = False
     unwritten: tuple[Any, ...] = ()
 
 
@@ -157,7 +160,7 @@ def _check_option(field: Field[Any], value: Any) -> Any:
         value = value.item()  # a number or a text of numpy
     if known.choices and not known.type:
         if not isinstance(value, str) or value not in known.choices:
-            raise OptionError(f"{field.name} is {quote_value(value)}{suggest(str(value), known.choices)}")
+            raise OptionError(f"{field.name} is {quote(value)}{suggest(str(value), known.choices)}")
         return value
     if known.check is not None:
         return known.check(field.name, value)
@@ -350,7 +353,7 @@ def read_value(name: str, value: Any, annotation: str, *, names_column: bool = F
         "the name of a column" if names_column and each == "str" else _TYPES.get(each, (None, f"a {each}"))[1]
         for each in types
     ]
-    raise OptionError(f"{name} is {quote_value(value)}; give {' or '.join(dict.fromkeys(expected))}")
+    raise OptionError(f"{name} is {quote(value)}; give {' or '.join(dict.fromkeys(expected))}")
 
 
 def _has_type(value: Any, expected: str) -> bool:
@@ -364,7 +367,7 @@ def _read_list(name: str, value: Any, expected: str) -> Any:
     """Return one member as it is, or the members of anything that contains some; of a set they are sorted."""
     members = _list_members(value, expected)
     if members is None or not all(_is_member(each, expected) for each in members):
-        raise OptionError(f"{name} is {quote_value(value)}; give {_LISTS[expected]}")
+        raise OptionError(f"{name} is {quote(value)}; give {_LISTS[expected]}")
     plain = [str(each) if isinstance(each, str) else each for each in members]
     if _is_member(value, expected):
         return plain[0]

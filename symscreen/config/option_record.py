@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from symscreen._option_values import split_column_names
 from symscreen.config.fields import get_option, list_options
-from symscreen.config.parsing import split_names, to_tuple
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.parsing import to_tuple
+from symscreen.config.screen_options import FitOptions, ScreenOptions
 from symscreen.grammar import list_grammar_names, load_grammar
 from symscreen.plugins import collect_origins
 from symscreen.screeners import SCREENERS, JointScreener
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symscreen._typing import Names
+    from symscreen.fitting.search_stages import FitTask
     from symscreen.screeners import AnyScreener
     from symscreen.screening.task import ScreeningTask
 
@@ -45,6 +47,21 @@ def build_options_record(task: ScreeningTask) -> dict[str, Any]:
     values["intervals"] = values.pop("intervals")  # in records it follows the other options
     return {
         name: value for name, value in values.items() if value is not None or recorded.get(name) == "always"
+    }
+
+
+def build_fit_options_record(task: FitTask) -> dict[str, Any]:
+    """Build the record of the options of a fit; the definition of an option says whether it is there."""
+    options = task.options
+    values = {
+        field.name: _to_plain(getattr(options, field.name))
+        for field in list_options(FitOptions)
+        if get_option(field).fit_record
+    }
+    return values | {
+        "pool_size": options.pool_sizes,
+        "prune_by": [screener.name for screener in task.pool_screeners],
+        "folds": options.folds if options.criterion == "cv" else None,
     }
 
 
@@ -107,7 +124,7 @@ def _build_stages_record(options: ScreenOptions) -> dict[str, Any]:
         return {"stages": None, "stage_weight": None}
     weight = options.stage_weight
     return {
-        "stages": [str(name) for name in split_names(options.stages)],
+        "stages": list(split_column_names(options.stages, "stages")),
         "stage_weight": weight if isinstance(weight, str) else "given",
     }
 

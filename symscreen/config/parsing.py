@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen._limits import compute_max_resident_bytes, find_minimum, get_total_memory, read_resident_bytes
 from symscreen.errors import OptionError
-from symscreen.messages import name_option, quote_value
+from symscreen.messages import name_option, quote
 
 if TYPE_CHECKING:
     from symscreen._typing import Names
@@ -82,10 +82,10 @@ def check_positive_int(
     except TypeError:  # an array of several numbers
         whole = least - 1
     if whole < 1:
-        raise OptionError(f"{name} is {quote_value(value)}; give a whole number of at least 1{alternatives}")
+        raise OptionError(f"{name} is {quote(value)}; give a whole number of at least 1{alternatives}")
     if not least <= whole <= most:
         limit = f"at least {least}" if whole < least else f"at most {most}"
-        raise OptionError(f"{name} is {quote_value(value)}; give {limit}{alternatives}")
+        raise OptionError(f"{name} is {quote(value)}; give {limit}{alternatives}")
     return whole
 
 
@@ -145,14 +145,14 @@ def check_seed(name: str, value: object) -> int:
     except TypeError:  # an array of several numbers
         seed = -1
     if seed < 0:
-        raise OptionError(f"{name} is {quote_value(value)}; give an integer of at least 0")
+        raise OptionError(f"{name} is {quote(value)}; give an integer of at least 0")
     return seed
 
 
 def check_fraction(name: str, value: object, description: str) -> float:
     """Check a number between 0 and 1; `description` ends the message."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
-        raise OptionError(f"{name} is {quote_value(value)}; give {description}")
+        raise OptionError(f"{name} is {quote(value)}; give {description}")
     return float(value)
 
 
@@ -160,7 +160,7 @@ def check_share(name: str, value: Any, upper: float, *, above_zero: bool = False
     """Check a number from 0 (or above it) to below an upper limit; return it as it was given."""
     is_share = isinstance(value, Real) and 0.0 <= float(value) < upper
     if not is_share or (above_zero and value == 0.0):
-        raise OptionError(f"{name} is {quote_value(value)}; give a share from 0 to below {upper:g}")
+        raise OptionError(f"{name} is {quote(value)}; give a share from 0 to below {upper:g}")
     return value
 
 

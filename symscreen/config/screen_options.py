@@ -311,6 +311,7 @@ class SpaceOptions:
         verbs=_ALL,
         check=lambda _, value: parse_pool_sizes(value),
         write=write_pairs,
+        fit_record=True,
     )
     prune_by: ScreenerSpec | None = option(
         None,
@@ -321,6 +322,7 @@ class SpaceOptions:
         'features that they select: ``"bart[rule=gse]"``.',
         type="str or sequence of str",
         verbs=_ALL,
+        fit_record=True,
     )
 
     @property
@@ -420,6 +422,7 @@ class ScoringOptions:
         doc="The seed of all that is random: folds, trees, permutations, null distributions, noise, the rows "
         "of a race or sieve, the split of a fit.",
         verbs=_ALL,
+        fit_record=True,
     )
 
 
@@ -638,10 +641,11 @@ class FitOptions(ScreenOptions):
         None,
         choices=("ibart",),
         help="ibart: BART prunes, then the LASSO selects, then all subsets are tried.",
-        doc="Follow iBART (Ye, Senftle and Li 2021): BART's Global SE rule selects among the inputs and, "
-        "between layers, among all features, and earlier selections are kept. In the last space the "
-        "cross-validated LASSO selects the features whose subsets are tried. The default of `layers` is then "
-        "``ubu``.",
+        doc="Follow iBART (Ye, Senftle and Li 2024): BART's Global SE rule selects among the inputs and, "
+        "between layers, among all features, and earlier selections are kept. If no input is selected, all "
+        "are kept. In the last space the cross-validated LASSO selects the features whose subsets are tried. "
+        "The settings of BART are iBART's: 20 trees, whose depth the prior alone limits, 10 chains and 50 "
+        "permutations, each of 5,000 draws after 10,000. The default of `layers` is then ``bub``.",
         verbs=("fit",),
     )
     max_terms: int = option(
@@ -660,6 +664,7 @@ class FitOptions(ScreenOptions):
         doc="The criterion that chooses the model: see `symscreen.fitting.model_selection.score_models`. "
         '``"cv"`` is nested cross-validation, which repeats the whole search without each fold.',
         verbs=("fit",),
+        fit_record=True,
     )
     folds: int = option(
         5,
@@ -668,6 +673,7 @@ class FitOptions(ScreenOptions):
         help="The number of folds of --criterion cv.",
         doc='The number of folds of ``criterion="cv"``.',
         verbs=("fit",),
+        fit_record=True,
     )
     split: float = option(
         0.0,
@@ -678,6 +684,7 @@ class FitOptions(ScreenOptions):
         "search: these intervals are honest. With 0 the intervals ignore the selection of terms, and are "
         "too narrow.",
         verbs=("fit",),
+        fit_record=True,
     )
     level: float = option(
         0.95,
@@ -685,6 +692,7 @@ class FitOptions(ScreenOptions):
         check=partial(check_share, upper=1.0, above_zero=True),
         help="The coverage of the intervals.",
         verbs=("fit",),
+        fit_record=True,
     )
     snap: bool = option(
         False,

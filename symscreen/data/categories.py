@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from symscreen._option_values import split_column_names
 from symscreen.data.column_selection import choose_inputs, choose_target_column, require_columns
 from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.files import SourceFrame, read_frame
@@ -312,7 +313,7 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     target_columns = [
         *parse_target_names(frame, options.target),
         *_to_list(options.ranking),
-        *_to_list(options.stages),
+        *split_column_names(options.stages, "stages"),
     ]
     if y is None and not target_columns:
         target_columns = [choose_target_column(frame, None, exclude)[0]]

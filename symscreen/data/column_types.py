@@ -290,8 +290,8 @@ def _describe_text(cells: pa.Array | pa.ChunkedArray) -> str:
         return "numbers stored as text"
     row = pc.index(is_number, value=False).as_py()
     if pc.all(pc.match_substring_regex(cells, _COMMA_NUMBER_PATTERN)).as_py():
-        return f"text: numbers with a decimal comma, such as {quote(cells[row])} in row {row + 1}"
-    return _describe_flaw("text", n_numbers, n_present, row, cells[row])
+        return f"text: numbers with a decimal comma, such as {quote(cells[row].as_py())} in row {row + 1}"
+    return _describe_flaw("text", n_numbers, n_present, row, cells[row].as_py())
 
 
 def _convert_mixed(cells: Any) -> SourceColumn:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
-from symscreen.config.parsing import split_names
+from symscreen._option_values import split_column_names
 from symscreen.errors import DataError, OptionError
 from symscreen.estimators.base import check_unique_columns, make_unique_name
 from symscreen.messages import suggest
@@ -73,10 +73,10 @@ def build_target_columns(
     named = {"event": event, "ranking": ranking, "stages": stages}
     asked = [name for name, value in named.items() if value is not None]
     if len(asked) > 1:
-        raise OptionError(f"both {asked[0]} and {asked[1]} are given: the response is one of them, not both")
+        raise OptionError(f"both {asked[0]} and {asked[1]} are given: the target is one of them, not both")
     fields = _get_fields(y)
     if stages is not None:
-        names = split_names(stages)
+        names = list(split_column_names(stages, "stages"))
         return _check_free_names(_select_columns(y, fields, names, "stages"), taken_names), {"stages": names}
     if ranking is not None:
         names = [ranking] if isinstance(ranking, str) else [str(name) for name in ranking]

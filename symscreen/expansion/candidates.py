@@ -7,7 +7,7 @@ same operator has tried therefore have the lowest numbers, and are skipped by an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -106,14 +106,6 @@ class Candidates:
             if first < last:
                 parts.append((operator_range, first, last))
         return parts
-
-    def rebase(self, first: int) -> Candidates:
-        """Return the candidates from number `first` on, renumbered from 0."""
-        ranges = (
-            replace(operator_range, start=operator_range.start - first)
-            for operator_range in self.operator_ranges
-        )
-        return Candidates(tuple(ranges), self.total - first)
 
     def locate(
         self, numbers: NDArray[np.int64]

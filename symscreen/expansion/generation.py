@@ -494,9 +494,8 @@ def expand(
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
     config = LayerConfig(grammar, pool_kind, options, max_bytes, reserved_bytes, map_function, check_deadline)
     symbols = build_symbol_table(names, grammar, layers, indicators)
-    pool, count = clean_inputs(
-        build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
-    )
+    first_pool = build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
+    pool, count = clean_inputs(first_pool)
     layer_counts, layer_number = [count], 1
     columns_by_name = None if columns is None else dict(zip(names, columns, strict=True))
     try:

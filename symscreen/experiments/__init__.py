@@ -12,9 +12,22 @@ from symscreen.experiments import (
     table1,
     table3,
 )
-from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, check_settings
+from symscreen.experiments.base import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentSettings,
+    check_settings,
+    describe_size,
+)
 
-__all__ = ["EXPERIMENTS", "Experiment", "ExperimentOutcome", "ExperimentSettings", "check_settings"]
+__all__ = [
+    "EXPERIMENTS",
+    "Experiment",
+    "ExperimentOutcome",
+    "ExperimentSettings",
+    "check_settings",
+    "describe_size",
+]
 
 EXPERIMENTS = {
     experiment.name: experiment

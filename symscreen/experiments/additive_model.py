@@ -47,11 +47,12 @@ from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from symscreen._option_values import ExperimentSize
     from symscreen.datasets import BenchmarkDataset
     from symscreen.screeners import AnyScreener
 
@@ -70,9 +71,15 @@ SCREENER_SPECS = {
     "mcp": "mcp",
     "stepwise": "stepwise",
     "forest": "forest[rule=none]",
-    "bart": write_bart_spec(quick=False),
+    "bart": write_bart_spec(is_short=False),
 }
-_QUICK_SCREENER_SPECS = SCREENER_SPECS | {"bart": write_bart_spec(quick=True)}
+
+
+# short chains and few trees of a forest, for the small size
+_SHORT_SPECS = SCREENER_SPECS | {
+    "bart": write_bart_spec(is_short=True),
+    "forest": "forest[rule=none,trees=20]",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +105,7 @@ def screen_additive_model(
     *,
     seed: int,
     jobs: int | None,
-    quick: bool = False,
+    is_short: bool = False,
 ) -> AblationScreening:
     """Screen a table drawn from the additive model.
 
@@ -114,15 +121,15 @@ def screen_additive_model(
         Seed of the screeners.
     jobs : int, optional
         Number of threads.
-    quick : bool
-        Whether BART has the short chains of the quick size.
+    is_short : bool
+        Whether BART has short chains and the forest few trees.
 
     Returns
     -------
     AblationScreening
         Losses with positive sign: the T0 of the paper counts features that decrease with the target as wrong.
     """
-    specs = _QUICK_SCREENER_SPECS if quick else SCREENER_SPECS
+    specs = _SHORT_SPECS if is_short else SCREENER_SPECS
     result = screen(
         data.frame,
         operators="ablation",
@@ -138,10 +145,29 @@ def screen_additive_model(
     return AblationScreening(get_ranking_losses(result), correct)
 
 
-_FIGURE5_REPEATS, _QUICK_FIGURE5_REPEATS = 50, 3
 _FIGURE5_N_ROWS = 100
 _DRAWN_SCREENERS = ("t0", "xi", "bart", "lasso", "scad", "stepwise")  # more curves would overlap
 _MEASURES = ("average_precision", "pr_auc", "roc_auc")
+_CHOICE_MEASURES = ("aip", "paper_auc", "paper_pr_auc")  # of the best three features
+_BOX_TITLES = {
+    "pr_auc": "area under precision against recall, whole ranking",
+    "paper_pr_auc_drawn": "the same of three chosen features with random scores, as in the paper",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure5Plan:
+    """Tables of each order and noise variance; whether BART has short chains and the forest few trees."""
+
+    repeats: int
+    is_short: bool = False
+
+
+FIGURE5_SIZES: Mapping[ExperimentSize, _Figure5Plan] = {
+    "small": _Figure5Plan(3, is_short=True),
+    "medium": _Figure5Plan(10),
+    "full": _Figure5Plan(50),
+}
 
 
 def run_figure5(settings: ExperimentSettings) -> ExperimentOutcome:
@@ -150,49 +176,55 @@ def run_figure5(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of tables per order and noise variance, 50 by default. The quick size has three,
-        short chains of BART, and no forest.
+        `repeats`: number of tables per order and noise variance.
 
     Returns
     -------
     ExperimentOutcome
         ``average-precision``: one row per screener, one column per order and variance. ``areas``: means with
-        standard errors over the tables of the average precision, the trapezoidal area, the area under the ROC
-        curve, the fraction of correct features among the best three (AIP), and the scoring of these three in
-        the paper, which is that fraction on another scale. ``curves``: the mean precision at every recall.
-        One picture per order and variance.
+        standard errors over the tables of the average precision, the trapezoidal area ``pr_auc``, the area
+        under the ROC curve, the fraction of correct features among the best three (AIP), and the paper's
+        scoring of these three: ``paper_auc`` (ROC, one true feature) and ``paper_pr_auc`` (precision against
+        recall, all correct features true), both as expectations over the random scores. ``tables``: the same
+        for each table, and ``paper_pr_auc_drawn`` for one draw of the random scores. ``curves``: the mean
+        precision at every recall. One picture per order and variance, and box plots over the tables of
+        ``pr_auc`` and of ``paper_pr_auc_drawn``.
     """
-    repeats = settings.count_repeats(_FIGURE5_REPEATS, _QUICK_FIGURE5_REPEATS)
-    names = tuple(name for name in SCREENER_SPECS if not (settings.quick and name == "forest"))
+    plan, names = settings.choose_plan(FIGURE5_SIZES), tuple(SCREENER_SPECS)
     cells = list(product(LAYER_ORDERS, NOISE_VARIANCES))
     screenings: dict[tuple[str, float], list[AblationScreening]] = {cell: [] for cell in cells}
-    for (order, variance), repeat in settings.track(product(cells, range(repeats))):
+    for (order, variance), repeat in settings.track(product(cells, range(plan.repeats))):
         seed = settings.seed + repeat
         data = datasets.make_additive(n=_FIGURE5_N_ROWS, noise_variance=variance, seed=seed)
         screening = screen_additive_model(
-            order, data, names, seed=seed, jobs=settings.jobs, quick=settings.quick
+            order, data, names, seed=seed, jobs=settings.jobs, is_short=plan.is_short
         )
         screenings[order, variance].append(screening)
     draws, curves = [], []
     for (order, variance), name in product(cells, names):
         cell: dict[str, Any] = {"order": order, "noise_variance": variance, "screener": name}
-        draws += [cell | _measure_screening(screening, name) for screening in screenings[order, variance]]
+        draws += [
+            cell | {"seed": seed} | _measure_screening(screening, name, seed)
+            for seed, screening in enumerate(screenings[order, variance], start=settings.seed)
+        ]
         curves.append(_average_curve(screenings[order, variance], name).assign(**cell))
     keys = ["order", "noise_variance", "screener", "features", "correct"]
-    frame = average_draws(pd.DataFrame(draws), keys, [*_MEASURES, "aip", "paper_auc"])
+    by_table = pd.DataFrame(draws)
+    frame = average_draws(by_table, keys, [*_MEASURES, *_CHOICE_MEASURES])
     tables = {
         "average-precision": _build_precision_table(frame),
         "areas": frame,
+        "tables": by_table,
         "curves": pd.concat(curves, ignore_index=True),
     }
     pictures = {
         f"{order}-{variance:g}": partial(_draw_figure5, tables, order, variance) for order, variance in cells
-    }
+    } | {f"boxes-{name.replace('_', '-')}": partial(_draw_boxes, by_table, name) for name in _BOX_TITLES}
     return ExperimentOutcome(tables, pictures, _format_figure5_remarks(tables["areas"]))
 
 
-def _measure_screening(screening: AblationScreening, screener: str) -> dict[str, float]:
-    """Compute the measures of one screener on one table."""
+def _measure_screening(screening: AblationScreening, screener: str, seed: int) -> dict[str, float]:
+    """Compute the measures of one screener on one table; `seed` draws the random scores of the paper."""
     loss, correct = screening.losses[screener], screening.correct
     results = compute_metrics(loss, correct, recall=())
     selected = select_top_features(loss)
@@ -202,6 +234,10 @@ def _measure_screening(screening: AblationScreening, screener: str) -> dict[str,
         **{name: results[name] for name in _MEASURES},
         "aip": aip(selected, correct),
         "paper_auc": compute_paper_auc(selected, correct),
+        "paper_pr_auc": compute_paper_auc(selected, correct, truth="all", area="pr"),
+        "paper_pr_auc_drawn": compute_paper_auc(
+            selected, correct, truth="all", area="pr", draws=1, seed=seed
+        ),
     }
 
 
@@ -264,11 +300,35 @@ def _draw_figure5(tables: dict[str, pd.DataFrame], order: str, variance: float) 
     return draw_curves(curves, share, errors=errors, title=title)
 
 
+def _draw_boxes(by_table: pd.DataFrame, measure: str) -> Figure:
+    """Draw box plots over the tables: one row of panels per order, one column per noise variance."""
+    orders, variances = by_table["order"].unique(), by_table["noise_variance"].unique()
+    names = list(by_table["screener"].unique())
+    with use_default_style():
+        from matplotlib.figure import Figure
+
+        figsize = (3.2 * len(variances) + 0.6, 3.0 * len(orders) + 0.4)
+        figure = Figure(figsize=figsize, dpi=150, layout="constrained")
+        panels = figure.subplots(len(orders), len(variances), sharex=True, sharey=True, squeeze=False)
+        for (row, order), (column, variance) in product(enumerate(orders), enumerate(variances)):
+            cell = by_table[(by_table["order"] == order) & (by_table["noise_variance"] == variance)]
+            values = [cell.loc[cell["screener"] == name, measure].to_numpy() for name in names]
+            panel = panels[row, column]
+            panel.boxplot(values)
+            panel.set_xticks(range(1, len(names) + 1), names, rotation=90, fontsize=8)
+            share = float((cell["correct"] / cell["features"]).iloc[0])
+            panel.axhline(share, color="0.35", linestyle=(0, (1, 2)), linewidth=1.2)
+            panel.set_title(f"layers {order}, noise variance {variance:g}", fontsize=9)
+        figure.suptitle(f"{_BOX_TITLES[measure]}; dotted: share of correct features", fontsize=9)
+    return figure
+
+
 FIGURE5_EXPERIMENT = Experiment(
     name="figure5",
     title="Precision and recall on the additive model, in two orders of layers, for every screener",
     source="Luo and Li 2024, figure 5 and §6.1",
     run=run_figure5,
+    sizes=FIGURE5_SIZES,
     extras=("bart",),
     supported_settings=("repeats",),
 )
@@ -277,10 +337,25 @@ FIGURE5_EXPERIMENT = Experiment(
 _FIGURE6_SCREENERS = ("t0", "bart", "lasso", "scad", "stepwise")  # those of the paper
 _FIGURE6_NOISE_VARIANCES = (0.0, 0.01, 0.1, 1.0)
 _FIGURE6_ROW_COUNTS = (50, 100, 200)
-_QUICK_NOISE_VARIANCES, _QUICK_ROW_COUNTS = (0.0, 0.1), (100,)
-_FIGURE6_REPEATS, _QUICK_FIGURE6_REPEATS = 50, 1
-_TIMING_REPEATS = 5  # measurements per median time
 _STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"), ("v", (0, (5, 1, 1, 1))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure6Plan:
+    """Tables of each cell, measurements of each time, noise variances and numbers of rows."""
+
+    repeats: int
+    n_timings: int
+    noise_variances: tuple[float, ...] = _FIGURE6_NOISE_VARIANCES
+    row_counts: tuple[int, ...] = _FIGURE6_ROW_COUNTS
+    is_short: bool = False
+
+
+FIGURE6_SIZES: Mapping[ExperimentSize, _Figure6Plan] = {
+    "small": _Figure6Plan(1, 1, (0.0, 0.1), (100,), is_short=True),
+    "medium": _Figure6Plan(3, 5),
+    "full": _Figure6Plan(50, 5),
+}
 
 
 def run_figure6(settings: ExperimentSettings) -> ExperimentOutcome:
@@ -289,8 +364,7 @@ def run_figure6(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of tables per order, noise variance and number of rows, 50 by default. The quick
-        size has one, two noise variances, one number of rows and short chains of BART.
+        `repeats`: number of tables per order, noise variance and number of rows.
 
     Returns
     -------
@@ -300,23 +374,25 @@ def run_figure6(settings: ExperimentSettings) -> ExperimentOutcome:
         screener. ``seconds``: the median time to score the 24 or 42 features; it varies between runs. One
         picture per order.
     """
-    variances = _QUICK_NOISE_VARIANCES if settings.quick else _FIGURE6_NOISE_VARIANCES
-    sizes = _QUICK_ROW_COUNTS if settings.quick else _FIGURE6_ROW_COUNTS
-    cells = list(product(LAYER_ORDERS, sizes, variances))
-    repeats = settings.count_repeats(_FIGURE6_REPEATS, _QUICK_FIGURE6_REPEATS)
+    plan = settings.choose_plan(FIGURE6_SIZES)
+    cells = list(product(LAYER_ORDERS, plan.row_counts, plan.noise_variances))
     draws = []
-    for (order, n, variance), repeat in settings.track(product(cells, range(repeats))):
+    for (order, n, variance), repeat in settings.track(product(cells, range(plan.repeats))):
         seed = settings.seed + repeat
         data = datasets.make_additive(n=n, noise_variance=variance, seed=seed)
         screening = screen_additive_model(
-            order, data, _FIGURE6_SCREENERS, seed=seed, jobs=settings.jobs, quick=settings.quick
+            order, data, _FIGURE6_SCREENERS, seed=seed, jobs=settings.jobs, is_short=plan.is_short
         )
         for name in _FIGURE6_SCREENERS:
             share = aip(select_top_features(screening.losses[name]), screening.correct)
             cell = {"order": order, "rows": n, "noise_variance": variance, "screener": name}
             draws.append(cell | {"aip": share})
     frame = average_draws(pd.DataFrame(draws), ["order", "rows", "noise_variance", "screener"], ["aip"])
-    tables = {"beside": _build_inclusion_table(frame), "aip": frame, "seconds": _time_screeners(settings)}
+    tables = {
+        "beside": _build_inclusion_table(frame),
+        "aip": frame,
+        "seconds": _time_screeners(settings.seed, plan),
+    }
     pictures = {order: partial(_draw_figure6, tables["aip"], order) for order in LAYER_ORDERS}
     return ExperimentOutcome(tables, pictures, _format_figure6_remarks(tables))
 
@@ -330,21 +406,21 @@ def _build_inclusion_table(aip: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _time_screeners(settings: ExperimentSettings) -> pd.DataFrame:
+def _time_screeners(seed: int, plan: _Figure6Plan) -> pd.DataFrame:
     """Time each method on one matrix of features, on one thread."""
     rows = []
-    specs = _QUICK_SCREENER_SPECS if settings.quick else SCREENER_SPECS
+    specs = _SHORT_SPECS if plan.is_short else SCREENER_SPECS
     for order in LAYER_ORDERS:
-        data = datasets.make_additive(n=100, noise_variance=0.01, seed=settings.seed)
+        data = datasets.make_additive(n=100, noise_variance=0.01, seed=seed)
         result = screen(data.frame, operators="ablation", layers=order, pool="strict", top="all")
         by_target = np.argsort(data.frame["target"].to_numpy(), kind="stable")
         values = np.ascontiguousarray(result.transform(data.frame).to_numpy()[by_target].T)
         target = NumericTarget(data.frame["target"].to_numpy()[by_target])
         for screener in parse_screeners([specs[name] for name in _FIGURE6_SCREENERS]):
             times = []
-            for _ in range(1 if settings.quick else _TIMING_REPEATS):
+            for _ in range(plan.n_timings):
                 start = time.perf_counter()
-                _score_features(screener, values, target, settings.seed)
+                _score_features(screener, values, target, seed)
                 times.append(time.perf_counter() - start)
             rows.append(
                 {
@@ -373,7 +449,8 @@ def _format_figure6_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
         "Each method selects the three features with the smallest loss; ties at the boundary count in "
         "shares. T0: smallest T0, positive sign. BART: largest inclusion. LASSO, SCAD: largest standardised "
         "coefficient at the cross-validated λ, then the order on the path. Stepwise: largest standardised "
-        "coefficient of the forward selection, then the order of entry."
+        "coefficient of the forward selection (size by BIC), then the order of entry; the paper's regsubsets "
+        "searches all subsets by default."
     )
     return (
         rule,
@@ -425,6 +502,7 @@ FIGURE6_EXPERIMENT = Experiment(
     title="Three features chosen on the additive model by five methods, and the time of choosing",
     source="Luo and Li 2024, figure 6 and §6.2",
     run=run_figure6,
+    sizes=FIGURE6_SIZES,
     extras=("bart",),
     supported_settings=("repeats",),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import numpy as np
 
+from symscreen._option_values import ExperimentSize
 from symscreen.backends import Threads, count_available_cores
 from symscreen.errors import OptionError
 from symscreen.evaluation import compute_mean_and_error
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from _typeshed import DataclassInstance
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Plan = TypeVar("Plan", bound="DataclassInstance")
+EXPERIMENT_SIZES: tuple[ExperimentSize, ...] = get_args(ExperimentSize)
 
 _EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
 
@@ -35,7 +39,7 @@ _EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra tha
 # 50 trees.
 BART_TREES = {"trees": 50, "depth": 10}
 _BART_CHAINS = {"replicates": 5, "burn": 250, "draws": 1000}  # of bartMachine by default
-_QUICK_BART_CHAINS = {"replicates": 2, "burn": 100, "draws": 200}
+_SHORT_BART_CHAINS = {"replicates": 2, "burn": 100, "draws": 200}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,13 @@ class ExperimentSettings:
 
     Parameters
     ----------
-    quick : bool
-        Run at a small size, in seconds instead of minutes. It shows that the experiment runs; the numbers
-        differ.
+    size : {"small", "medium", "full"}
+        How much is run; `Experiment.sizes` has the numbers. ``small`` takes seconds and only shows that the
+        experiment runs. ``medium`` takes minutes and shows the published result. ``full`` is as published.
     seed : int
         Seed of all random draws, ≥ 0.
     repeats : int, optional
-        Number of tables, or of draws of the noise. Default: set by the experiment.
+        Number of tables, or of draws of the noise. Default: set by the size.
     noise_ratios : tuple of float, optional
         Noise levels: standard deviation of the noise over the root mean square of the target.
     jobs : int, optional
@@ -61,7 +65,7 @@ class ExperimentSettings:
         Called with (steps done, total steps).
     """
 
-    quick: bool = False
+    size: ExperimentSize = "medium"
     seed: int = 0
     repeats: int | None = None
     noise_ratios: tuple[float, ...] | None = None
@@ -74,9 +78,27 @@ class ExperimentSettings:
         if self.progress is not None:
             self.progress(done, total)
 
-    def count_repeats(self, full: int, quick: int = 1) -> int:
-        """Return the number of repeats: that of the user, or that of the full or the quick size."""
-        return self.repeats or (quick if self.quick else full)
+    def choose_plan(self, sizes: Mapping[ExperimentSize, Plan]) -> Plan:
+        """Return the plan of the size, with the user's number of repeats and noise ratios if given.
+
+        Parameters
+        ----------
+        sizes : mapping of str to dataclass
+            The sizes of an experiment.
+
+        Returns
+        -------
+        dataclass
+            The plan. A user's number of repeats replaces each field whose name ends in ``repeats``.
+        """
+        plan = sizes[self.size]
+        names = [each.name for each in fields(plan)]
+        changes: dict[str, Any] = {}
+        if self.repeats is not None:
+            changes |= dict.fromkeys([name for name in names if name.endswith("repeats")], self.repeats)
+        if self.noise_ratios is not None and "noise_ratios" in names:
+            changes["noise_ratios"] = self.noise_ratios
+        return replace(plan, **changes)
 
     def track(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield the items, and report progress after each."""
@@ -121,6 +143,8 @@ class Experiment:
     run : callable
         Function from `ExperimentSettings` to `ExperimentOutcome`. It has no side effects, and the same
         settings give the same numbers.
+    sizes : mapping of str to dataclass
+        What each size runs: one dataclass of plain numbers and names for ``small``, ``medium`` and ``full``.
     extras : tuple of str
         Required extras of the package, such as ``"bart"``.
     supported_settings : tuple of str
@@ -133,17 +157,60 @@ class Experiment:
     title: str
     source: str
     run: Callable[[ExperimentSettings], ExperimentOutcome]
+    sizes: Mapping[ExperimentSize, Any]
     extras: tuple[str, ...] = ()
     supported_settings: tuple[str, ...] = ()
     required_data: str = ""
 
 
-def write_bart_spec(*, quick: bool) -> str:
+_MAX_LISTED_VALUES = 6  # of a tuple in the description of a size
+
+
+def describe_size(experiment: Experiment, settings: ExperimentSettings) -> str:
+    """Describe the size of a run in one line, and name the other sizes.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Experiment to run.
+    settings : ExperimentSettings
+        Settings of the run.
+
+    Returns
+    -------
+    str
+        Message with references to options, for `symscreen.messages.render_message`.
+    """
+    plan = settings.choose_plan(experiment.sizes)
+    others = " or ".join(name_option("size", size) for size in EXPERIMENT_SIZES if size != settings.size)
+    return f"size {settings.size}: {_format_plan(plan)}. For another size: {others}."
+
+
+def _format_plan(plan: DataclassInstance) -> str:
+    """Format the fields of a plan that are set."""
+    values = ((each.name, getattr(plan, each.name)) for each in fields(plan))
+    return ", ".join(
+        f"{name} {_format_value(value)}" for name, value in values if value not in (None, False, ())
+    )
+
+
+def _format_value(value: object) -> str:
+    """Format a number, a name, or a tuple; a long tuple by its length."""
+    if isinstance(value, tuple):
+        if len(value) > _MAX_LISTED_VALUES:
+            return f"({len(value)} of them)"
+        return "; ".join(map(_format_value, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return f"({_format_plan(value)})"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def write_bart_spec(*, is_short: bool) -> str:
     """Write the screener BART of the experiments that rank features by their inclusion.
 
     Parameters
     ----------
-    quick : bool
+    is_short : bool
         Sample two short chains instead of five long ones. The trees are the same.
 
     Returns
@@ -153,10 +220,10 @@ def write_bart_spec(*, quick: bool) -> str:
 
     Examples
     --------
-    >>> write_bart_spec(quick=False)
+    >>> write_bart_spec(is_short=False)
     'bart[rule=none,trees=50,depth=10,replicates=5,burn=250,draws=1000]'
     """
-    settings = {"rule": "none"} | BART_TREES | (_QUICK_BART_CHAINS if quick else _BART_CHAINS)
+    settings = {"rule": "none"} | BART_TREES | (_SHORT_BART_CHAINS if is_short else _BART_CHAINS)
     return f"bart[{','.join(f'{name}={value}' for name, value in settings.items())}]"
 
 

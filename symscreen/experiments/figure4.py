@@ -6,6 +6,7 @@ as in the caption, and between θ(x) and y, as T0 is defined (eq. 18).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from symscreen._option_values import ExperimentSize
     from symscreen._typing import Values
 
 
@@ -42,10 +44,7 @@ _FEATURES = ("x", "theta(x)")
 _PUBLISHED_DETECTORS = dict.fromkeys(MAPS, "xi, t0") | {"theta1": "all"}
 _ROW_COUNTS = (50, 500)
 _NOISE_VARIANCES = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0, 10.0)
-_QUICK_NOISE_VARIANCES = (0.0, 1e-2, 10.0)
 _SMALL_NOISE_VARIANCE = 1e-2  # noise variance of the table of detections
-_REPEATS, _QUICK_REPEATS = 200, 10
-_NULL_DRAWS, _QUICK_NULL_DRAWS = 1000, 100
 _SIGNIFICANCE_LEVEL = 0.05
 _TITLES = {
     "xi": "ξ({} → y)",
@@ -60,6 +59,22 @@ _STYLES = {  # colour-blind safe colours
     "theta3": ("#0072B2", "--", "^"),
     "theta4": ("#009E73", "-", "D"),
     "theta5": ("#CC79A7", "--", "v"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure4Plan:
+    """Draws of the noise, draws of pure noise for the critical values, and noise variances."""
+
+    repeats: int
+    null_draws: int
+    noise_variances: tuple[float, ...] = _NOISE_VARIANCES
+
+
+SIZES: Mapping[ExperimentSize, _Figure4Plan] = {
+    "small": _Figure4Plan(10, 100, (0.0, 1e-2, 10.0)),
+    "medium": _Figure4Plan(50, 1000),
+    "full": _Figure4Plan(200, 1000),
 }
 
 
@@ -113,8 +128,8 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of draws of the noise per variance, 200 by default. All maps and variances use the
-        same draws, scaled.
+        `repeats`: number of draws of the noise per variance. All maps and variances use the same draws,
+        scaled.
 
     Returns
     -------
@@ -125,14 +140,14 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         as without noise. ``log_t0`` is the natural logarithm of the mean of T0, with its error by the delta
         method; both are missing if that mean is 0. One picture per reading.
     """
-    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
-    variances = _QUICK_NOISE_VARIANCES if settings.quick else _NOISE_VARIANCES
+    plan = settings.choose_plan(SIZES)
+    repeats, variances = plan.repeats, plan.noise_variances
     rows: list[dict[str, object]] = []
     for i, n in enumerate(_ROW_COUNTS):
         x = make_equally_spaced_points(n)
         maps = compute_maps(x)
         noise = np.random.default_rng([settings.seed, n, 0]).standard_normal((repeats, n))
-        critical_values = _compute_critical_values(maps, settings)
+        critical_values = _compute_critical_values(maps, plan.null_draws, settings.seed)
         for step, variance in enumerate(variances):
             # without noise all draws are the same
             scaled_noise = np.sqrt(variance) * noise[: 1 if variance == 0.0 else repeats]
@@ -168,12 +183,11 @@ def _compute_statistics(features: Values, y: Values) -> Values:
     return np.column_stack([compute_xi(ordered, target), *correlations, t0, ratio])
 
 
-def _compute_critical_values(maps: Mapping[str, Values], settings: ExperimentSettings) -> Values:
+def _compute_critical_values(maps: Mapping[str, Values], draws: int, seed: int) -> Values:
     """Compute critical values from pure noise with each map as the feature, (5, 6): 5 % for T0, else 95 %."""
     features = np.stack(list(maps.values()))
     n = int(features.shape[1])
-    rng = np.random.default_rng([settings.seed, n, 1])
-    draws = _QUICK_NULL_DRAWS if settings.quick else _NULL_DRAWS
+    rng = np.random.default_rng([seed, n, 1])
     null = np.array([_compute_statistics(features, rng.standard_normal(n)) for _ in range(draws)])
     below, above = (
         np.quantile(null, _SIGNIFICANCE_LEVEL, axis=0),
@@ -324,5 +338,6 @@ EXPERIMENT = Experiment(
     title="Five maps of one input under five statistics, over the variance of the noise",
     source="Luo and Li 2024, figure 4 and example 8",
     run=run,
+    sizes=SIZES,
     supported_settings=("repeats",),
 )

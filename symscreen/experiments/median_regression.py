@@ -32,8 +32,11 @@ from symscreen.label_ranking.generators.input_dependent import CATEGORICAL_SETTI
 from symscreen.targets.ranking_ranks import to_orders
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from symscreen._option_values import ExperimentSize
     from symscreen._typing import Values
     from symscreen.label_ranking.generators import PiecewisePartition
 
@@ -132,8 +135,22 @@ _LABEL_COUNTS = (3, 5, 8)  # n in the paper
 _PHI = {"constant": np.inf, "mallows 2": 2.0, "mallows 1": 1.0}
 _N_ROWS, _TRAIN_SHARE = 1000, 0.7  # N in the paper, and the share of training rows
 _MAX_DEPTH, _MIN_LEAF_SHARE, _N_NEIGHBORS = 3, 0.1, 5
-_REPEATS, _QUICK_REPEATS, _QUICK_LABEL_COUNTS = 50, 1, (3, 5)
 _METHODS = ("crit", "knn", "baseline")
+
+
+@dataclass(frozen=True, slots=True)
+class _MedianRegressionPlan:
+    """Trials of each setting and number of labels, and the numbers of labels."""
+
+    repeats: int
+    label_counts: tuple[int, ...] = _LABEL_COUNTS
+
+
+SIZES: Mapping[ExperimentSize, _MedianRegressionPlan] = {
+    "small": _MedianRegressionPlan(1, (3, 5)),
+    "medium": _MedianRegressionPlan(5),
+    "full": _MedianRegressionPlan(50),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +168,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of trials, 50 by default, for each of three settings and three numbers of labels.
-        The quick size has one trial each and at most 5 labels.
+        `repeats`: number of trials for each of three settings and three numbers of labels.
 
     Returns
     -------
@@ -162,9 +178,9 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         medians, which no rule can improve. ``recovered``: fraction of test rows for which a method predicts
         the true median of their cell.
     """
-    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
-    labels = _QUICK_LABEL_COUNTS if settings.quick else _LABEL_COUNTS
-    trials = [_Trial(*parameters) for parameters in product(CATEGORICAL_SETTINGS, labels, range(repeats))]
+    plan = settings.choose_plan(SIZES)
+    cells = product(CATEGORICAL_SETTINGS, plan.label_counts, range(plan.repeats))
+    trials = [_Trial(*parameters) for parameters in cells]
     results = run_tasks(
         lambda trial: _run_trial(trial, settings.seed), trials, settings.jobs, settings.report_progress
     )
@@ -235,6 +251,7 @@ def _build_risk_table(frame: pd.DataFrame) -> pd.DataFrame:
         methods = cell.set_index("method")
         least = compute_mallows_mean_distance(_PHI[row["set"]], int(row["labels"]))
         errors = methods["risk_se"].add_suffix("_se").to_dict()
+        row |= {"n": int(methods["n"].iloc[0])}
         rows.append(row | methods["risk"].to_dict() | {"true_medians": least} | errors)
     return pd.DataFrame(rows)
 
@@ -283,5 +300,6 @@ EXPERIMENT = Experiment(
     title="Ranking median regression on six cells: CRIT, nearest neighbours, and clusters with Plackett-Luce",
     source="Clémençon, Korba and Sibony 2018, §5.1 and table 1",
     run=run,
+    sizes=SIZES,
     supported_settings=("repeats",),
 )

@@ -53,6 +53,7 @@ from symscreen.targets.stages import list_stage_pairs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from symscreen._option_values import ExperimentSize
     from symscreen._typing import ProgressCallback
     from symscreen.multistage import SimulatedChains
     from symscreen.multistage.article_sharing import ArticleSharingData
@@ -372,7 +373,7 @@ def simulate_reading(name: str, settings: ExperimentSettings, seed: int) -> Simu
     name : str
         Key of `READINGS`.
     settings : ExperimentSettings
-        Seed of the experiment. The quick size has 40 × 40 users and items.
+        Size and seed of the experiment. The small size has 40 × 40 users and items.
     seed : int
         Seed of this table.
 
@@ -381,8 +382,7 @@ def simulate_reading(name: str, settings: ExperimentSettings, seed: int) -> Simu
     SimulatedChains
         The table. The same seeds give the same table.
     """
-    small = {"n_users": 40, "n_items": 40} if settings.quick else {}
-    options = dict(READINGS[name]) | small
+    options = dict(READINGS[name]) | dict(settings.choose_plan(SIMULATION_SIZES).table_options)
     return simulate_chains(**options, random_state=np.random.default_rng([settings.seed, seed]))
 
 
@@ -449,8 +449,24 @@ def _name_by_first_feature(table: pd.DataFrame, features: Mapping[str, Any]) -> 
     return table.assign(**names)
 
 
-_N_FACTORS, _OUTER_FOLDS, _INNER_FOLDS = 7, 5, 3
-_QUICK_SHARE = 0.006  # of the article-sharing data
+@dataclass(frozen=True, slots=True)
+class _ArticlesSize:
+    """Share of the article-sharing data that is generated, numbers of folds, and extent of the grids."""
+
+    share: float
+    outer_folds: int
+    inner_folds: int
+    grids: ComparisonPlan
+
+
+_ARTICLES_PLAN = ComparisonPlan(7, balanced=True, features="free", epochs=20)
+ARTICLES_SIZES: Mapping[ExperimentSize, _ArticlesSize] = {
+    "small": _ArticlesSize(0.006, 2, 2, shorten_plan(replace(_ARTICLES_PLAN, features="tied"))),
+    "medium": _ArticlesSize(
+        0.03, 5, 3, replace(_ARTICLES_PLAN, features="tied", depths="few", epochs=30, grid_step=2)
+    ),
+    "full": _ArticlesSize(1.0, 5, 3, _ARTICLES_PLAN),
+}
 _SHOWN_COLUMNS = ["method", "balanced", "balanced_se", "b01", "b02", "b12", "overall", "inconsistent"]
 
 
@@ -461,7 +477,7 @@ def run_articles(settings: ExperimentSettings) -> ExperimentOutcome:
     ----------
     settings : ExperimentSettings
         `data`: folder with ``shared_articles.csv`` and ``users_interactions.csv``. Without it, files with the
-        same columns and counts are generated. The quick size uses a small share of them and 2 × 2 folds.
+        same columns are generated: at the full size with the same counts, at the others with a share of them.
 
     Returns
     -------
@@ -474,16 +490,13 @@ def run_articles(settings: ExperimentSettings) -> ExperimentOutcome:
     DataError
         If a file is missing or cannot be read.
     """
+    size = settings.choose_plan(ARTICLES_SIZES)
     if settings.data is not None:
         chains = read_article_sharing(settings.data)
     else:
-        share = _QUICK_SHARE if settings.quick else 1.0
-        chains = build_article_chains(*generate_article_sharing(share=share, random_state=settings.seed))
-    plan = ComparisonPlan(_N_FACTORS, balanced=True, features="free", epochs=20)
-    if settings.quick:
-        plan = shorten_plan(replace(plan, features="tied"))
-    folds = (2, 2) if settings.quick else (_OUTER_FOLDS, _INNER_FOLDS)
-    runs = run_article_folds(chains, plan, folds, settings.seed, settings.report_progress)
+        chains = build_article_chains(*generate_article_sharing(share=size.share, random_state=settings.seed))
+    folds = (size.outer_folds, size.inner_folds)
+    runs = run_article_folds(chains, size.grids, folds, settings.seed, settings.report_progress)
     errors = average_runs(runs).sort_values("balanced", kind="stable", ignore_index=True)
     tables = {
         "articles": errors[_SHOWN_COLUMNS],
@@ -570,12 +583,58 @@ ARTICLES_EXPERIMENT = Experiment(
     title="Articles viewed, liked and followed: nested folds, class-balanced errors",
     source="Dai, Shen and Pan, table 3",
     run=run_articles,
+    sizes=ARTICLES_SIZES,
     supported_settings=("data",),
 )
 
 
-_ARTICLE_SHARE = 0.03  # of the article-sharing data; the experiment multistage-articles uses all of them
-_MAX_READING_SEEDS, _STAGE_SHARE_SEEDS = 10, 10  # simulated tables per reading
+@dataclass(frozen=True, slots=True)
+class _SimulationSize:
+    """Extent of the simulation.
+
+    Parameters
+    ----------
+    repeats : int
+        Number of seeds of the main readings.
+    main_readings, other_readings : tuple of str
+        Keys of `READINGS`. The others have half as many seeds, at most `max_other_seeds`.
+    max_other_seeds : int
+        See above.
+    share_seeds : int
+        Number of seeds for the fractions of rows that reach each stage.
+    table_options : tuple of (str, int)
+        Options of `simulate_chains` in place of those of a reading.
+    is_short : bool
+        Whether grids are small, and epochs and rounds few.
+    articles : str or None
+        Size of the comparison on generated article-sharing data; None for no such comparison.
+    """
+
+    repeats: int
+    main_readings: tuple[str, ...]
+    other_readings: tuple[str, ...]
+    max_other_seeds: int
+    share_seeds: int
+    table_options: tuple[tuple[str, int], ...] = ()
+    is_short: bool = False
+    articles: ExperimentSize | None = None
+
+
+_MAIN_READINGS = (MAIN_READING, FEATURES_READING)
+SIMULATION_SIZES: Mapping[ExperimentSize, _SimulationSize] = {
+    "small": _SimulationSize(
+        2, (MAIN_READING,), (), 1, 2, (("n_users", 40), ("n_items", 40)), is_short=True, articles="small"
+    ),
+    "medium": _SimulationSize(3, _MAIN_READINGS, (), 1, 10),
+    "full": _SimulationSize(
+        N_REPLICATIONS,
+        _MAIN_READINGS,
+        tuple(name for name in READINGS if name not in _MAIN_READINGS),
+        10,
+        10,
+        articles="medium",
+    ),
+}
 
 
 def run_simulation(settings: ExperimentSettings) -> ExperimentOutcome:
@@ -584,10 +643,9 @@ def run_simulation(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of seeds, 50 by default, of the main reading (chained, noise of 0.1 standard
-        deviations, all pairs of 100 users and 100 items) and of the same with categorical features. Other
-        readings have half as many seeds, at most 10. The quick size has 40 × 40 users and items, two seeds
-        and small grids.
+        `repeats`: number of seeds of the main reading (chained, noise of 0.1 standard deviations, all pairs
+        of 100 users and 100 items) and of the same with categorical features. Other readings, at the full
+        size only, have half as many seeds, at most 10.
 
     Returns
     -------
@@ -597,15 +655,13 @@ def run_simulation(settings: ExperimentSettings) -> ExperimentOutcome:
         ``readings``: all methods under each reading, with the number of `runs`. ``positives``: the fraction
         of rows that reach each stage, and the Bayes error, under every reading. ``errors``: all errors,
         class-balanced too, with standard errors. ``articles``: class-balanced errors on generated
-        article-sharing data. ``seeds``: every run. The first remark lists the readings that were run.
+        article-sharing data; not at the medium size, where ``multistage-articles`` has them. ``seeds``: every
+        run. The first remark lists the readings that were run.
     """
-    repeats = settings.count_repeats(N_REPLICATIONS, 2)
-    n_other_seeds = max(1, min(repeats // 2, _MAX_READING_SEEDS))
-    main_readings = (MAIN_READING,) if settings.quick else (MAIN_READING, FEATURES_READING)
-    tasks = [(name, seed) for name in main_readings for seed in range(repeats)]
-    if not settings.quick:
-        others = [name for name in READINGS if name not in main_readings]
-        tasks += [(name, seed) for name in others for seed in range(n_other_seeds)]
+    size = settings.choose_plan(SIMULATION_SIZES)
+    n_other_seeds = max(1, min(size.repeats // 2, size.max_other_seeds))
+    tasks = [(name, seed) for name in size.main_readings for seed in range(size.repeats)]
+    tasks += [(name, seed) for name in size.other_readings for seed in range(n_other_seeds)]
     results = run_tasks(
         partial(_compare_methods, settings=settings),
         tasks,
@@ -619,14 +675,17 @@ def run_simulation(settings: ExperimentSettings) -> ExperimentOutcome:
         "simulation": average_runs(main)[SHOWN_COLUMNS],
         "improvements": _compute_improvements_by_reading(runs),
         "readings": _average_by_reading(runs),
-        "positives": _average_stage_shares(settings),
+        "positives": _average_stage_shares(settings, size.share_seeds),
         "errors": average_runs(main),
+        "seeds": runs,
     }
-    articles, remark = _compare_on_articles(settings)
+    remarks = _format_remarks(tables)
+    if size.articles is not None:
+        outcome = run_articles(replace(settings, size=size.articles, repeats=None, progress=None))
+        tables["articles"] = outcome.tables["errors"]
+        remarks += outcome.remarks
     settings.report_progress(len(tasks) + 1, len(tasks) + 1)
-    return ExperimentOutcome(
-        tables | {"articles": articles, "seeds": runs}, remarks=(*_format_remarks(tables), remark)
-    )
+    return ExperimentOutcome(tables, remarks=remarks)
 
 
 def _compare_methods(reading_and_seed: tuple[str, int], settings: ExperimentSettings) -> list[dict[str, Any]]:
@@ -634,7 +693,8 @@ def _compare_methods(reading_and_seed: tuple[str, int], settings: ExperimentSett
     name, seed = reading_and_seed
     chains = simulate_reading(name, settings, seed)
     data, svd_data = build_comparison_data(name, chains)
-    plan = shorten_plan(ComparisonPlan()) if settings.quick else ComparisonPlan()
+    is_short = settings.choose_plan(SIMULATION_SIZES).is_short
+    plan = shorten_plan(ComparisonPlan()) if is_short else ComparisonPlan()
     rows = []
     for method_name, method in make_methods(chains.stages, plan, seed).items():
         changed = use_features_only(method) if name in FEATURES_ONLY_READINGS else method
@@ -663,12 +723,11 @@ def _compute_improvements_by_reading(runs: pd.DataFrame) -> pd.DataFrame:
     return improvements[["reading", *(name for name in improvements if name != "reading")]]
 
 
-def _average_stage_shares(settings: ExperimentSettings) -> pd.DataFrame:
+def _average_stage_shares(settings: ExperimentSettings, n_seeds: int) -> pd.DataFrame:
     """Average the fraction of rows that reach each stage, and the Bayes error, per reading."""
     rows = []
     for name in READINGS:
-        seeds = range(2 if settings.quick else _STAGE_SHARE_SEEDS)
-        tables = [simulate_reading(name, settings, seed) for seed in seeds]
+        tables = [simulate_reading(name, settings, seed) for seed in range(n_seeds)]
         shares = np.mean([chains.compute_stage_shares() for chains in tables], axis=0)
         row: dict[str, Any] = {"reading": name, "seeds": len(tables)}
         row |= {f"stage{t}": float(share) for t, share in enumerate(shares)}
@@ -676,17 +735,6 @@ def _average_stage_shares(settings: ExperimentSettings) -> pd.DataFrame:
             row | {"bayes_error": float(np.mean([chains.compute_bayes_error("test") for chains in tables]))}
         )
     return pd.DataFrame(rows)
-
-
-def _compare_on_articles(settings: ExperimentSettings) -> tuple[pd.DataFrame, str]:
-    """Compare the methods on a small share of generated article data; return the errors and a remark."""
-    share, folds = (_QUICK_SHARE, (2, 2)) if settings.quick else (_ARTICLE_SHARE, (5, 3))
-    plan = ComparisonPlan(7, balanced=True, features="tied", depths="few", epochs=30, grid_step=2)
-    chains = build_article_chains(*generate_article_sharing(share=share, random_state=settings.seed))
-    plan = shorten_plan(plan) if settings.quick else plan
-    runs = run_article_folds(chains, plan, folds, settings.seed)
-    table = average_runs(runs).sort_values("balanced", kind="stable", ignore_index=True)
-    return table, format_article_remark(chains, table, is_real=False)
 
 
 def _format_readings_run(table: pd.DataFrame) -> str:
@@ -726,5 +774,6 @@ SIMULATION_EXPERIMENT = Experiment(
     title="Chains of three stages: the recommender and five baselines on readings of the simulation",
     source="Dai, Shen and Pan, table 2",
     run=run_simulation,
+    sizes=SIMULATION_SIZES,
     supported_settings=("repeats",),
 )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from symscreen._option_values import ExperimentSize
     from symscreen._typing import Values
     from symscreen.experiments.ranking_benchmarks import LearnerFactory
     from symscreen.label_ranking.generators import RankingOracle
@@ -315,24 +316,30 @@ _FAMILIES: dict[str, Callable[[np.random.Generator], RankingOracle]] = {
     "SFN published": partial(draw_sfn_oracle, as_published=True),
     "LFN published": partial(draw_lfn_oracle, as_published=True),
 }
-_N_ROWS, _N_FOLDS, _REPEATS = 10_000, 10, 5
-_SHALLOW_DEPTH, _N_TREES = 5, 50
+_SHALLOW_DEPTH = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _NoisePlan:
-    """Size of the experiment."""
+    """Divisions into folds, folds, families, rows, trees, and the levels of the noise."""
 
+    repeats: int
+    n_folds: int
+    n_rows: int
+    n_trees: int
     families: tuple[str, ...] = tuple(_FAMILIES)
-    n_rows: int = _N_ROWS
     deviations: tuple[float, ...] = NOISE_DEVIATIONS
     thetas: tuple[float, ...] = MALLOWS_THETAS
-    n_folds: int = _N_FOLDS
-    repeats: int = _REPEATS
-    n_trees: int = _N_TREES
 
 
-_QUICK_PLAN = _NoisePlan(("SFN", "SFN published"), 400, (0.02,), (1.0,), 2, 1, 5)
+_SFN_FAMILIES = ("SFN", "SFN published")
+SIZES: Mapping[ExperimentSize, _NoisePlan] = {
+    "small": _NoisePlan(1, 2, 400, 5, _SFN_FAMILIES, (0.02,), (1.0,)),
+    "medium": _NoisePlan(
+        1, 2, 5000, 20, _SFN_FAMILIES, (0.001, 0.005, 0.01, 0.015, 0.025), (0.6, 1.4, 2.6, 4.4)
+    ),
+    "full": _NoisePlan(5, 10, 10_000, 50),
+}
 
 
 LEARNER_NAMES = ("shallow", "full", "forests", "honest")
@@ -361,9 +368,8 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of divisions into ten folds, 5 by default. `data`: folder with the published sets of
-        the family SFN, which are measured but not trained on. The quick size has two families, 400 rows, one
-        level of each noise, two folds once, and 5 trees.
+        `repeats`: number of divisions into folds. `data`: folder with the published sets of the family SFN,
+        which are measured but not trained on.
 
     Returns
     -------
@@ -374,14 +380,14 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         and order lists. ``published_sets``, if data are given: whether the published Mallows sets follow the
         model in the distance of rank vectors or of order lists. One picture per figure and family.
     """
-    plan = _QUICK_PLAN if settings.quick else _NoisePlan()
-    repeats, learners = settings.repeats or plan.repeats, _make_learners(plan.n_trees)
+    plan = settings.choose_plan(SIZES)
+    learners = _make_learners(plan.n_trees)
     total = len(plan.families) * (len(plan.deviations) + 3 * len(plan.thetas))
     rows: list[dict[str, Any]] = []
     for done, (family, x, truth, noisy) in enumerate(_draw_noisy_sets(plan, settings.seed), start=1):
         data = RankedSet(x, noisy.ranks, truth)
         scores = cross_validate(
-            data, learners, folds=plan.n_folds, repeats=repeats, seed=settings.seed, jobs=settings.jobs
+            data, learners, folds=plan.n_folds, repeats=plan.repeats, seed=settings.seed, jobs=settings.jobs
         )
         rows += [
             {"figure": noisy.figure, "family": family}
@@ -499,5 +505,6 @@ EXPERIMENT = Experiment(
     title="Label ranking from noisy rankings: shallow and full trees, forests, honest forests",
     source="Fotakis, Kalavasis and Psaroudaki 2022, figures 1 and 2",
     run=run,
+    sizes=SIZES,
     supported_settings=("repeats", "data"),
 )

@@ -27,8 +27,10 @@ from symscreen.targets.ranking_notation import format_ranking
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from symscreen._option_values import ExperimentSize
     from symscreen._typing import Values
 
 
@@ -42,7 +44,21 @@ _DEGREES = ("Lt High School", "High School", "Junior College", "Bachelor", "Grad
 _METHODS = ("crit", "knn", "constant")
 _TRAIN_SHARE, _N_NEIGHBORS = 0.7, 3
 _MAX_DEPTH, _MIN_LEAF_ROWS = 6, 100  # our choice: the paper does not state its own
-_REPEATS, _QUICK_REPEATS, _QUICK_N_ROWS = 10, 1, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class _SurveyPlan:
+    """Random splits, and how many rows are read; None for all."""
+
+    repeats: int
+    max_rows: int | None
+
+
+SIZES: Mapping[ExperimentSize, _SurveyPlan] = {
+    "small": _SurveyPlan(1, 2000),
+    "medium": _SurveyPlan(10, None),
+    "full": _SurveyPlan(10, None),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +76,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `data`: folder with the extract of the survey. `repeats`: number of random splits, 10 by default. The
-        quick size has one split of the first 2000 rows.
+        `data`: folder with the extract of the survey. `repeats`: number of random splits.
 
     Returns
     -------
@@ -78,13 +93,13 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     """
     if settings.data is None:
         raise DataError(f"the survey is not shipped; give a folder with {SURVEY_FILE}")
-    all_rows = _read_survey(settings.data / SURVEY_FILE, _QUICK_N_ROWS if settings.quick else None)
+    plan = settings.choose_plan(SIZES)
+    all_rows = _read_survey(settings.data / SURVEY_FILE, plan.max_rows)
     frame = _drop_incomplete(all_rows)
     survey = _encode_survey(frame)
-    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
     results = run_tasks(
         lambda repeat: _evaluate_split(survey, [settings.seed, repeat]),
-        range(repeats),
+        range(plan.repeats),
         settings.jobs,
         settings.report_progress,
     )
@@ -216,6 +231,7 @@ EXPERIMENT = Experiment(
     title="What matters in a job: five aspects ranked by respondents of the General Social Survey",
     source="Clémençon, Korba and Sibony 2018, §5.2",
     run=run,
+    sizes=SIZES,
     supported_settings=("repeats", "data"),
     required_data=SURVEY_FILE,
 )

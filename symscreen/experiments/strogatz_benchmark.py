@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from symscreen._option_values import ExperimentSize
 
 _MARKERS = "osD^v<>"
 
@@ -259,11 +260,26 @@ def _format_absent_terms(terms: pd.DataFrame) -> str:
     return "Terms that a space does not contain: " + "; ".join(cases) + "." if cases else ""
 
 
-_NOISE_RATIOS, _QUICK_RATIOS = (0.0, 0.001, 0.01, 0.1), (0.0, 0.01)
-_REPEATS = 10
-_QUICK_SYSTEMS = ("glider2", "vdp2")
+_NOISE_RATIOS = (0.0, 0.001, 0.01, 0.1)
 _SMALL_SPACE, _LARGE_SPACE = "bub", "ubb"
-_LARGE_SPACE_REPEATS = 3  # the large space has seven times as many features
+
+
+@dataclass(frozen=True, slots=True)
+class _StrogatzSize:
+    """Draws of the noise, those for which the large space is screened, ratios, tables, layers of a fit."""
+
+    repeats: int
+    large_space_draws: int  # the large space has seven times as many features
+    noise_ratios: tuple[float, ...] = _NOISE_RATIOS
+    systems: tuple[str, ...] = datasets.list_strogatz_names()
+    fit_layers: str | None = None  # None: the default of `symscreen.fit`
+
+
+SIZES: Mapping[ExperimentSize, _StrogatzSize] = {
+    "small": _StrogatzSize(1, 0, (0.0, 0.01), ("glider2", "vdp2"), _SMALL_SPACE),
+    "medium": _StrogatzSize(1, 0),
+    "full": _StrogatzSize(10, 3),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +345,8 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: draws of the noise, 10 by default, for each of `noise_ratios` except 0, where nothing is
-        random. The quick size has two tables, two ratios, one draw, and only the space ``bub``.
+        `repeats`: draws of the noise for each of `noise_ratios` except 0, where nothing is random. Only the
+        full size screens the space ``ubb``.
 
     Returns
     -------
@@ -382,19 +398,17 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
 
 def _build_plan(settings: ExperimentSettings) -> _BenchmarkPlan:
     """Build the plan from the settings."""
-    ratios = settings.noise_ratios or (_QUICK_RATIOS if settings.quick else _NOISE_RATIOS)
-    for ratio in ratios:
+    size = settings.choose_plan(SIZES)
+    for ratio in size.noise_ratios:
         if not (math.isfinite(ratio) and ratio >= 0.0):
             raise OptionError(f"the noise ratio {ratio!r} is invalid: give a finite number ≥ 0")
-    repeats = settings.count_repeats(_REPEATS)
+    large_space = {_LARGE_SPACE: size.large_space_draws} if size.large_space_draws else {}
     return _BenchmarkPlan(
-        systems=_QUICK_SYSTEMS if settings.quick else datasets.list_strogatz_names(),
-        noise_ratios=tuple(sorted({float(ratio) for ratio in ratios})),
-        repeats=repeats,
-        spaces={_SMALL_SPACE: repeats}
-        if settings.quick
-        else {_SMALL_SPACE: repeats, _LARGE_SPACE: _LARGE_SPACE_REPEATS},
-        layers=_SMALL_SPACE if settings.quick else None,
+        systems=size.systems,
+        noise_ratios=tuple(sorted({float(ratio) for ratio in size.noise_ratios})),
+        repeats=size.repeats,
+        spaces={_SMALL_SPACE: size.repeats} | large_space,
+        layers=size.fit_layers,
         seed=settings.seed,
     )
 
@@ -404,6 +418,7 @@ EXPERIMENT = Experiment(
     title="The fourteen ODE-Strogatz equations under one grammar: screened and recovered, over noise",
     source="the data and the rule of SRBench (La Cava and others 2021); no figure of Luo and Li 2024",
     run=run,
+    sizes=SIZES,
     supported_settings=("repeats", "noise_ratios"),
 )
 

@@ -7,6 +7,7 @@ ranges of x are therefore computed as well; the table ``rules`` shows what each 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from symscreen.targets import NumericTarget
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from symscreen._option_values import ExperimentSize
     from symscreen._typing import Values
     from symscreen.screeners.joint.bart import InclusionRule
 
@@ -68,7 +70,6 @@ _COMPARED_PAIRS = ("theta(x), y", "x, theta(x)")
 _BART_RULES: tuple[InclusionRule, ...] = ("gmax", "local")
 _SIGNIFICANCE_LEVEL = 0.05
 _N_ROWS = 500
-_REPEATS, _BART_REPEATS = 100, 20
 _TOLERANCE_POINTS = 5.0  # a row is reproduced if no value differs by more percentage points
 _BART_OPTIONS = {
     **BART_TREES,
@@ -78,7 +79,22 @@ _BART_OPTIONS = {
     "burn": 150,
     "draws": 150,
 }
-_QUICK_BART_OPTIONS = {"permutations": 10, "replicates": 1, "burn": 10, "draws": 10}
+
+
+@dataclass(frozen=True, slots=True)
+class _Table1Plan:
+    """Tables of each design, tables for BART, and the options of BART as (name, value)."""
+
+    repeats: int
+    bart_repeats: int
+    bart_options: tuple[tuple[str, int], ...] = ()
+
+
+SIZES: Mapping[ExperimentSize, _Table1Plan] = {
+    "small": _Table1Plan(3, 1, (("permutations", 10), ("replicates", 1), ("burn", 10), ("draws", 10))),
+    "medium": _Table1Plan(100, 5),
+    "full": _Table1Plan(100, 20),
+}
 
 
 def _share_best(losses: Values) -> Values:
@@ -132,8 +148,8 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of tables, 100 by default, 20 for BART (50 trees, whose depth the prior alone
-        limits, 5 chains of 150 draws after 150 burn-in draws, 19 permutations of the target, level 0.05).
+        `repeats`: number of tables, also for BART (50 trees, whose depth the prior alone limits, 5 chains
+        of 150 draws after 150 burn-in draws, 19 permutations of the target, level 0.05).
 
     Returns
     -------
@@ -145,15 +161,14 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         underlying means. ``copies``: BART on the first block with both sin x and 2 sin x, and with one of
         them.
     """
-    repeats = settings.repeats or (3 if settings.quick else _REPEATS)
-    bart_repeats = settings.repeats or (1 if settings.quick else _BART_REPEATS)
-    losses = {design: _compute_losses(design, repeats, settings.seed) for design in DESIGNS}
+    plan = settings.choose_plan(SIZES)
+    losses = {design: _compute_losses(design, plan.repeats, settings.seed) for design in DESIGNS}
     runs = [(design, block, False) for design in (STATED_DESIGN, SHORT_DESIGN) for block in _BLOCKS]
     runs.append((STATED_DESIGN, 0, True))
     bart_samples = {}
     for done, (design, block, merged) in enumerate(runs):
         samples = [
-            _run_bart(design, block, repeat, settings, merged=merged) for repeat in range(bart_repeats)
+            _run_bart(design, block, repeat, settings, merged=merged) for repeat in range(plan.bart_repeats)
         ]
         bart_samples[design, block, merged] = np.array(samples)
         settings.report_progress(done + 1, len(runs))
@@ -225,7 +240,7 @@ def _run_bart(design: str, block: int, repeat: int, settings: ExperimentSettings
     if merged:
         _, first = np.unique(transform_to_ranks(values).T, axis=0, return_index=True)
         passed = np.sort(first)
-    options = _BART_OPTIONS | (_QUICK_BART_OPTIONS if settings.quick else {})
+    options = _BART_OPTIONS | dict(settings.choose_plan(SIZES).bart_options)
     seed = int(np.random.SeedSequence([settings.seed, repeat]).generate_state(1)[0])
     joint_input = JointInput(
         np.ascontiguousarray(values[passed]), target, seed, settings.jobs or count_available_cores()
@@ -420,6 +435,7 @@ EXPERIMENT = Experiment(
     title="How often each method includes each of four features of one input",
     source="Luo and Li 2024, table 1",
     run=run,
+    sizes=SIZES,
     extras=("bart",),
     supported_settings=("repeats",),
 )

@@ -7,7 +7,7 @@ symscreen ranks first:
                         largest correlation with y, then the simplest
     lasso, scad, mcp    the largest |coefficient| at λ.min, with standardised features; if none is selected,
                         the first on the path
-    stepwise            the first to enter forward selection
+    stepwise            the first to enter forward selection (regsubsets of the paper searches all subsets)
     bart, forest        the largest share of the splits; the largest permutation importance
 
 BART has 50 trees, whose depth its prior alone limits (`symscreen.experiments.base.write_bart_spec`). Joint
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen._option_values import ExperimentSize
     from symscreen.expansion import PoolKind
     from symscreen.expressions.tree import Expression
     from symscreen.screeners import Sign
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
 
 
 _NOISE_VARIANCE = 0.1
-_REPEATS, _QUICK_REPEATS = 50, 1
-_TREE_DRAW_STEP = 5  # trees are fitted for every fifth draw of the noise
 _POOL_KINDS: tuple[PoolKind, ...] = ("cumulative", "strict")
 _TABLE_NAMES = ("glider1", "glider2", "vdp1", "vdp2")
 
@@ -116,16 +115,36 @@ _SIGNED_SCREENERS = frozenset(
     if isinstance(screener, Screener) and screener.direction(np.ones(1)).any()
 )
 # a first choice needs no selection rule and no permutations
-_SCREENER_SPECS = {name: name for name in SCREENERS} | {
-    "bart": write_bart_spec(quick=False),
+_SCREENER_SPECS = {
+    name: name for name, screener in SCREENERS.items() if "numeric" in screener.target_types
+} | {
+    "bart": write_bart_spec(is_short=False),
     "forest": "forest[rule=none,trees=100]",
 }
-_QUICK_OPTIONS = {"lasso": "lasso[folds=5]", "bart": write_bart_spec(quick=True)}
-_QUICK_SCREENER_SPECS = {
-    name: _QUICK_OPTIONS.get(name, name)
-    for name in ("t0", "xi", "pearson", "lasso", "scad", "stepwise", "bart")
-}
+_SHORT_SPECS = {"lasso": "lasso[folds=5]", "bart": write_bart_spec(is_short=True)}
 _TREE_SCREENERS = frozenset({"bart", "forest"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Table3Plan:
+    """Draws of the noise, how many lie between two that trees are fitted for, screeners, and their specs."""
+
+    repeats: int
+    tree_step: int
+    screeners: tuple[str, ...] = tuple(_SCREENER_SPECS)
+    is_short: bool = False
+
+    def get_spec(self, screener: str) -> str:
+        """Return the specification of a screener."""
+        short = _SHORT_SPECS.get(screener, screener)
+        return short if self.is_short else _SCREENER_SPECS[screener]
+
+
+SIZES: Mapping[ExperimentSize, _Table3Plan] = {
+    "small": _Table3Plan(1, 1, ("t0", "xi", "pearson", "lasso", "scad", "stepwise", "bart"), is_short=True),
+    "medium": _Table3Plan(20, 5),
+    "full": _Table3Plan(50, 5),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +220,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     Parameters
     ----------
     settings : ExperimentSettings
-        `repeats`: number of draws of the noise, 50 by default. Trees are fitted for every fifth.
+        `repeats`: number of draws of the noise. Trees are fitted for some of them, such as every fifth.
 
     Returns
     -------
@@ -214,7 +233,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     """
     import pandas as pd
 
-    repeats = settings.count_repeats(_REPEATS, _QUICK_REPEATS)
+    repeats = settings.choose_plan(SIZES).repeats
     spaces = [(system, pool) for system in _SYSTEMS for pool in system.pools]
     cells: _ChoiceCells = {}
     for (system, pool), repeat in settings.track(product(spaces, range(repeats))):
@@ -250,9 +269,11 @@ def _find_first_choices(
 ) -> Iterator[_FirstChoice]:
     """Find the first choice of every screener under one draw of the noise."""
     frame, seed = _add_noise(system.table_name, repeat, settings.seed)
-    for name, spec in (_QUICK_SCREENER_SPECS if settings.quick else _SCREENER_SPECS).items():
-        if name in _TREE_SCREENERS and repeat % _TREE_DRAW_STEP:
+    plan = settings.choose_plan(SIZES)
+    for name in plan.screeners:
+        if name in _TREE_SCREENERS and repeat % plan.tree_step:
             continue
+        spec = plan.get_spec(name)
         signs: tuple[Sign, ...] = ("positive", "free") if name in _SIGNED_SCREENERS else ("free",)
         for sign in signs:
             space: _Row = {"layers": system.layers, "unary": system.unary, "binary": system.binary}
@@ -426,6 +447,7 @@ EXPERIMENT = Experiment(
     title="First choices on four ODE-Strogatz tables with noise of variance 0.1",
     source="Luo and Li (2024), Table 3",
     run=run,
+    sizes=SIZES,
     extras=("bart",),
     supported_settings=("repeats",),
 )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from symscreen._option_values import parse_name_list
+from symscreen._option_values import split_column_names
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.parsing import split_names
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.data.files import read_frame
 from symscreen.errors import FormulaError, SymscreenError
@@ -109,28 +108,29 @@ def _parse_formula(text: str, source: Any, task: ScreeningTask) -> tuple[Express
     except FormulaError as error:
         asked = parse_expression(text, operators)
         lacking = collect_columns(asked) - set(names)
-        of_response = lacking & {task.dataset.target.name, *_list_target_columns(options)}
-        if of_response:
-            name = escape_control_chars(repr(min(of_response)))
-            part = "" if min(of_response) == task.dataset.target.name else "part of "
-            raise FormulaError(f"{name} is {part}the response: a formula is made of inputs") from None
+        target_columns = lacking & {task.dataset.target.name, *_list_target_columns(task)}
+        if target_columns:
+            name = escape_control_chars(repr(min(target_columns)))
+            part = "" if min(target_columns) == task.dataset.target.name else "part of "
+            raise FormulaError(f"{name} is {part}the target: a formula is made of inputs") from None
         if not lacking <= _list_other_columns(source, options):
             raise error from None
         return asked, tuple(sorted(lacking))
 
 
-def _list_target_columns(options: ScreenOptions) -> Iterator[str]:
-    """Return the columns that options name as the response, or might."""
-    for names in (options.target, options.event, options.ranking, options.stages):
-        if names is not None:
-            yield from map(str, split_names(names))
+def _list_target_columns(task: ScreeningTask) -> Iterator[str]:
+    """Yield the columns of the target."""
+    options = task.options
+    yield from task.dataset.target.names
+    yield from split_column_names(options.stages, "stages")
+    for names in (options.event, options.ranking):
+        yield from [names] if isinstance(names, str) else map(str, names or ())
 
 
 def _list_other_columns(source: Any, options: ScreenOptions) -> set[str]:
     """Return the columns that the data may have besides the inputs."""
     if isinstance(source, str) and source == "-":  # has been read
-        names = options.exclude
-        return set(parse_name_list(names, "exclude") if isinstance(names, str) else names)
+        return {options.exclude} if isinstance(options.exclude, str) else set(options.exclude)
     try:
         return set(read_frame(source).columns)
     except SymscreenError:

@@ -46,10 +46,10 @@ class Explanation:
         its domain in some rows. ``constant``: it, or a part of it, is constant on the data. ``forbidden``: a
         rule of the grammar forbids it. ``too complex``: it exceeds the maximum complexity. ``pruned``: a part
         of it was pruned between layers. ``no unit``: units are required, and a part of it violates a rule of
-        units. ``other units``: it has a unit, but not that of the target. ``excluded``: it is excluded for
-        the reason in `rule`, and no more is known. ``redundant``: it is ranked, but a better feature that it
-        correlates with is listed instead. ``not passing``: it is ranked, but not listed because it does not
-        pass the false discovery rate, and others do.
+        units. ``other units``: it has a unit, but not that of the target. ``excluded``: it, or a part of it
+        in an earlier layer, is excluded for the reason in `rule`, and no more is known. ``redundant``: it is
+        ranked, but a better feature that it correlates with is listed instead. ``not passing``: it is ranked,
+        but not listed because it does not pass the false discovery rate, and others do.
     text : str
         Text for the user. The first line answers in one sentence.
     formula : str
@@ -100,7 +100,7 @@ class Explanation:
     complexity, max_complexity : int or None
         Its complexity, and the maximum allowed.
     layer : int or None
-        The layer after which it was pruned.
+        The layer after which it was pruned, or that left out a part of it.
     affine_copy : str
         A formula of the space that differs from it only by a factor and an offset.
     shown_instead : str
@@ -427,7 +427,10 @@ def _format_too_complex(explanation: Explanation, task: ScreeningTask) -> Lines:
 def _format_excluded(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``excluded``."""
     del task
-    return [f"{explanation.formula} is not in the space: {explanation.rule}."]
+    reason = explanation.rule
+    if explanation.part:
+        reason = f"its part {explanation.part} was left out of layer {explanation.layer} ({explanation.rule})"
+    return [f"{explanation.formula} is not in the space: {reason}."]
 
 
 def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:

@@ -35,6 +35,7 @@ from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar import Layer
 from symscreen.screening.scoring.block_scoring import make_mirrored_spec
+from symscreen.screening.space_generation import generate_space
 from symscreen.units import compute_unit, find_unit_violation
 
 if TYPE_CHECKING:
@@ -303,6 +304,39 @@ def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explan
     return _explain_not_generated(expression, varying or allowed, generated)
 
 
+def _find_part_left_out(forms: Sequence[Expression], generated: GeneratedSpace) -> Explanation | None:
+    """Find the innermost part of a formula that the layers reach, but that an earlier layer left out.
+
+    The statuses of earlier layers are not kept, so these layers are grown again.
+    """
+    task = generated.task
+    reachable = [
+        form for form in forms if is_reachable(form, task.layers, task.grammar.constants, task.options.pool)
+    ]
+    parts = [
+        part
+        for form in reachable
+        for part in iterate_calls(form)
+        if part != form and generated.find_equivalent(part) is None
+    ]
+    # the unit of the target is required of the last layer alone
+    units = None if task.units is None else replace(task.units, target=None)
+    for n_layers in range(1, len(task.layers) if parts else 0):
+        space, _ = generate_space(replace(task, units=units), task.layers[:n_layers])
+        for part in parts:
+            excluded = find_by_key(space, compute_key(part), task.backend).excluded
+            if len(excluded):
+                status = CandidateStatus(space.statuses[excluded[0] - space.n_materialized])
+                return Explanation(
+                    status="excluded",
+                    formula=to_text(part),
+                    part=to_text(part),
+                    layer=n_layers,
+                    rule=EXCLUSION_REASONS[status],
+                )
+    return None
+
+
 def _find_constant_part(form: Expression, generated: GeneratedSpace) -> Expression | None:
     """Return the innermost constant part that contains a column; None if there is none."""
     parts = (part for part in iterate_postorder(form) if collect_columns(part))
@@ -445,7 +479,10 @@ def _explain_pruned(
 def _explain_not_generated(
     expression: Expression, forms: Sequence[Expression], generated: GeneratedSpace
 ) -> Explanation:
-    """Explain what is missing, for the form of the formula that needs the least."""
+    """Explain which part was left out, or what the form that needs the least lacks."""
+    left_out = _find_part_left_out(forms, generated)
+    if left_out is not None:
+        return replace(left_out, formula=to_text(expression))
     task = generated.task
     requirements = [
         find_missing_requirements(form, task.grammar, task.layers, task.options.pool) for form in forms

@@ -26,7 +26,7 @@ from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
 from symscreen.grammar.operator import Precedence
 from symscreen.grammar.parser import quote_column
-from symscreen.messages import escape_control_chars, quote_value
+from symscreen.messages import escape_control_chars, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +146,7 @@ _MAX_DIGITS = 17  # significant digits that determine a double
 def check_digits(digits: int) -> None:
     """Raise an `OptionError` unless a number of significant digits is an integer from 1 to 17."""
     if isinstance(digits, bool) or not isinstance(digits, int | np.integer):
-        raise OptionError(f"digits is {quote_value(digits)}; give an integer from 1 to {_MAX_DIGITS}")
+        raise OptionError(f"digits is {quote(digits)}; give an integer from 1 to {_MAX_DIGITS}")
     if not 1 <= digits <= _MAX_DIGITS:
         raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to {_MAX_DIGITS}")
 

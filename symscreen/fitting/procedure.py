@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.config.option_record import build_fit_options_record
 from symscreen.data import take_rows
 from symscreen.errors import OptionError
 from symscreen.expressions.linear_formula import build_shared_formula
@@ -106,21 +107,14 @@ def _build_fit_record(
     n_estimating_rows: int,
     cv_errors: list[float | None] | None,
 ) -> dict[str, Any]:
-    """Build the record of a fit: settings, size of the search and numbers of rows."""
-    options = task.options
+    """Build the record of a fit: options, size of the search and numbers of rows."""
     return {
         "searched": search_result.n_features,
         "models": search_result.n_models,
-        "criterion": options.criterion,
-        "split": options.split,
-        "folds": options.folds if options.criterion == "cv" else None,
-        "seed": options.seed,
-        "level": options.level,
+        **build_fit_options_record(task),
         "rows_choosing": n_choosing_rows,
         "rows_estimating": n_estimating_rows,
         "cv_error": cv_errors,
-        "prune_by": [screener.name for screener in task.pool_screeners],
-        "pool_size": options.pool_sizes,
         **({} if task.units_record is None else {"units": task.units_record}),
         **(task.categories_record or {}),
     }

@@ -3,6 +3,11 @@
 The blocks A, a, B, b and q are solved in turn until the loss of eq. (9) stops decreasing. Each block is
 convex (see `symscreen.multistage.factor_model`), so the loss never increases.
 
+Lemma 3 of the paper says that the end of the descent is a stationary point of the loss. This needs a
+differentiable loss, such as the logistic one. The hinge and the ψ-loss have kinks that tie blocks together:
+f_{t′,t} depends on the sum q_{t′+1} + … + q_t. The descent may therefore end where no block alone can lower
+the loss, but a joint move of q_1 and q_2 can.
+
 - `build_problem` lists the terms of eq. (9).
 - `draw_factors` draws random initial factors; `transfer_factors` takes them from a previous fit (warm start).
 - `fit_from_starts` fits from several starts and returns the fit with the smallest loss. `open_step_reporter`

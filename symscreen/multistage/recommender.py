@@ -191,6 +191,10 @@ class MonotoneChainRecommender(ChainEstimator):
     a_{h,s_ih} and b_j = B v_j + Σ_h b_{h,o_jh}. All parameters are ≥ 0. The score therefore decreases in t
     and increases in t′ for any data, and predictions from unknown outcomes do not contradict each other.
 
+    The loss never increases. Lemma 3 of the paper says that the fit is a stationary point of it. This holds
+    for the logistic loss, but not for the hinge and the ψ-loss: a joint move of q_1 and q_2 may lower the
+    loss although no block can. Several starts (`n_init`) help.
+
     `predict` returns −1 where the table says that the present stage was not reached. It copies no other
     outcome of the table, so the predictions can be evaluated on the same table.
 

@@ -24,7 +24,7 @@ from symscreen.export import build_operators_from_record
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import hint_option, name_option, quote_value
+from symscreen.messages import hint_option, name_option, quote
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_sorted_blocks, iterate_values
 from symscreen.screening.scoring.top_features import (
@@ -285,10 +285,10 @@ def check_members(members: pd.DataFrame, table: pd.DataFrame, record: Mapping[st
 def _read_fields(value: object, checks: Mapping[str, Callable[[Any], bool]]) -> list[Any]:
     """Return the values of an object that has exactly the fields of `checks`, each of which passes."""
     if not isinstance(value, dict) or value.keys() != checks.keys():
-        raise _make_damage_error(f"expected the fields {', '.join(checks)}, found {quote_value(value)}")
+        raise _make_damage_error(f"expected the fields {', '.join(checks)}, found {quote(value)}")
     for name, is_valid in checks.items():
         if not is_valid(value[name]):
-            raise _make_damage_error(f"{name} is {quote_value(value[name])}")
+            raise _make_damage_error(f"{name} is {quote(value[name])}")
     return [value[name] for name in checks]
 
 
@@ -623,10 +623,10 @@ def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:
         try:
             complexity = compute_complexity(parse_expression(text, operators, names))
         except InputError as error:
-            raise DataError(f"the record is damaged: its member {quote_value(text)}: {error}") from None
+            raise DataError(f"the record is damaged: its member {quote(text)}: {error}") from None
         if complexity != stored_complexity:
             raise DataError(
-                f"the record is damaged: the complexity of {quote_value(text)} is {complexity}, "
+                f"the record is damaged: the complexity of {quote(text)} is {complexity}, "
                 f"not {stored_complexity}"
             )
 

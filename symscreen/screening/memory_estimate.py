@@ -78,47 +78,14 @@ class MemoryEstimate:
 
 
 def estimate_memory(
-    space: Space, n_rows: int, task: ScreeningTask, *, recompute_pool: bool = False
-) -> MemoryEstimate:
-    """Estimate the memory of a screen of a space that has been counted or generated.
-
-    Parameters
-    ----------
-    space : Space
-        The space, with or without values. Values that it holds already are part of `process_bytes`.
-    n_rows : int
-        Number of rows of the table.
-    task : ScreeningTask
-        How the space will be scored.
-    recompute_pool : bool
-        Whether the pool's values will be recomputed instead of stored.
-
-    Returns
-    -------
-    MemoryEstimate
-    """
-    pool_size, total = len(space.pool), space.candidates.total
-    has_no_values = space.n_rows == 0
-    return MemoryEstimate(
-        process_bytes=read_resident_bytes(),
-        pool_bytes=pool_size * (_VALUE_BYTES * n_rows if has_no_values and not recompute_pool else 0)
-        + space.pool.estimate_bytes(0),
-        candidate_bytes=total if has_no_values else 0,
-        filter_bytes=_estimate_filter_bytes(total, n_rows) if has_no_values else 0,
-        scoring_bytes=estimate_scoring_bytes(n_rows, task, n_features=space.size, n_candidates=total),
-        row_order_bytes=0 if recompute_pool else estimate_presort_bytes(space, n_rows, task),
-    )
-
-
-def estimate_memory_from_size(
     size_estimate: SpaceSizeEstimate, n_rows: int, task: ScreeningTask, *, recompute_pool: bool = False
 ) -> MemoryEstimate:
-    """Estimate the memory of a screen from an exact or approximate size of the space.
+    """Estimate the memory of a screen from the size of its space.
 
     Parameters
     ----------
     size_estimate : SpaceSizeEstimate
-        Size of the space.
+        Exact or estimated size of the space.
     n_rows : int
         Number of rows of the table.
     task : ScreeningTask

@@ -14,7 +14,7 @@ from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
 from symscreen.screeners import JointScreener
-from symscreen.screening.memory_estimate import estimate_memory_from_size, estimate_scoring_bytes
+from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.scoring.score_space import make_scorer, make_search_goals
 from symscreen.screening.search.modes import estimate_search_cost
@@ -116,7 +116,7 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
     n_candidates = sum(count.n_generated for count in size.layer_counts[1:])
     filter_seconds = (perf_counter() - start) * n_candidates / max(1, size.n_filtered)
     recomputes_pool = should_recompute_pool(size.n_members, task, estimate_scoring_bytes(n_rows, task))
-    peak_bytes = estimate_memory_from_size(size, n_rows, task, recompute_pool=recomputes_pool).compute_peak(
+    peak_bytes = estimate_memory(size, n_rows, task, recompute_pool=recomputes_pool).compute_peak(
         task.max_bytes
     )
     # two halves of the rows take as long as all of them

@@ -382,7 +382,7 @@ def _check_options(options: ScreenOptions) -> None:
     for name in ("ranking", "stages", "event"):
         if getattr(options, name) is not None:
             raise OptionError(
-                f"power plants a numeric response; name a numeric column{hint_option('target')} instead "
+                f"power plants a numeric target; name a numeric column{hint_option('target')} instead "
                 f"of {name_option(name)}"
             )
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from symscreen._option_values import split_column_names
 from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
-from symscreen.config.parsing import parse_memory_limit, split_names, to_tuple
+from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.space_options import format_unused_rule_notices, read_grammar
 from symscreen.data import (
     TargetSource,
@@ -146,7 +147,7 @@ def read_target_source(
     Equal weights are no weights. OptionError if rows weigh differently and the target, or another option, has
     no meaning with that; DataError if the column does not exist or holds anything but weights.
     """
-    stages = None if options.stages is None else split_names(options.stages)
+    stages = None if options.stages is None else split_column_names(options.stages, "stages")
     described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
     check_target_options(target=options.target, y=y, stages=stages, **described)
     if options.groups is not None:
@@ -172,7 +173,7 @@ def read_target_source(
         if not found.accepts_weights:
             raise OptionError(
                 f"{name_option('weights', options.weights)} cannot be combined with {found.description}: "
-                "only of a numeric response it is known what they mean; leave it out"
+                "only of a numeric target it is known what they mean; leave it out"
             )
         check_weight_conflicts(options)
     return source, found

@@ -17,7 +17,7 @@ from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import Grammar
 from symscreen.grammar.grammar import resolve_operators
-from symscreen.messages import escape_control_chars, quote_value
+from symscreen.messages import escape_control_chars, quote
 from symscreen.report.notebook import VIEWS
 from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
 from symscreen.results.record import build_grammar_record, format_partial_notice
@@ -113,7 +113,7 @@ def _check_units(options: Mapping[str, Any]) -> None:
     units = options.get("units")
     plain = isinstance(units, dict) and all(isinstance(unit, str) for unit in units.values())
     if units is not None and not plain:
-        raise DataError(f"the record is damaged: its units are {quote_value(units)}, not those of columns")
+        raise DataError(f"the record is damaged: its units are {quote(units)}, not those of columns")
 
 
 def _restore_grammar(record: Mapping[str, Any]) -> str | Grammar:

@@ -268,16 +268,16 @@ class Target(ABC):
         if search == "race":
             raise OptionError(
                 f"{name_option('search', 'race')} has no bound for {cls.description}, only for a numeric "
-                f"response: use {name_option('search', 'exact')}"
+                f"target: use {name_option('search', 'exact')}"
             )
         if search != "exact":
             raise OptionError(
                 f"{name_option('search', search)} drops features by a sample of the rows of a numeric "
-                f"response, and {cls.description} is none: use {name_option('search', 'exact')}"
+                f"target, and {cls.description} is none: use {name_option('search', 'exact')}"
             )
         if rounds > 1:
             raise OptionError(
-                f"{name_option('rounds', rounds)} needs a numeric response, of which a model leaves "
+                f"{name_option('rounds', rounds)} needs a numeric target, of which a model leaves "
                 f"something; {cls.description} is screened in one round"
             )
 

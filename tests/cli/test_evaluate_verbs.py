@@ -10,6 +10,7 @@ import symscreen
 from symscreen.cli.command import run_command
 from symscreen.experiments import base
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
+from symscreen.experiments.figure4 import SIZES
 
 TRUTH = "2*x1**3 + 5*x3 + 10"
 
@@ -140,7 +141,7 @@ def toy(monkeypatch):
         frame = pd.DataFrame({"screener": ["t0"], "published": [1.0], "ours": [settings.seed + 0.5]})
         return ExperimentOutcome({"both": frame}, {"line": _picture}, ("They differ.",))
 
-    experiment = Experiment("figure4", "A toy.", "Nobody", run, supported_settings=("repeats",))
+    experiment = Experiment("figure4", "A toy.", "Nobody", run, SIZES, supported_settings=("repeats",))
     monkeypatch.setitem(EXPERIMENTS, "figure4", experiment)
 
 
@@ -155,9 +156,11 @@ def _picture():
 @pytest.mark.usefixtures("toy")
 def test_an_experiment_is_printed_and_written(run, tmp_path):
     folder = tmp_path / "results"
-    status, out, err = run("reproduce", "figure4", "--quick", "--seed", 2, "--out", folder)
+    status, out, err = run("reproduce", "figure4", "--size", "small", "--seed", 2, "--out", folder)
     assert status == 0
     assert "written: 3 files" in err
+    assert "size small: repeats 10" in err
+    assert "For another size: --size medium or --size full." in err
     assert "They differ." in out
     assert "2.5" in out
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -198,7 +201,7 @@ def test_a_missing_extra_is_named_before_any_work(run, monkeypatch):
     from symscreen.experiments import EXPERIMENTS
 
     monkeypatch.setattr(base, "find_spec", lambda _: None)
-    needy = Experiment("figure4", "A toy.", "Nobody", EXPERIMENTS["figure4"].run, extras=("bart",))
+    needy = Experiment("figure4", "A toy.", "Nobody", EXPERIMENTS["figure4"].run, SIZES, extras=("bart",))
     monkeypatch.setitem(EXPERIMENTS, "figure4", needy)
     status, _, err = run("reproduce", "figure4")
     assert status == 2

@@ -80,8 +80,8 @@ def test_mistakes_are_told_in_one_line(run, data):
         (("--truth", "x1 + x2"), "symscreen why DATA"),
         (("--truth", "x1", "--noise-ratio", "1e308"), "noise_ratio 1e+308 is too large"),
         (("--truth", "x1", "--noise-ratio", "-1"), "--noise-ratio is '-1'"),
-        (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric response, and --ranking"),
-        (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric response, and --stages"),
+        (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric target, and --ranking"),
+        (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric target, and --stages"),
     ):
         status, _, err = run("power", data, *arguments, *SMALL)
         assert (status, err.count("\n"), word in err) == (2, 1, True), err

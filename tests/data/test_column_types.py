@@ -83,7 +83,7 @@ def test_decimals_are_rounded_as_python_rounds_them(cells):
         (np.array(["a", "b"]), "text"),
         (["1", "2"], "numbers stored as text"),
         (["1", "b", "c"], "text"),
-        (["1", "2", None, "c" * 99], r"text: 2 of 3 cells are numbers, but row 4 holds 'c{39}…c{14}'"),
+        (["1", "2", None, "c" * 99], r"text: 2 of 3 cells are numbers, but row 4 holds 'c{30}…c{29}'"),
         (["1", "2", "a\nb"], r"text: 2 of 3 cells are numbers, but row 3 holds 'a\\nb'"),
         (["1,5", "2", None], "text: numbers with a decimal comma, such as '1,5' in row 1"),
         (

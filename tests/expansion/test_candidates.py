@@ -123,18 +123,3 @@ def test_locate_takes_numbers_in_any_order(drawn, random):
         candidates.locate(shuffled), candidates.locate(np.arange(len(numbers))), strict=True
     ):
         assert (one == other[shuffled]).all()
-
-
-@given(layers(), st.data())
-def test_counted_from_a_candidate_the_others_keep_their_arguments(drawn, data):
-    layer, size, tried = drawn
-    candidates = enumerate_candidates(layer, build_symbol_table(["x"], GRAMMAR, [layer]), size, tried)
-    first = data.draw(st.integers(0, candidates.total))
-    moved = candidates.rebase(first)
-    assert moved.total == candidates.total - first
-    numbers = np.arange(moved.total)
-    for one, other in zip(moved.locate(numbers), candidates.locate(numbers + first), strict=True):
-        assert (one == other).all()
-    assert [(s.code, a + first, b + first) for s, a, b in moved.split_range(0, moved.total)] == [
-        (s.code, a, b) for s, a, b in candidates.split_range(first, candidates.total)
-    ]

@@ -12,9 +12,9 @@ from symscreen.screeners.joint.bart import BART
 
 SPECS = {
     "figures 5 and 6": additive_model.SCREENER_SPECS["bart"],
-    "figures 5 and 6, quick": additive_model._QUICK_SCREENER_SPECS["bart"],
+    "figures 5 and 6, short": additive_model._SHORT_SPECS["bart"],
     "table 3": table3._SCREENER_SPECS["bart"],
-    "table 3, quick": table3._QUICK_SCREENER_SPECS["bart"],
+    "table 3, short": table3._SHORT_SPECS["bart"],
 }
 
 
@@ -22,7 +22,7 @@ SPECS = {
 def test_rankings_by_bart_have_fifty_trees_limited_by_their_prior_and_no_rule(experiment):
     settings = parse_screeners([SPECS[experiment]])[0].all_settings
     assert (settings["trees"], settings["depth"], settings["rule"]) == (50, 10, "none")
-    assert SPECS[experiment] == write_bart_spec(quick=experiment.endswith("quick"))
+    assert SPECS[experiment] == write_bart_spec(is_short=experiment.endswith("short"))
 
 
 def test_table_1_has_the_same_trees():
@@ -38,9 +38,9 @@ def test_the_limit_of_ten_splits_is_never_reached():
         .table["bart"]
         .to_numpy()
         for spec in (
-            write_bart_spec(quick=True),
-            write_bart_spec(quick=True).replace("depth=10", "depth=20"),
-            write_bart_spec(quick=True).replace("depth=10", "depth=1"),
+            write_bart_spec(is_short=True),
+            write_bart_spec(is_short=True).replace("depth=10", "depth=20"),
+            write_bart_spec(is_short=True).replace("depth=10", "depth=1"),
         )
     ]
     np.testing.assert_array_equal(losses[0], losses[1])

@@ -17,7 +17,7 @@ from symscreen.experiments.figure4 import (
     make_equally_spaced_points,
 )
 
-QUICK = ExperimentSettings(quick=True)
+QUICK = ExperimentSettings(size="small")
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_without_noise_the_cell_is_one_draw_without_an_error(outcome):
 @pytest.mark.parametrize("feature", ["x", "theta(x)"])
 @pytest.mark.parametrize("name", MAPS)
 def test_means_and_errors_are_those_of_the_definitions(name, feature):
-    values = EXPERIMENT.run(ExperimentSettings(quick=True, seed=7, repeats=3)).tables["values"]
+    values = EXPERIMENT.run(ExperimentSettings(size="small", seed=7, repeats=3)).tables["values"]
     x = make_equally_spaced_points(50)
     theta = compute_maps(x)[name]
     z = x if feature == "x" else theta
@@ -144,8 +144,7 @@ def test_only_xi_detects_all_maps_from_x_and_all_do_from_the_map(outcome):
 
 def test_pure_noise_is_detected_at_the_level():
     x = make_equally_spaced_points(50)
-    settings = ExperimentSettings()
-    edges = figure4._compute_critical_values(compute_maps(x), settings)
+    edges = figure4._compute_critical_values(compute_maps(x), 1000, 0)
     noise = 1e4 * np.random.default_rng(1).standard_normal((400, 50))
     theta = compute_maps(x)["theta4"]
     found = np.array([figure4._compute_statistics(np.stack([x, theta]), theta + e) for e in noise])
@@ -162,25 +161,25 @@ def test_a_feature_is_compared_with_its_own_noise(monkeypatch):
     below[3] = -np.inf
     below[:, 4:] *= -1
     monkeypatch.setattr(figure4, "_compute_critical_values", lambda *_: below)
-    table = EXPERIMENT.run(ExperimentSettings(quick=True, repeats=2)).tables["detected"]
+    table = EXPERIMENT.run(ExperimentSettings(size="small", repeats=2)).tables["detected"]
     passes = (table["map"] == "theta4") & (table["feature"] == "theta(x)")
     for statistic in ("xi", "pearson", "spearman", "kendall", "t0"):
         assert (table[statistic] == passes).all()
 
 
 def test_same_seed_same_tables_and_another_seed_others(outcome):
-    again = EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1))
+    again = EXPERIMENT.run(ExperimentSettings(size="small", jobs=1))
     for name, table in outcome.tables.items():
         pd.testing.assert_frame_equal(table, again.tables[name])
     assert again.remarks == outcome.remarks
-    other = EXPERIMENT.run(ExperimentSettings(quick=True, seed=1)).tables["values"]
+    other = EXPERIMENT.run(ExperimentSettings(size="small", seed=1)).tables["values"]
     noisy = other["noise_variance"] > 0
     assert (other.loc[noisy, "xi"] != outcome.tables["values"].loc[noisy, "xi"]).all()
 
 
 def test_progress_is_told_to_the_end():
     reports = []
-    EXPERIMENT.run(ExperimentSettings(quick=True, repeats=1, progress=lambda *step: reports.append(step)))
+    EXPERIMENT.run(ExperimentSettings(size="small", repeats=1, progress=lambda *step: reports.append(step)))
     assert reports == [(step, 6) for step in range(1, 7)]
 
 

@@ -12,7 +12,7 @@ require("stochtree")
 
 @pytest.fixture(scope="module")
 def outcome():
-    return FIGURE5_EXPERIMENT.run(ExperimentSettings(quick=True))
+    return FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def once():
     """Outcome of one repeat on one thread, and its progress reports."""
     reports = []
     settings = ExperimentSettings(
-        quick=True, repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
+        size="small", repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
     )
     return FIGURE5_EXPERIMENT.run(settings), reports
 
@@ -60,28 +60,55 @@ def test_the_first_table_sets_the_cells_beside_each_other(outcome):
 
 
 def test_the_number_of_threads_changes_no_figure(once):
-    one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(quick=True, repeats=1, jobs=2))
+    one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small", repeats=1, jobs=2))
     assert one.remarks == two.remarks
     for name, frame in one.tables.items():
         assert frame.equals(two.tables[name])
 
 
 def test_every_picture_can_be_drawn(outcome):
-    assert set(outcome.pictures) == {
-        f"{order}-{variance}" for order in ("bu", "ub") for variance in ("0", "0.01", "0.1")
-    }
+    cells = {f"{order}-{variance}" for order in ("bu", "ub") for variance in ("0", "0.01", "0.1")}
+    assert set(outcome.pictures) == cells | {"boxes-pr-auc", "boxes-paper-pr-auc-drawn"}
     figure = outcome.pictures["ub-0.01"]()
     assert figure.axes[0].get_title() == "layers ub, noise variance 0.01, n = 100"
     labels = [text.get_text().split(":")[0] for text in figure.legends[0].get_texts()]
     assert labels[:-1] == ["t0", "xi", "bart", "lasso", "scad", "stepwise"]
 
 
-def test_the_quick_size_has_the_one_method_of_the_figure(outcome):
+def test_the_small_size_has_the_one_method_of_the_figure(outcome):
     areas = outcome.tables["areas"]
     assert (areas[areas.screener == "bart"].n == 3).all()
     assert len(areas[areas.screener == "bart"]) == 6
     mean = areas.groupby("screener").average_precision.mean()
     assert mean["bart"] > mean[["lasso", "scad", "mcp", "stepwise"]].max() + 0.1
+
+
+@pytest.mark.parametrize("measure", ["pr_auc", "paper_pr_auc_drawn"])
+def test_box_plots_show_the_medians_over_the_tables(outcome, measure):
+    panels = outcome.pictures[f"boxes-{measure.replace('_', '-')}"]().axes
+    tables = outcome.tables["tables"]
+    cells = list(tables.groupby(["order", "noise_variance"], sort=False))
+    assert len(panels) == len(cells) == 6
+    for panel, ((order, variance), cell) in zip(panels, cells, strict=True):
+        assert panel.get_title() == f"layers {order}, noise variance {variance:g}"
+        medians = cell.groupby("screener", sort=False)[measure].median()
+        # of each box matplotlib draws seven lines; the median is the orange one
+        drawn = [line.get_ydata()[0] for line in panel.lines if line.get_color() == "C1"]
+        np.testing.assert_allclose(drawn, medians.to_numpy())
+
+
+def test_the_papers_areas_are_those_of_its_labels(outcome):
+    tables, areas = outcome.tables["tables"], outcome.tables["areas"]
+    keys = ["order", "noise_variance", "screener"]
+    means = tables.groupby(keys)[["pr_auc", "paper_pr_auc"]].mean()
+    np.testing.assert_allclose(means, areas.set_index(keys)[["pr_auc", "paper_pr_auc"]].loc[means.index])
+    # three correct features at the top beat a random choice by a little, whatever the random scores are
+    best = tables[tables.aip == 1.0].groupby("features")
+    assert (best.paper_pr_auc.nunique() == 1).all()
+    share = tables.correct / tables.features
+    assert (tables.paper_pr_auc[tables.aip == 1.0] > share[tables.aip == 1.0]).all()
+    assert abs((tables.paper_pr_auc_drawn - tables.paper_pr_auc).mean()) < 0.02
+    assert tables.groupby(["order", "noise_variance"]).seed.unique().map(list).tolist() == [[0, 1, 2]] * 6
 
 
 def test_progress_reaches_its_end_and_repeats_are_heeded(once):

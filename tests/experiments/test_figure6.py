@@ -11,7 +11,7 @@ require("stochtree")
 
 @pytest.fixture(scope="module")
 def outcome():
-    return FIGURE6_EXPERIMENT.run(ExperimentSettings(quick=True))
+    return FIGURE6_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outcome):

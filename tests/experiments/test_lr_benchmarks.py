@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,11 @@ import pandas as pd
 import pytest
 from helpers.requirements import require
 from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeRegressor
 
 from symscreen.errors import DataError
-from symscreen.experiments import ExperimentSettings
+from symscreen.experiments import ExperimentSettings, ranking_benchmarks
 from symscreen.experiments.ranking_benchmarks import (
     EXPERIMENT,
     PUBLISHED,
@@ -25,7 +28,7 @@ from symscreen.targets.ranking_notation import format_ranking
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def written(path, made):
@@ -43,15 +46,18 @@ def test_both_coefficients_stand_beside_the_published(outcome):
     assert (figures["tau"] > 0.7).all()
     row = figures[(figures["set"] == "wine") & (figures["learner"] == "DT")].iloc[0]
     assert (row["rows"], row["inputs"], row["labels"], row["published"]) == (178, 13, 3, 0.84)
+    best = outcome.tables["best"].set_index("set")
+    assert best["best_published"].to_dict() == {"iris": 0.97, "wine": 0.95}
     beside = outcome.tables["beside"].set_index("set")
-    assert beside["best_published"].to_dict() == {"iris": 0.97, "wine": 0.95}
+    assert list(beside) == ["folds", "RF", "DT", "DTS", "DTT"]
+    assert beside.loc["wine", "DT"] == f"0.84 {row['order_list_tau']:.3f}"
     assert outcome.tables["published"].set_index("set").loc["iris", "LR-RF"] == 0.97
     assert "Without a folder of data" in outcome.remarks[-1]
 
 
 def test_a_folders_sets_are_read(tmp_path, outcome):
     written(tmp_path / "wine.txt", convert_classification(*load_wine(return_X_y=True), digits=3))
-    found = EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
+    found = EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))
     own, made = (one.tables["figures"] for one in (found, outcome))
     pd.testing.assert_frame_equal(own, made[made["set"] == "wine"].reset_index(drop=True))
     assert not any("Without a folder of data" in remark for remark in found.remarks)
@@ -73,7 +79,7 @@ def test_a_set_is_inputs_then_a_ranking(tmp_path):
 
 def test_an_empty_folder_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"has none of iris\.txt, wine\.txt"):
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))
 
 
 def test_published_columns_have_the_known_means():
@@ -116,7 +122,7 @@ def test_a_damaged_file_is_named(tmp_path, content, words):
     path = tmp_path / "iris.txt"
     path.write_bytes(content)
     with pytest.raises(DataError, match=words) as refused:
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))
     assert str(refused.value).startswith(str(path))
     assert "\n" not in str(refused.value)
 
@@ -133,3 +139,59 @@ def test_the_measured_table_counts_with_rounding_and_without():
     )
     assert f"and {exact} without rounding" in told
     assert "| at or above, in two digits |" in told
+
+
+@pytest.mark.parametrize(
+    ("min_test_rows", "folds"), [(None, 10), (1, 1), (15, 1), (16, 2), (76, 6), (999, 10)]
+)
+def test_folds_are_evaluated_until_enough_rows_are_predicted(min_test_rows, folds, rng):
+    x, ranks = rng.random((150, 2)), np.tile([1.0, 2.0], (150, 1))
+    data = ranking_benchmarks.RankedSet(x, ranks, ranks)
+    seen = []
+
+    class Constant:
+        def fit(self, rows, _):
+            seen.append(len(rows))
+            return self
+
+        def predict(self, rows):
+            return np.tile([1.0, 2.0], (len(rows), 1))
+
+    options = {"folds": 10, "repeats": 2, "seed": 0, "jobs": 1, "min_test_rows": min_test_rows}
+    scores = ranking_benchmarks.cross_validate(data, {"constant": lambda _: Constant()}, **options)
+    assert scores["constant"].n_folds == len(seen) == 2 * folds
+    assert seen == [135] * (2 * folds)
+    assert scores["constant"].tau == 1.0
+
+
+def test_tuning_on_all_rows_is_a_grid_search(rng):
+    x = rng.random((90, 3))
+    y = x[:, 0] ** 2 + rng.normal(0.0, 0.1, 90)
+    plan = EXPERIMENT.sizes["full"]
+    tree = DecisionTreeRegressor(random_state=3)
+    tuned = ranking_benchmarks._TunedRegressor(tree, plan).fit(x, y)
+    search = GridSearchCV(tree, ranking_benchmarks._GRID, cv=plan.inner_folds).fit(x, y)
+    np.testing.assert_array_equal(tuned.predict(x), search.predict(x))
+
+
+def test_tuning_on_some_rows_still_fits_all_of_them(rng):
+    x = rng.random((300, 2))
+    plan = replace(EXPERIMENT.sizes["medium"], max_tuning_rows=60)
+    tuned = ranking_benchmarks._TunedRegressor(DecisionTreeRegressor(random_state=0), plan).fit(x, x[:, 0])
+    assert tuned.model_.tree_.n_node_samples[0] == 300
+
+
+def test_all_sets_of_tables_4_and_5_are_read():
+    names = EXPERIMENT.sizes["medium"].set_names
+    sets = dict(ranking_benchmarks._load_sets(require("label-ranking"), names))
+    assert tuple(sets) == names
+    assert len(sets) == 21
+    # rows, inputs and labels of tables 2 and 3
+    published = {
+        "authorship": (841, 70, 4),
+        "iris": (150, 4, 3),
+        "pendigits": (10992, 16, 10),
+        "spo": (2465, 24, 11),
+    }
+    for name, shape in published.items():
+        assert (*sets[name].x.shape, sets[name].truth.shape[1]) == shape

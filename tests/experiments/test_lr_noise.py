@@ -30,7 +30,7 @@ from symscreen.targets.ranking_ranks import to_orders
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def test_every_learner_is_judged_on_every_set(outcome):

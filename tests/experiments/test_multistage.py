@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from symscreen.experiments.multistage_comparison import (
     RECOMMENDER,
     RECOMMENDER_COMMON_LEVEL,
     SIMULATION_EXPERIMENT,
+    SIMULATION_SIZES,
     ComparisonPlan,
     average_runs,
     build_comparison_data,
@@ -28,7 +31,7 @@ from symscreen.multistage.baselines import BASELINES
 
 @pytest.fixture(scope="module")
 def outcome():
-    return SIMULATION_EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1, repeats=1))
+    return SIMULATION_EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, repeats=1))
 
 
 def test_ours_never_contradicts_itself_and_a_rival_does(outcome):
@@ -51,7 +54,7 @@ def test_every_reading_tells_its_positives(outcome):
     assert table.loc["chained, deviation", "bayes_error"] < table.loc["chained, variance", "bayes_error"]
 
 
-def test_the_quick_size_says_that_it_runs_one_reading(outcome):
+def test_the_small_size_says_that_it_runs_one_reading(outcome):
     assert set(outcome.tables["readings"]["reading"]) == {"chained, deviation"}
     assert outcome.remarks[0].startswith(
         "Readings run, with the number of seeds: chained, deviation (1). Not run: "
@@ -71,9 +74,9 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
 
     module = "symscreen.experiments.multistage_comparison"
     monkeypatch.setattr(f"{module}.evaluate_method", noted)
-    monkeypatch.setattr(f"{module}._compare_on_articles", lambda settings: (pd.DataFrame(), "none"))  # noqa: ARG005
-    monkeypatch.setattr(f"{module}._STAGE_SHARE_SEEDS", 1)
-    found = SIMULATION_EXPERIMENT.run(ExperimentSettings(jobs=1, repeats=1))
+    plan = replace(SIMULATION_SIZES["full"], share_seeds=1, articles=None)
+    monkeypatch.setitem(SIMULATION_SIZES, "full", plan)
+    found = SIMULATION_EXPERIMENT.run(ExperimentSettings(size="full", jobs=1, repeats=1))
     assert list(found.tables["readings"]["reading"].unique()) == list(READINGS)
     assert "Not run" not in found.remarks[0]
     grids = [9, 9, 9, *(len(one.grid) for one in BASELINES.values())]
@@ -87,7 +90,7 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
 
 def test_a_row_told_by_its_features_has_no_effects_of_its_own():
     name = next(iter(FEATURES_ONLY_READINGS))
-    made = simulate_reading(name, ExperimentSettings(quick=True), 0)
+    made = simulate_reading(name, ExperimentSettings(size="small"), 0)
     case, of_two_names = build_comparison_data(name, made)
     assert of_two_names.features == {}
     first = made.user_features.set_index("user")["user_level1"]
@@ -114,7 +117,7 @@ def test_where_users_and_items_share_levels_ours_is_before_a_model_for_each_pair
 
 
 def test_two_names_are_all_that_other_readings_have():
-    made = simulate_reading("chained, features of 20 and 10 levels", ExperimentSettings(quick=True), 0)
+    made = simulate_reading("chained, features of 20 and 10 levels", ExperimentSettings(size="small"), 0)
     case, of_two_names = build_comparison_data("chained, features of 20 and 10 levels", made)
     assert case is of_two_names
 
@@ -156,7 +159,7 @@ def test_articles_are_read_from_files_where_given(tmp_path):
     made = generate_article_sharing(share=0.006, random_state=0)
     made.articles.to_csv(tmp_path / "shared_articles.csv", index=False)
     made.interactions.to_csv(tmp_path / "users_interactions.csv", index=False)
-    found = ARTICLES.run(ExperimentSettings(quick=True, data=tmp_path))
+    found = ARTICLES.run(ExperimentSettings(size="small", data=tmp_path))
     assert found.remarks[0].startswith("The article-sharing data: ")
     table = found.tables["articles"]
     assert table["balanced"].is_monotonic_increasing

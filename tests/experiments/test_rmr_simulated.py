@@ -9,7 +9,7 @@ from symscreen.experiments.median_regression import EXPERIMENT
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def test_every_cell_is_there(outcome):
@@ -41,9 +41,9 @@ def test_crit_recovers_the_partition_and_has_the_lowest_risk_where_neighbours_ar
 
 
 def test_the_same_seed_gives_the_same_figures_on_any_number_of_threads(outcome):
-    again = EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1))
+    again = EXPERIMENT.run(ExperimentSettings(size="small", jobs=1))
     assert again.tables["risk"].equals(outcome.tables["risk"])
-    other = EXPERIMENT.run(ExperimentSettings(quick=True, seed=1))
+    other = EXPERIMENT.run(ExperimentSettings(size="small", seed=1))
     assert not np.allclose(other.tables["risk"]["knn"], outcome.tables["risk"]["knn"])
 
 

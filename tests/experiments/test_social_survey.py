@@ -44,7 +44,7 @@ def folder(tmp_path, rng):
 
 
 def test_trees_find_the_attribute_that_matters(folder):
-    outcome = EXPERIMENT.run(ExperimentSettings(quick=True, data=folder))
+    outcome = EXPERIMENT.run(ExperimentSettings(size="small", data=folder))
     risk = outcome.tables["risk"].set_index("quantity")
     assert risk["published"].dropna().to_dict() == {"crit": 2.763, "knn": 3.235}
     assert risk.loc["crit", "ours"] < risk.loc["knn", "ours"]
@@ -57,7 +57,7 @@ def test_trees_find_the_attribute_that_matters(folder):
 
 def test_each_degree_has_its_own_consensus(folder):
     consensus = (
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=folder)).tables["consensus"].set_index("group")
+        EXPERIMENT.run(ExperimentSettings(size="small", data=folder)).tables["consensus"].set_index("group")
     )
     assert consensus.loc["Lt High School", "median"] == "jobinc>jobsec>jobpromo>jobhour>jobmeans"
     assert consensus.loc["Graduate", "median"] == "jobmeans>jobpromo>jobinc>jobsec>jobhour"
@@ -67,21 +67,21 @@ def test_each_degree_has_its_own_consensus(folder):
 
 
 def test_repeats_are_divisions_of_their_own(folder):
-    outcome = EXPERIMENT.run(ExperimentSettings(quick=True, repeats=3, data=folder))
+    outcome = EXPERIMENT.run(ExperimentSettings(size="small", repeats=3, data=folder))
     assert (outcome.tables["risk"]["se"] > 0).all()
 
 
 def test_what_is_missing_is_told(tmp_path, folder, rng):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no such file"):
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=tmp_path / "empty"))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path / "empty"))
     frame = respondents(rng, 40)
     frame.drop(columns="race").to_csv(folder / SURVEY_FILE, index=False)
     with pytest.raises(DataError, match="no column 'race'"):
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=folder))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=folder))
     frame.assign(degree="Doctor").to_csv(folder / SURVEY_FILE, index=False)
     with pytest.raises(DataError, match="unknown degree"):
-        EXPERIMENT.run(ExperimentSettings(quick=True, data=folder))
+        EXPERIMENT.run(ExperimentSettings(size="small", data=folder))
 
 
 def test_the_survey_has_the_known_constant_ranking():

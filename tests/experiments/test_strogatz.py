@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,7 +217,7 @@ def test_the_summary_counts_equations_and_takes_the_median_of_draws():
 
 
 def test_without_noise_nothing_is_repeated():
-    plan = strogatz_benchmark._build_plan(ExperimentSettings())
+    plan = strogatz_benchmark._build_plan(ExperimentSettings(size="full"))
     tasks = [(task.system, task.noise_ratio, task.space) for task in plan.list_tasks()]
     fits = [task for task in tasks if task[2] is None]
     assert len(fits) == 14 * (1 + 3 * 10)
@@ -227,15 +228,15 @@ def test_without_noise_nothing_is_repeated():
 @pytest.mark.parametrize("ratio", [-0.1, math.nan, math.inf])
 def test_a_ratio_that_is_none_is_refused(ratio):
     with pytest.raises(OptionError, match="noise ratio"):
-        strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, noise_ratios=(ratio,)))
+        strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", noise_ratios=(ratio,)))
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=2))
+    return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=2))
 
 
-def test_the_quick_size_recovers_its_laws(outcome):
+def test_the_small_size_recovers_its_laws(outcome):
     recovery = outcome.tables["recovery"]
     assert len(recovery) == 2 * 2
     assert recovery["structure"].eq(1.0).all()
@@ -261,8 +262,9 @@ def test_every_cell_is_screened_by_every_screener(outcome):
 
 
 def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, monkeypatch):
-    monkeypatch.setattr(strogatz_benchmark, "_QUICK_SYSTEMS", ("vdp2",))
-    again = strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1, noise_ratios=(0.01,)))
+    sizes = strogatz_benchmark.SIZES
+    monkeypatch.setitem(sizes, "small", replace(sizes["small"], systems=("vdp2",)))
+    again = strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, noise_ratios=(0.01,)))
     for name in ("recovery", "screening", "terms"):
         whole = outcome.tables[name]
         own = whole[(whole["system"] == "vdp2") & (whole["noise_ratio"] == 0.01)].reset_index(drop=True)

@@ -1,5 +1,7 @@
 """Table 1: the published values, the counting rules, and which of them reproduce the printed rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +31,7 @@ MOST = {"pearson": 4, "kendall": 4, "t0": 3}  # published rows that the best rul
 @pytest.fixture(scope="module")
 def outcome():
     require("stochtree")
-    return EXPERIMENT.run(ExperimentSettings(quick=True))
+    return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
 def row_of(outcome, block, method, design=STATED_DESIGN):
@@ -183,11 +185,10 @@ def test_bart_is_counted_by_its_two_rules(outcome):
 
 def test_bart_finds_a_truth_that_has_no_near_copy(monkeypatch):
     require("stochtree")
-    monkeypatch.setattr(
-        table1, "_QUICK_BART_OPTIONS", {"permutations": 10, "replicates": 1, "burn": 60, "draws": 60}
-    )
+    options = (("permutations", 10), ("replicates", 1), ("burn", 60), ("draws", 60))
+    monkeypatch.setitem(table1.SIZES, "small", replace(table1.SIZES["small"], bart_options=options))
     share, gmax, local = table1._run_bart(
-        STATED_DESIGN, 3, 0, ExperimentSettings(quick=True, jobs=1), merged=False
+        STATED_DESIGN, 3, 0, ExperimentSettings(size="small", jobs=1), merged=False
     )
     assert share[3] > share[:3].max() + 0.1
     assert (gmax[3], local[3]) == (1.0, 1.0)
@@ -218,7 +219,7 @@ def test_repeats_and_progress_are_heeded_and_bart_stands_where_it_belongs(monkey
     require("stochtree")
     monkeypatch.setattr(table1, "_run_bart", lambda *_, **__: np.arange(12.0).reshape(3, 4))
     reports = []
-    settings = ExperimentSettings(quick=True, repeats=2, progress=lambda *step: reports.append(step))
+    settings = ExperimentSettings(size="small", repeats=2, progress=lambda *step: reports.append(step))
     outcome = EXPERIMENT.run(settings)
     tables = outcome.tables
     assert (tables["inclusion"]["n"] == 2).all()

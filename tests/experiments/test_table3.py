@@ -19,9 +19,9 @@ SPACES = [(name, pool) for name, system in SYSTEMS.items() for pool in system.po
 
 @pytest.fixture(scope="module")
 def outcome():
-    """Outcome of the quick size, and its progress reports."""
+    """Outcome of the small size, and its progress reports."""
     steps = []
-    settings = ExperimentSettings(quick=True, jobs=1, progress=lambda *step: steps.append(step))
+    settings = ExperimentSettings(size="small", jobs=1, progress=lambda *step: steps.append(step))
     return table3.EXPERIMENT.run(settings), steps
 
 
@@ -38,7 +38,7 @@ def _choice(formula, **fields):
 
 @pytest.mark.parametrize(("system", "least"), [("glider1", 48), ("glider2", 48), ("vdp1 with id", 45)])
 def test_t0_puts_the_nearest_formula_first_in_nearly_all_of_fifty_draws(monkeypatch, system, least):
-    monkeypatch.setattr(table3, "_SCREENER_SPECS", {"t0": "t0"})
+    monkeypatch.setitem(table3.SIZES, "medium", replace(table3.SIZES["medium"], screeners=("t0",)))
     wanted, draws = compute_key(parse_expression(table3._EXPECTED_FIRST_CHOICES[system])), range(50)
     firsts = [
         one
@@ -57,14 +57,15 @@ def test_every_space_is_screened_by_every_screener_and_sign(outcome):
     expected = {
         (system, pool, name, sign)
         for system, pool in SPACES
-        for name in table3._QUICK_SCREENER_SPECS
+        for name in table3.SIZES["small"].screeners
         for sign in (("positive", "free") if name in sided else ("none",))
     }
     found = list(zip(table["system"], table["pool"], table["screener"], table["sign"], strict=True))
     assert len(found) == len(expected)
     assert set(found) == expected
     assert outcome[1] == [(done, len(SPACES)) for done in range(1, len(SPACES) + 1)]
-    assert set(table3._SCREENER_SPECS) == set(SCREENERS)
+    assert set(table3._SCREENER_SPECS) == set(SCREENERS) - {"crit"}  # which takes rankings alone
+    assert table3.SIZES["medium"].screeners == table3.SIZES["full"].screeners == tuple(table3._SCREENER_SPECS)
 
 
 def test_what_is_published_stands_beside_ours(outcome):
@@ -234,25 +235,30 @@ def test_the_noise_has_its_variance_and_is_drawn_anew():
     assert drawn[0] == noise[0].round(9).tolist()
 
 
-def test_trees_are_grown_for_every_fifth_draw_and_repeats_are_heeded(monkeypatch):
+def test_trees_are_grown_for_some_draws_and_repeats_are_heeded(monkeypatch):
     monkeypatch.setattr(table3, "_SYSTEMS", (SYSTEMS["vdp2, inputs only"],))
     monkeypatch.setattr(table3, "_format_remarks", lambda *_: ())
-    small = {"t0": "t0", "pearson": "pearson", "bart": table3._QUICK_OPTIONS["bart"]}
-    monkeypatch.setattr(table3, "_SCREENER_SPECS", small)
-    choices = (
-        table3.run(ExperimentSettings(repeats=6, jobs=1)).tables["choices"].set_index(["screener", "sign"])
-    )
+    plan = replace(table3.SIZES["small"], screeners=("t0", "pearson", "bart"), tree_step=5)
+    monkeypatch.setitem(table3.SIZES, "small", plan)
+    outcome = table3.run(ExperimentSettings(size="small", repeats=6, jobs=1))
+    choices = outcome.tables["choices"].set_index(["screener", "sign"])
     assert choices.loc[("bart", "none"), "draws"] == 2
     assert choices.loc[("t0", "positive"), "draws"] == 6
 
 
 def test_threads_change_nothing(monkeypatch):
     alone = replace(SYSTEMS["glider2"], pools=("strict",))
-    monkeypatch.setattr(
-        table3, "_QUICK_SCREENER_SPECS", {name: name for name in ("t0", "xi", "lasso", "stepwise")}
-    )
+    plan = replace(table3.SIZES["small"], screeners=("t0", "xi", "lasso", "stepwise"), is_short=False)
+    monkeypatch.setitem(table3.SIZES, "small", plan)
     one, two = (
-        list(table3._find_first_choices(alone, "strict", 3, ExperimentSettings(quick=True, jobs=jobs)))
+        list(table3._find_first_choices(alone, "strict", 3, ExperimentSettings(size="small", jobs=jobs)))
         for jobs in (1, 2)
     )
     assert [(each.formula, each.score) for each in one] == [(each.formula, each.score) for each in two]
+
+
+def test_every_screener_of_the_larger_sizes_takes_a_table_of_numbers():
+    alone, settings = SYSTEMS["vdp2, inputs only"], ExperimentSettings(jobs=1)
+    found = list(table3._find_first_choices(alone, "cumulative", 1, settings))
+    trees = {"bart", "forest"}
+    assert {one.screener for one in found} == set(table3.SIZES["medium"].screeners) - trees

@@ -14,7 +14,8 @@ from symscreen.backends import Threads
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import read_dataset
 from symscreen.errors import FormulaError, OptionError
-from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
+from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus, generation
+from symscreen.expansion.nodes import build_expression
 from symscreen.expansion.validity import is_equal_to_rounding
 from symscreen.explain import EXPLANATION_STATUSES
 from symscreen.explain.explain import explain_formula
@@ -82,6 +83,31 @@ def test_a_status_that_nothing_else_explains_is_named_by_its_reason(frame, statu
     assert (found.status, found.rule) == ("excluded", EXCLUSION_REASONS[status])
     text = format_explanation(found, generated.task)
     assert text == f"x1*x2 is not in the space: {EXCLUSION_REASONS[status]}."
+
+
+@pytest.mark.parametrize("pool", ["cumulative", "strict"])
+def test_a_part_that_an_earlier_layer_leaves_out_is_named_with_the_reason(frame, monkeypatch, pool):
+    excluded = np.array(compute_key(parse_expression("x1*x2")), dtype=np.uint64)
+    filter_layer = generation.filter_layer
+
+    def filter_and_exclude(pool, *args, **options):
+        candidates, statuses, carried_over = filter_layer(pool, *args, **options)
+        codes, left, right = candidates.locate(np.arange(candidates.total))
+        for number, (code, *arguments) in enumerate(zip(codes, left, right, strict=True)):
+            parts = [build_expression(pool.symbols, pool.all_nodes, pool.member_nodes[i]) for i in arguments]
+            formula = apply_operator(pool.symbols.operators[code], *parts)
+            if (np.array(compute_key(formula), dtype=np.uint64) == excluded).all():
+                statuses[number] = CandidateStatus.FORBIDDEN
+        return candidates, statuses, carried_over
+
+    monkeypatch.setattr(generation, "filter_layer", filter_and_exclude)
+    options = {"layers": "b[add,mul] b[add]", "pool": pool}
+    found = symscreen.why(frame, "x1*x2 + (x1 + x3)", target="target", **options)
+    reason = EXCLUSION_REASONS[CandidateStatus.FORBIDDEN]
+    assert (found.status, found.part, found.layer, found.rule) == ("excluded", "x1*x2", 1, reason)
+    assert f"its part x1*x2 was left out of layer 1 ({reason})" in found.text
+    deeper = symscreen.why(frame, "x1*x2*x3*x1*x2 + x3", target="target", **options)
+    assert deeper.status == "not generated"
 
 
 def test_every_status_has_a_text():
@@ -368,7 +394,7 @@ def test_any_column_name_works(frame):
 def test_mistakes_are_told_in_one_line(frame):
     with pytest.raises(FormulaError, match="there is no column 'x9'"):
         symscreen.why(frame, "x9*x1", layers="b")
-    with pytest.raises(FormulaError, match="'target' is the response"):
+    with pytest.raises(FormulaError, match="'target' is the target"):
         symscreen.why(frame, "target*x1", layers="b")
     with pytest.raises(FormulaError, match="character"):
         symscreen.why(frame, "x1*", layers="b")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.fitting_cases import share_left
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.config.fields import get_option, list_options
 from symscreen.config.screen_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
@@ -327,3 +330,18 @@ def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
     assert _terms(cut) == ["x1**3", "x2"]
     assert cut.record["pool_size"] == {"u": 5, "b": 5}
     assert cut.record["prune_by"] == ["t0", "xi"]
+
+
+def test_the_record_of_a_fit_has_the_options_that_say_so(rng):
+    options = FitOptions(criterion="cv", folds=3, seed=5, split=0.25, level=0.9, pool_size=7, max_terms=2)
+    task = replace(_job(_table(rng), "b"), options=options)
+    record = run_fit(task).record
+    assert {name: record[name] for name in ("criterion", "folds", "seed", "split", "level")} == {
+        "criterion": "cv", "folds": 3, "seed": 5, "split": 0.25, "level": 0.9,
+    }  # fmt: skip
+    assert (record["pool_size"], record["prune_by"]) == ({"u": 7, "b": 7}, [])
+    recorded = {field.name for field in list_options(FitOptions) if get_option(field).fit_record}
+    others = {"searched", "models", "rows_choosing", "rows_estimating", "cv_error"}
+    assert set(record) == recorded | others
+    by_criterion = run_fit(replace(task, options=replace(options, criterion="bic"))).record
+    assert by_criterion["folds"] is None

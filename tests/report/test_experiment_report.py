@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 
 import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from symscreen.experiments import Experiment, ExperimentOutcome
 from symscreen.report.experiment_report import explain_missing_pictures, show_outcome, write_outcome
@@ -12,7 +15,7 @@ from symscreen.report.terminal.listings import print_table
 
 def _printed(frame) -> list[str]:
     stream = io.StringIO()
-    experiment = Experiment("toy", "A toy.", "Nobody", lambda _: ExperimentOutcome({}))
+    experiment = Experiment("toy", "A toy.", "Nobody", lambda _: ExperimentOutcome({}), {})
     print_table(
         show_outcome(experiment, ExperimentOutcome({"first": frame, "second": frame}, remarks=("Mind.",))),
         stream,
@@ -50,9 +53,36 @@ def test_long_formulas_are_folded_and_lose_nothing():
     assert letters.count("x1**3") == 20
 
 
+NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n_rows=st.integers(1, 12),
+    names=st.lists(st.from_regex(r"[a-z_]{1,24}", fullmatch=True), min_size=1, max_size=12, unique=True),
+    data=st.data(),
+)
+def test_every_digit_is_shown_in_80_columns(n_rows, names, data):
+    column = st.lists(NUMBERS, min_size=n_rows, max_size=n_rows)
+    frame = pd.DataFrame({"key": [f"row{row}" for row in range(n_rows)]})
+    frame = frame.assign(**{f"{name}{i}": data.draw(column) for i, name in enumerate(names)})
+    words = " ".join(_printed(frame)).split()
+    expected = Counter(f"{value:.4g}" for value in frame.iloc[:, 1:].to_numpy().ravel())
+    assert Counter(word for word in words if word in expected) >= expected
+    assert {*frame.columns[1:]} <= {*words}
+
+
+def test_a_wide_table_of_many_rows_is_shown_in_parts_that_repeat_what_tells_the_rows_apart():
+    frame = pd.DataFrame({"order": ["bu"] * 4 + ["ub"] * 4, "rows": [1, 2, 3, 4] * 2})
+    frame = frame.assign(**{f"a_rather_long_name_{i}": [i + row / 8 for row in range(8)] for i in range(6)})
+    heads = [line.split() for line in _printed(frame) if line.startswith("order")]
+    assert [head[:2] for head in heads] == [["order", "rows"]] * 2
+    assert [name for head in heads for name in head[2:]] == list(frame)[2:]
+
+
 def test_without_matplotlib_the_tables_are_written(tmp_path, monkeypatch):
     outcome = ExperimentOutcome({"first": pd.DataFrame({"a": [1]})}, pictures={"p": lambda: 1 / 0})
-    experiment = Experiment("toy", "A toy.", "Nobody", lambda _: outcome)
+    experiment = Experiment("toy", "A toy.", "Nobody", lambda _: outcome, {})
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert (
         explain_missing_pictures() == "tables only: pictures need matplotlib: pip install 'symscreen[plot]'"

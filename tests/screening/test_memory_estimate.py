@@ -13,7 +13,7 @@ from helpers.requirements import needs
 from helpers.screening_oracles import request_of
 
 from symscreen.config.screen_options import SpaceOptions
-from symscreen.expansion import expand
+from symscreen.expansion import estimate_space_size, expand
 from symscreen.grammar import load_grammar
 from symscreen.screeners import parse_screeners
 from symscreen.screening.inference.error_control import ErrorControl
@@ -21,15 +21,18 @@ from symscreen.screening.memory_estimate import estimate_memory, estimate_scorin
 
 STATUS = Path("/proc/self/status")
 
-# A process estimates its peak when the space is counted and when it is generated, then screens it.
+# A process estimates its peak from the size of the space and when the space is there, then screens it.
 PROCESS = """
 import json, re, sys
 from pathlib import Path
 import numpy as np
 import symscreen
-from symscreen.expansion import expand
+from symscreen._limits import read_resident_bytes
+from symscreen.expansion import estimate_space_size
 from symscreen.screening import residual_rounds, space_generation
-from symscreen.screening.memory_estimate import estimate_memory
+from symscreen.screening.memory_estimate import (
+    estimate_memory, estimate_presort_bytes, estimate_scoring_bytes
+)
 
 rows, inputs, recompute, options = json.loads(sys.argv[1])
 estimates = []
@@ -37,12 +40,15 @@ build_space, check_memory = residual_rounds.build_space, space_generation.check_
 generate = space_generation.expand
 
 def estimate_counted(task):
-    counted = expand(task.dataset.names, None, task.grammar, task.layers, options=task.options)
-    estimates.append(estimate_memory(counted, task.target.n, task, recompute_pool=recompute).compute_peak())
+    size = estimate_space_size(task.dataset.names, task.grammar, task.layers, options=task.options)
+    estimates.append(estimate_memory(size, task.target.n, task, recompute_pool=recompute).compute_peak())
     return build_space(task)
 
 def estimate_generated(space, task):
-    estimates.append(estimate_memory(space, space.n_rows, task, recompute_pool=recompute).compute_peak())
+    total = space.candidates.total
+    scoring = estimate_scoring_bytes(space.n_rows, task, n_features=space.size, n_candidates=total)
+    orders = 0 if recompute else estimate_presort_bytes(space, space.n_rows, task)
+    estimates.append(read_resident_bytes() + orders + scoring)
     check_memory(space, task)
 
 def expand_and_recompute(*args, **options):
@@ -105,22 +111,17 @@ def test_what_takes_more_is_predicted_to_take_more():
     assert estimate_scoring_bytes(10_000, request(search="sieve"), n_candidates=10**8) > least + 10**8
 
 
-def test_a_pool_is_counted_whether_it_is_there_or_will_be(rng):
+def test_the_values_of_a_pool_are_counted_unless_they_are_recomputed():
     grammar, names = load_grammar("basic"), ["a", "b", "c"]
     layers = grammar.resolve_layers("ub u[sin]")
     counted = expand(names, None, grammar, layers, options=SpaceOptions())
-    held = expand(names, rng.uniform(0.5, 2.0, (3, 1000)), grammar, layers, options=SpaceOptions())
-    coming, there, thin = (
-        estimate_memory(counted, 1000, request()),
-        estimate_memory(held, 1000, request()),
-        estimate_memory(counted, 1000, request(), recompute_pool=True),
-    )
-    assert coming.pool_bytes - thin.pool_bytes == len(counted.pool) * 8000
-    assert coming.candidate_bytes == counted.candidates.total
-    assert there.candidate_bytes == there.filter_bytes == 0
-    assert there.pool_bytes < coming.pool_bytes
-    assert thin.compute_peak() < coming.compute_peak()
-    for estimate in (coming, there, thin):
+    size = estimate_space_size(names, grammar, layers, options=SpaceOptions())
+    stored = estimate_memory(size, 1000, request())
+    recomputed = estimate_memory(size, 1000, request(), recompute_pool=True)
+    assert stored.pool_bytes - recomputed.pool_bytes == len(counted.pool) * 8000
+    assert stored.candidate_bytes == counted.candidates.total
+    assert recomputed.compute_peak() < stored.compute_peak()
+    for estimate in (stored, recomputed):
         assert (
             estimate.compute_peak()
             == estimate.process_bytes
@@ -139,10 +140,10 @@ def test_lists_are_no_longer_than_the_space():
 
 def test_orders_are_counted_where_they_are_allowed_and_worth_their_while():
     grammar, names = load_grammar("basic"), ["a", "b", "c"]
-    counted = expand(
-        names, None, grammar, grammar.resolve_layers("b[add,mul] u[exp,log,sqrt]"), options=SpaceOptions()
-    )
-    free = estimate_memory(counted, 10**6, request())
+    layers = grammar.resolve_layers("b[add,mul] u[exp,log,sqrt]")
+    counted = expand(names, None, grammar, layers, options=SpaceOptions())
+    size = estimate_space_size(names, grammar, layers, options=SpaceOptions())
+    free = estimate_memory(size, 10**6, request())
     assert free.row_order_bytes == len(counted.pool) * (4 * 10**6 + 1)
     assert (
         free.compute_peak()
@@ -153,5 +154,5 @@ def test_orders_are_counted_where_they_are_allowed_and_worth_their_while():
         + free.scoring_bytes
     )
     assert free.compute_peak(free.compute_peak() - 1) == free.compute_peak() - free.row_order_bytes
-    assert estimate_memory(counted, 10**6, request("pearson")).row_order_bytes == 0
-    assert estimate_memory(counted, 10**6, request(), recompute_pool=True).row_order_bytes == 0
+    assert estimate_memory(size, 10**6, request("pearson")).row_order_bytes == 0
+    assert estimate_memory(size, 10**6, request(), recompute_pool=True).row_order_bytes == 0

@@ -153,9 +153,9 @@ def test_a_file_is_read_back(tmp_path, planted, ending):
         ({"search": "race"}, "search='race' has no bound for a ranking"),
         (
             {"search": "sieve"},
-            "search='sieve' drops features by a sample .* numeric response, and a ranking is none",
+            "search='sieve' drops features by a sample .* numeric target, and a ranking is none",
         ),
-        ({"rounds": 2}, "rounds=2 needs a numeric response"),
+        ({"rounds": 2}, "rounds=2 needs a numeric target"),
         ({"target": "x1"}, "both ranking= and target="),
     ],
 )
@@ -240,7 +240,7 @@ def test_fit_says_that_it_takes_no_ranking(tmp_path):
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--ranking", "pref"])
     assert isinstance(done.exception, OptionError)
     message = str(done.exception)
-    assert "fit needs a numeric response" in message
+    assert "fit needs a numeric target" in message
     for verb in VERBS:  # the verbs that the message names, and no other, take one
         takes = any(
             one.name == "ranking" and not one.hidden for one in command.get_command(None, verb).params

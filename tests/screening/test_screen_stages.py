@@ -179,7 +179,7 @@ def test_a_file_is_read_back(rng, tmp_path, ending):
         ({"search": "race"}, "search='race' has no bound for a chain of stages"),
         (
             {"search": "sieve"},
-            "search='sieve' drops features by a sample .* numeric response, and a chain of stages is none",
+            "search='sieve' drops features by a sample .* numeric target, and a chain of stages is none",
         ),
         ({"rounds": 2}, "a chain of stages is screened in one round"),
         ({"target": "x1"}, "both stages= and target="),
@@ -226,6 +226,4 @@ def test_the_command_line_screens_and_plans(rng, tmp_path):
 def test_fit_says_that_it_takes_no_stages(tmp_path):
     done = _run("fit", tmp_path / "t.csv", "--stages", "viewed,liked")
     assert isinstance(done.exception, OptionError)
-    assert "fit needs a numeric response, and --stages viewed,liked is a chain of stages" in str(
-        done.exception
-    )
+    assert "fit needs a numeric target, and --stages viewed,liked is a chain of stages" in str(done.exception)

@@ -231,7 +231,7 @@ def test_a_fit_takes_targets_of_numbers(rng, tmp_path):
     with pytest.raises(DataError, match="the target 'level' holds text; numbers are needed"):
         symscreen.fit(frame, target="level")
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--event", "died"])
-    assert "fit needs a numeric response, and --event died is one of times until an event" in str(
+    assert "fit needs a numeric target, and --event died is one of times until an event" in str(
         done.exception
     )
 

@@ -116,7 +116,7 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
     page = (folder / "without.html").read_text(encoding="utf-8")
     assert "The data were not available: scatter plots and the redundancy map are left out." in page
     assert 'id="agreement"' in page
-    assert "Response against the feature" not in page
+    assert "Target against the feature" not in page
     assert 'id="redundancy"' not in page
 
 

@@ -137,7 +137,7 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
         ({"intervals": True}, "intervals= cannot be combined with weights='w'"),
         ({"stability": 5}, "stability= cannot be combined with weights='w'"),
         ({"groups": "x2"}, "groups= cannot be combined with weights='w'"),
-        ({"rounds": 2}, "rounds=2 needs a numeric response"),
+        ({"rounds": 2}, "rounds=2 needs a numeric target"),
         ({"search": "race"}, "search='race' has no bound for a target with weights"),
         ({"target": "y,x2"}, "weights='w' cannot be combined with several targets"),
         ({"target_type": "classes"}, "weights='w' cannot be combined with a class"),

@@ -1,4 +1,4 @@
-"""Several numeric responses at once."""
+"""Several numeric targets at once."""
 
 from __future__ import annotations
 

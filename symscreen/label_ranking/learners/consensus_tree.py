@@ -32,7 +32,7 @@ from symscreen.label_ranking.base import (
     take_rows,
 )
 from symscreen.label_ranking.consensus.distances import kendall_distance
-from symscreen.label_ranking.consensus.median import compute_median_rankings
+from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, compute_median_rankings
 from symscreen.statistics.crit_tree import compute_importances, find_leaves, grow_tree
 from symscreen.targets.ranking_ranks import compute_pair_signs
 
@@ -219,8 +219,10 @@ def prune_tree(nodes: TreeNodes, is_leaf: Flags) -> TreeNodes:
     return type(nodes)._make(column[is_kept] for column in pruned)
 
 
-def compute_node_rankings(nodes: TreeNodes, node_indices: NDArray[np.int64], n_labels: int) -> Values:
-    """Compute the pseudo-empirical median of the rows in some nodes of a tree (eq. 38).
+def compute_node_rankings(
+    nodes: TreeNodes, node_indices: NDArray[np.int64], n_labels: int, median_method: str
+) -> Values:
+    """Compute the consensus ranking of the rows in some nodes of a tree (eq. 38).
 
     Parameters
     ----------
@@ -230,6 +232,8 @@ def compute_node_rankings(nodes: TreeNodes, node_indices: NDArray[np.int64], n_l
         Indices of the nodes.
     n_labels : int
         Number of labels k.
+    median_method : str
+        See `find_median_ranking`.
 
     Returns
     -------
@@ -245,7 +249,7 @@ def compute_node_rankings(nodes: TreeNodes, node_indices: NDArray[np.int64], n_l
         differences = np.where(is_unobserved, nodes.sign_sums[ancestors], differences)
         pair_weights = np.where(is_unobserved, nodes.pair_weights[ancestors], pair_weights)
     rankings = np.full((len(nodes.feature), n_labels), np.nan)
-    rankings[node_indices] = compute_median_rankings(differences, pair_weights, n_labels)
+    rankings[node_indices] = compute_median_rankings(differences, pair_weights, n_labels, median_method)
     return rankings
 
 
@@ -253,7 +257,12 @@ _RISK_TOLERANCE = 1e-12  # risks that differ by less are equal
 
 
 def cross_validate_penalties(
-    training: EncodedTrainingData, penalties: Values, limits: Mapping[str, Any], folds: int, seed: int
+    training: EncodedTrainingData,
+    penalties: Values,
+    limits: Mapping[str, Any],
+    median_method: str,
+    folds: int,
+    seed: int,
 ) -> Values:
     """Estimate the risk of the pruned trees for each penalty by cross-validation.
 
@@ -265,6 +274,8 @@ def cross_validate_penalties(
         Penalties λ.
     limits : mapping
         Arguments of `grow_tree`.
+    median_method : str
+        See `find_median_ranking`.
     folds : int
         Number of folds, from 2 to n.
     seed : int
@@ -278,7 +289,9 @@ def cross_validate_penalties(
     weights = training.sample.weights
     total = np.zeros(penalties.size)
     for training_rows, held_out_rows in KFold(folds, shuffle=True, random_state=seed).split(training.ranks):
-        distances = _compute_held_out_distances(training, training_rows, held_out_rows, penalties, limits)
+        distances = _compute_held_out_distances(
+            training, training_rows, held_out_rows, penalties, limits, median_method
+        )
         total += (distances * weights[held_out_rows]).sum(axis=1)
     return np.asarray(total / weights.sum())
 
@@ -311,12 +324,15 @@ def _compute_held_out_distances(
     held_out_rows: Integers,
     penalties: Values,
     limits: Mapping[str, Any],
+    median_method: str,
 ) -> Values:
     """Compute the distances of held-out rankings to their predictions, shape (penalties, rows)."""
     nodes = grow_tree(take_rows(training.sample, training_rows), **limits)
     path, parents = build_pruning_path(nodes), find_parents(nodes)
     leaf_masks = np.array([find_optimal_leaves(nodes, path, penalty) for penalty in penalties])
-    rankings = compute_node_rankings(nodes, np.flatnonzero(leaf_masks.any(axis=0)), training.ranks.shape[1])
+    rankings = compute_node_rankings(
+        nodes, np.flatnonzero(leaf_masks.any(axis=0)), training.ranks.shape[1], median_method
+    )
     unpruned_leaves = find_leaves(nodes, training.sample.columns[:, held_out_rows])
     leaf_indices = np.empty((penalties.size, held_out_rows.size), dtype=np.int64)
     for row, is_leaf in enumerate(leaf_masks):
@@ -345,6 +361,7 @@ class _ConsensusRanker(Ranker):
     min_impurity_decrease: float = 0.0
     categorical_features: Any = None
     max_features: float | str | None = None
+    median_method: str = "auto"
     random_state: Any = None
 
     _parameter_constraints: ClassVar[Constraints] = {
@@ -352,6 +369,7 @@ class _ConsensusRanker(Ranker):
         "min_samples_leaf": (POSITIVE_INTEGER, SHARE),
         "min_impurity_decrease": (NON_NEGATIVE,),
         "max_features": (POSITIVE_INTEGER, SHARE, StrOptions({"sqrt", "log2"}), None),
+        "median_method": (StrOptions(set(MEDIAN_METHODS)),),
     }
 
     def _prepare(
@@ -409,6 +427,9 @@ class ConsensusRankingTree(_ConsensusRanker):
         Columns with categories. Each distinct number in such a column is a category.
     max_features : {"sqrt", "log2"}, int, float or None
         Number of features considered at a node; None for all.
+    median_method : {"auto", "pseudo_empirical", "kemeny", "copeland", "borda"}
+        Consensus of the rankings of a leaf; see `find_median_ranking`. "auto" is the exact Kemeny median
+        where it can be found, "pseudo_empirical" the Copeland or Borda ranking of eq. (38).
     random_state : int, RandomState or None
         Random state of the folds, and of the features drawn if `max_features` is below d.
 
@@ -492,7 +513,9 @@ class ConsensusRankingTree(_ConsensusRanker):
         nodes = grow_tree(training.sample, **limits)
         self.tree_: TreeNodes = self._prune(nodes, training, limits, fold_seed)
         leaves = np.flatnonzero(self.tree_.feature < 0)
-        self.rankings_: Values = compute_node_rankings(self.tree_, leaves, training.ranks.shape[1])
+        self.rankings_: Values = compute_node_rankings(
+            self.tree_, leaves, training.ranks.shape[1], self.median_method
+        )
         self.categories_ = training.categories
         self.feature_importances_: Values = compute_importances(self.tree_, len(training.categories))
         return self
@@ -507,7 +530,7 @@ class ConsensusRankingTree(_ConsensusRanker):
             self.risks_ = np.zeros(self.penalties_.size)
             if path.merged_nodes.size and n > 1:
                 self.risks_ = cross_validate_penalties(
-                    training, self.penalties_, limits, min(self.folds, n), fold_seed
+                    training, self.penalties_, limits, self.median_method, min(self.folds, n), fold_seed
                 )
             self.ccp_lambda_ = select_penalty(self.penalties_, self.risks_)
         else:
@@ -567,6 +590,8 @@ class ConsensusRankingForest(_ConsensusRanker):
         Options of each tree; see `ConsensusRankingTree`.
     max_features : {"sqrt", "log2"}, int, float or None
         Number of features considered at a node, drawn for each node; None for all (bagging).
+    median_method : {"auto", "pseudo_empirical", "kemeny", "copeland", "borda"}
+        Consensus of the rankings of a leaf, and of the rankings of the trees; see `ConsensusRankingTree`.
     bootstrap : bool
         Whether the rows of each tree are drawn with replacement. Otherwise each tree uses all rows.
     max_samples : int, float or None
@@ -589,9 +614,8 @@ class ConsensusRankingForest(_ConsensusRanker):
 
     Notes
     -----
-    The prediction at x is the pseudo-empirical median of the B rankings that the trees predict at x. These
-    rankings are constant in every joint cell C_1 ∩ … ∩ C_B of the trees, so one consensus is computed per
-    joint cell.
+    The prediction at x is the consensus of the B rankings that the trees predict at x. These rankings are
+    constant in every joint cell C_1 ∩ … ∩ C_B of the trees, so one consensus is computed per joint cell.
 
     Examples
     --------
@@ -641,7 +665,8 @@ class ConsensusRankingForest(_ConsensusRanker):
         seeds = draw_seeds(self.random_state, self.n_estimators)
         n_drawn = n_samples if self.bootstrap else None
         self.trees_: list[ForestTree] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_grow_tree)(training.sample, limits, k, n_drawn, seed) for seed in seeds
+            delayed(_grow_tree)(training.sample, limits, k, self.median_method, n_drawn, seed)
+            for seed in seeds
         )
         self.categories_ = training.categories
         self.feature_importances_ = np.mean([tree.importances for tree in self.trees_], axis=0)
@@ -685,13 +710,17 @@ class ConsensusRankingForest(_ConsensusRanker):
         votes = np.zeros((len(cells), k * (k - 1) // 2))
         for tree, leaf in zip(self.trees_, cells.T, strict=True):
             votes += compute_pair_signs(tree.rankings)[leaf]
-        return compute_median_rankings(votes, np.full(votes.shape, float(len(self.trees_))), k)[
-            inverse.reshape(-1)
-        ]
+        n_votes = np.full(votes.shape, float(len(self.trees_)))
+        return compute_median_rankings(votes, n_votes, k, self.median_method)[inverse.reshape(-1)]
 
 
 def _grow_tree(
-    sample: RankingSample, limits: Mapping[str, Any], n_labels: int, n_drawn: int | None, seed: int
+    sample: RankingSample,
+    limits: Mapping[str, Any],
+    n_labels: int,
+    median_method: str,
+    n_drawn: int | None,
+    seed: int,
 ) -> ForestTree:
     """Grow one tree; the result does not depend on other trees or on the thread."""
     if n_drawn is not None:
@@ -700,7 +729,7 @@ def _grow_tree(
         rows = np.flatnonzero(counts)
         sample = take_rows(sample, rows, counts[rows])
     nodes = grow_tree(sample, **limits, seed=seed)
-    rankings = compute_node_rankings(nodes, np.flatnonzero(nodes.feature < 0), n_labels)
+    rankings = compute_node_rankings(nodes, np.flatnonzero(nodes.feature < 0), n_labels, median_method)
     importances = compute_importances(nodes, len(sample.columns))
     empty = np.empty((len(nodes.feature), 0))  # the pair sums of many deep trees would exceed the memory
     return ForestTree(nodes._replace(sign_sums=empty, pair_weights=empty), rankings, importances)

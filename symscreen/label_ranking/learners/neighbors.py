@@ -17,7 +17,7 @@ from symscreen.label_ranking.base import (
     prepare_training_data,
     to_rankings,
 )
-from symscreen.label_ranking.consensus.median import compute_median_rankings
+from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, compute_median_rankings
 from symscreen.targets.ranking_ranks import compute_pair_signs, mask_ranked_pairs
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class KemenyNeighbors(Ranker):
         (N, N) in `fit`, (m, N) in `predict`, with columns in the order of the training rows.
     p : float
         Power of the Minkowski metric.
+    median_method : {"auto", "pseudo_empirical", "kemeny", "copeland", "borda"}
+        Consensus of the neighbours' rankings; see `find_median_ranking`. "auto" is the exact Kemeny median of
+        eq. (27) where it can be found, "pseudo_empirical" the Copeland or Borda ranking of eq. (28).
     metric_params : dict, optional
         Further arguments of the metric.
     n_jobs : int, optional
@@ -66,8 +69,8 @@ class KemenyNeighbors(Ranker):
 
     Notes
     -----
-    Clémençon, Korba and Sibony (2018), eq. (26) to (28): the prediction is the pseudo-empirical median of the
-    neighbours' rankings; ties count half. Rows with equal inputs have equal distances. If only some of them
+    Clémençon, Korba and Sibony (2018), eq. (26) to (28): the prediction is the consensus of the neighbours'
+    rankings; ties count half. Rows with equal inputs have equal distances. If only some of them
     are among the k nearest rows, all of them count with the same share. With precomputed distances this
     applies to rows with equal distances. All training rows determine the order of a pair of labels that no
     neighbour ranks. Inputs are not scaled; use a scaler if their units differ.
@@ -84,11 +87,13 @@ class KemenyNeighbors(Ranker):
     _: KW_ONLY
     metric: Any = "minkowski"
     p: float = 2
+    median_method: str = "auto"
     metric_params: dict[str, Any] | None = None
     n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_neighbors": (POSITIVE_INTEGER, StrOptions({"auto"})),
+        "median_method": (StrOptions(set(MEDIAN_METHODS)),),
     }
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's names
@@ -161,7 +166,7 @@ class KemenyNeighbors(Ranker):
             differences = np.where(pair_weights > 0, differences, self._pair_signs.sum(axis=0))
             pair_weights = np.where(pair_weights > 0, pair_weights, self._pair_counts.sum(axis=0))
             rankings[start : start + block_size] = compute_median_rankings(
-                differences, pair_weights, rankings.shape[1]
+                differences, pair_weights, rankings.shape[1], self.median_method
             )
         return rankings
 

@@ -1,4 +1,10 @@
-"""The stepwise screener: forward selection, backward elimination and best subsets."""
+"""The stepwise screener: forward selection, backward elimination and best subsets.
+
+The default is forward selection, with the size chosen by BIC. Luo and Li (2024) use regsubsets of R's
+package leaps. It searches all subsets by default, returns the best one of each size and leaves the choice of
+the size to the user. ``stepwise[direction=exhaustive]`` makes the same search for up to 50 features, or 120
+in models of up to four. Forward selection is the default here because spaces have many more features.
+"""
 
 from __future__ import annotations
 
@@ -302,7 +308,7 @@ STEPWISE = JointScreener(
         ScreenerOption(
             "direction",
             "forward",
-            "add features one by one, remove them one by one, or search all subsets",
+            "add features one by one, remove them one by one, or search all subsets as R's regsubsets does",
             choices=("forward", "backward", "exhaustive"),
         ),
         ScreenerOption(

@@ -710,7 +710,7 @@ def fill_weighted_sums(
     ranks = np.empty(n)
     for f in range(m):
         fill_weighted_ranks(order[f], values[f], tied[f], weights, ranks)
-        out[f] = _compute_dot(weighted_target, ranks)
+        out[f] = compute_dot(weighted_target, ranks)
 
 
 @compile_kernel
@@ -732,8 +732,8 @@ def fill_weighted_spearman(
         for i in range(n):
             ranks[i] /= total_weight
             weighted[i] = weights[i] * ranks[i]
-        norm = target_norm * np.sqrt(_compute_dot(weighted, ranks))
-        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, ranks) / norm)) if norm > 0.0 else 0.0
+        norm = target_norm * np.sqrt(compute_dot(weighted, ranks))
+        out[f] = min(1.0, max(-1.0, compute_dot(weighted_target, ranks) / norm)) if norm > 0.0 else 0.0
 
 
 @compile_kernel
@@ -769,15 +769,15 @@ def fill_weighted_pearson(
     for f in range(m):
         centred[:] = values[f]
         for _ in range(2):  # twice: a rounding error of the mean would be multiplied by the total weight
-            centred -= _compute_dot(centred, weights)
+            centred -= compute_dot(centred, weights)
         for i in range(n):
             weighted[i] = weights[i] * centred[i]
-        norm = target_norm * np.sqrt(_compute_dot(weighted, centred))
-        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, centred) / norm)) if norm > 0.0 else 0.0
+        norm = target_norm * np.sqrt(compute_dot(weighted, centred))
+        out[f] = min(1.0, max(-1.0, compute_dot(weighted_target, centred) / norm)) if norm > 0.0 else 0.0
 
 
 @compile_kernel
-def _compute_dot(a: Values, b: Values) -> float:
+def compute_dot(a: Values, b: Values | Rows) -> float:
     """Compute the dot product of two arrays of equal length, by blocks of rows."""
     total = 0.0
     for start in range(0, a.size, _BLOCK_ROWS):

@@ -57,7 +57,7 @@ import numpy as np
 
 from symscreen._numba import compile_kernel
 from symscreen.statistics.column_arithmetic import N_LANES, compute_simd_dot
-from symscreen.statistics.ranks._kernels import write_doubled_ranks
+from symscreen.statistics.ranks._kernels import compute_dot, write_doubled_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,9 +75,6 @@ if TYPE_CHECKING:
 
 
 _MAX_INT32_ROWS = 30_000  # rows up to which |S_p| < n² fits 32 bits
-_BLOCK_ROWS = (
-    1024  # partial sums over this number of rows keep the rounding error far below 1e-12·Δ for any n
-)
 
 
 def compute_binary_ranking_metric(ordered: SortedBlock, targets: BinaryTargets) -> NDArray[np.float64]:
@@ -408,7 +405,7 @@ def _sum_centered_ranks(
 ) -> float:
     """Compute Σ_i y_i (2 R_i(θ) − (n + 1)) from the centred ranks, shape (n,), in the order of the target."""
     if untied:
-        return float(_compute_dot(centred, doubled))
+        return float(compute_dot(centred, doubled))
     # Integer sums over tied target values: the result does not depend on the order of their rows.
     total = 0
     for i in range(doubled.size):
@@ -416,16 +413,7 @@ def _sum_centered_ranks(
         if i + 1 == doubled.size or group[i + 1] != group[i]:
             weights[group[i]] = float(total)
             total = 0
-    return float(_compute_dot(centred, weights))
-
-
-@compile_kernel
-def _compute_dot(a: Values, b: Values | Rows) -> float:
-    """Compute the dot product of two arrays of equal length, by blocks of rows."""
-    total = 0.0
-    for start in range(0, a.size, _BLOCK_ROWS):
-        total += compute_simd_dot(a, b, start, min(start + _BLOCK_ROWS, a.size))
-    return total
+    return float(compute_dot(centred, weights))
 
 
 def compute_multioutput_ranking_metrics(

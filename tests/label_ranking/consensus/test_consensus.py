@@ -92,6 +92,35 @@ def test_ties_go_to_the_smaller_label():
         assert find_median_ranking(even, method=method).ranking.tolist() == [1, 2, 3, 4]
 
 
+@given(rankings(most_labels=5, missing=False))
+def test_the_pseudo_empirical_median_is_copeland_if_majorities_are_transitive_and_else_borda(
+    rows,
+):
+    # Clémençon, Korba and Sibony (2018), section 2.1
+    from scipy.stats import rankdata
+
+    p = estimate_pairwise_probabilities(rows)
+    median = find_median_ranking(p, method="pseudo_empirical")
+    if is_transitive(p):
+        assert median.method == "copeland"
+        assert median.ranking.tolist() == rank_by_copeland(p).tolist()
+    else:
+        assert median.method == "borda"
+        means = np.round(rankdata(rows, axis=1).mean(axis=0), 9)
+        assert np.argsort(median.ranking).tolist() == np.argsort(means, kind="stable").tolist()
+    assert median.loss >= find_median_ranking(p).loss - 1e-9
+
+
+def test_the_pseudo_empirical_median_may_lose_to_the_kemeny_median():
+    # majorities 0 > 1 > 2 > 0; the mean ranks put 1 first
+    p = np.array([[0.5, 0.6, 0.45], [0.4, 0.5, 1.0], [0.55, 0.0, 0.5]])
+    exact, approximate = find_median_ranking(p), find_median_ranking(p, method="pseudo_empirical")
+    assert (exact.ranking.tolist(), exact.method, exact.certified) == ([1, 2, 3], "kemeny", True)
+    assert (approximate.ranking.tolist(), approximate.method) == ([2, 1, 3], "borda")
+    assert not approximate.certified
+    assert approximate.loss - exact.loss == pytest.approx(0.2)
+
+
 def test_pairs_never_seen_leave_the_order_to_the_others():
     median = find_median_ranking(estimate_pairwise_probabilities([[np.nan, 2, 1], [2, np.nan, 1]]))
     assert (median.ranking.tolist(), median.loss, median.certified) == ([2, 3, 1], 0.0, True)

@@ -6,7 +6,7 @@ from helpers.estimator_checks import parametrize_checks, run_check
 from helpers.ranking_settings import grid_of_six, some_rankings
 
 from symscreen.errors import OptionError
-from symscreen.label_ranking.consensus.median import find_median_ranking
+from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, find_median_ranking
 from symscreen.label_ranking.consensus.pairwise_probabilities import estimate_pairwise_probabilities
 from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingForest, ConsensusRankingTree
 
@@ -17,16 +17,18 @@ def test_it_keeps_scikit_learns_promises(estimator, check):
     run_check(check, estimator)
 
 
-def test_it_predicts_the_median_of_its_trees(rng):
+@pytest.mark.parametrize("method", MEDIAN_METHODS)
+def test_it_predicts_the_median_of_its_trees(rng, method):
     x, y = rng.normal(size=(80, 3)), some_rankings(rng, 80, 5, missing=True)
-    forest = ConsensusRankingForest(n_estimators=8, min_samples_leaf=4, random_state=0).fit(x, y)
+    forest = ConsensusRankingForest(
+        n_estimators=8, min_samples_leaf=4, random_state=0, median_method=method
+    ).fit(x, y)
     new = rng.normal(size=(40, 3))
     leaves, predicted = forest.apply(new), forest.predict(new)
     for row in range(40):
         votes = [tree.rankings[leaf] for tree, leaf in zip(forest.trees_, leaves[row], strict=True)]
-        assert np.array_equal(
-            predicted[row], find_median_ranking(estimate_pairwise_probabilities(votes)).ranking
-        )
+        median = find_median_ranking(estimate_pairwise_probabilities(votes), method=method)
+        assert np.array_equal(predicted[row], median.ranking)
 
 
 def test_threads_and_the_order_of_rows_change_nothing(rng):

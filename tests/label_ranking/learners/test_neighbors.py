@@ -7,7 +7,7 @@ from helpers.ranking_settings import some_rankings
 from sklearn.model_selection import KFold, cross_val_score
 
 from symscreen.errors import DataError, OptionError
-from symscreen.label_ranking.consensus.median import find_median_ranking
+from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, find_median_ranking
 from symscreen.label_ranking.consensus.pairwise_probabilities import estimate_pairwise_probabilities
 from symscreen.label_ranking.learners import neighbors
 from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
@@ -34,6 +34,16 @@ def test_it_predicts_the_median_of_the_nearest_rows(rng, monkeypatch, metric, ti
         }[metric]
         near = y[np.argsort(distance)[:7]]
         assert np.array_equal(ranking, find_median_ranking(estimate_pairwise_probabilities(near)).ranking)
+
+
+@pytest.mark.parametrize("method", MEDIAN_METHODS)
+def test_the_median_method_decides_how_neighbours_agree(rng, method):
+    x, y = rng.normal(size=(60, 2)), some_rankings(rng, 60, 4, ties=True)
+    predicted = KemenyNeighbors(6, median_method=method).fit(x, y).predict(x)
+    for point, ranking in zip(x, predicted, strict=True):
+        near = y[np.argsort(((x - point) ** 2).sum(axis=1))[:6]]
+        expected = find_median_ranking(estimate_pairwise_probabilities(near), method=method).ranking
+        assert np.array_equal(ranking, expected)
 
 
 def test_pairs_that_no_neighbour_shows_are_judged_by_all_rows():

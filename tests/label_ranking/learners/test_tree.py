@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.consensus.distances import kendall_distance, mean_kendall_tau
-from symscreen.label_ranking.consensus.median import find_median_ranking
+from symscreen.label_ranking.consensus.median import MEDIAN_METHODS, find_median_ranking
 from symscreen.label_ranking.consensus.pairwise_probabilities import (
     dispersion,
     estimate_pairwise_probabilities,
@@ -32,15 +32,16 @@ def test_it_keeps_scikit_learns_promises(estimator, check):
     run_check(check, estimator)
 
 
-def test_leaves_hold_the_median_of_their_rows(rng):
+@pytest.mark.parametrize("method", MEDIAN_METHODS)
+def test_leaves_hold_the_median_of_their_rows(rng, method):
     x, y = rng.normal(size=(120, 3)), some_rankings(rng, 120, 5, ties=True)
     weights = rng.uniform(0.5, 2.0, 120)
-    tree = ConsensusRankingTree(max_depth=3).fit(x, y, weights)
+    tree = ConsensusRankingTree(max_depth=3, median_method=method).fit(x, y, weights)
     leaves, predicted = tree.apply(x), tree.predict(x)
     for leaf in np.unique(leaves):
         inside = leaves == leaf
         p = estimate_pairwise_probabilities(y[inside], weights[inside])
-        assert np.array_equal(predicted[inside][0], find_median_ranking(p).ranking)
+        assert np.array_equal(predicted[inside][0], find_median_ranking(p, method=method).ranking)
         assert tree.tree_.dispersion[leaf] / weights[inside].sum() == pytest.approx(dispersion(p))
     assert tree.score(x, y, weights) == pytest.approx(mean_kendall_tau(y, predicted, weights))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
+from html import unescape
 
 import pytest
 from helpers.report_cases import hostile_frame
@@ -15,11 +17,13 @@ from symscreen.report.html_page import build_report_html
 
 pytestmark = [needs("chromium"), pytest.mark.slow]
 
-DRIVER = """<script>
+COMMON = """
 const shown = () => [...document.querySelectorAll("#ranking tbody tr")].filter((row) => !row.hidden);
 const ranks = () => shown().map((row) => Number(row.cells[0].dataset.v));
 const buttons = [...document.querySelectorAll("thead button")];
 const button = (text) => buttons.find((one) => one.textContent === text);
+"""
+SORT_AND_FILTER = """
 const told = {tools: !document.getElementById("tools").hidden, first: ranks()};
 button("compl.").click();
 told.complexity = shown().map((row) => Number(row.cells[2].dataset.v));
@@ -36,9 +40,19 @@ filter.dispatchEvent(new Event("input"));
 told.filtered = shown().map((row) => row.cells[1].dataset.v);
 told.status = document.getElementById("status").textContent;
 told.wide = document.documentElement.scrollWidth <= window.innerWidth;
+"""
+SORT_TIES = """
+const pairs = () => shown().map((row) => [Number(row.cells[0].dataset.v), row.cells[2].dataset.v]);
+const told = {};
+button("compl.").click();
+told.rising = pairs();
+document.getElementById("turn").click();
+told.falling = pairs();
+"""
+TELL = """
 const out = Object.assign(document.createElement("pre"), {textContent: JSON.stringify(told)});
 document.body.replaceChildren(out);
-</script></body>"""
+"""
 
 
 def _dom(path, profile):
@@ -46,8 +60,9 @@ def _dom(path, profile):
     done = subprocess.run(
         [
             require("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=500,900",
-            "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--no-first-run", f"--user-data-dir={profile}", "--enable-logging=stderr",
+            "--window-size=500,900", "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
@@ -73,15 +88,19 @@ def test_the_page_as_it_is_says_nothing_to_the_console(page, tmp_path):
     assert dom.count("<script") == 1
 
 
-def test_sorting_and_filtering(page, tmp_path):
-    path = tmp_path / "r.html"
+def _drive(page, driver, folder):
+    """Return what a script tells that runs after the page's own."""
+    path = folder / "r.html"
     bare = re.sub(r"<meta http-equiv=[^>]*>", "", page)  # which would refuse the driver
-    path.write_text(bare.replace("</body>", DRIVER), encoding="utf-8")
-    dom, console = _dom(path, tmp_path / "profile")
+    script = f"<script>{COMMON}{driver}{TELL}</script></body>"
+    path.write_text(bare.replace("</body>", script), encoding="utf-8")
+    dom, console = _dom(path, folder / "profile")
     assert console == []
-    from html import unescape
+    return json.loads(unescape(re.search(r"<pre>(.*?)</pre>", dom, re.DOTALL)[1]))
 
-    told = json.loads(unescape(re.search(r"<pre>(.*?)</pre>", dom, re.DOTALL)[1]))
+
+def test_sorting_and_filtering(page, tmp_path):
+    told = _drive(page, SORT_AND_FILTER, tmp_path)
     assert told["tools"] is True
     assert told["first"] == told["chosen"] == list(range(1, 31))
     assert told["complexity"] == sorted(told["complexity"])
@@ -91,3 +110,20 @@ def test_sorting_and_filtering(page, tmp_path):
     assert all("<img" in text and "alert" in text for text in told["filtered"])
     assert told["status"] == f"{len(told['filtered'])} of 30 shown"
     assert told["wide"], "the page is wider than a phone"
+
+
+def test_ties_keep_their_order_and_missing_values_stand_last_both_ways(page, tmp_path):
+    cells = itertools.count()
+    some_missing, number = re.subn(
+        r'(data-k="compl\." data-v=)"\d+"',
+        lambda cell: f'{cell[1]}""' if next(cells) % 7 == 3 else cell[0],
+        page,
+    )
+    assert number == 30
+    told = _drive(some_missing, SORT_TIES, tmp_path)
+    rows = sorted(told["rising"])
+    assert [rank for rank, _ in rows] == list(range(1, 31))
+    assert len({key for _, key in rows}) < 10  # ties
+    assert sum(key == "" for _, key in rows) == 4
+    for direction, shown in ((1, told["rising"]), (-1, told["falling"])):
+        assert shown == sorted(rows, key=lambda row: (row[1] == "", direction * int(row[1] or 0), row[0]))

@@ -324,3 +324,19 @@ def test_a_coefficient_beyond_any_float_is_told(rng):
     x[2] *= 1e-200
     warnings = _judge(_shown(x, y * 1e200)).record["warnings"]
     assert warnings == ["coefficients overflow in the units of the features: scale the data"]
+
+
+def test_the_default_is_forward_selection_by_bic_which_may_miss_the_best_subset_of_all(rng):
+    # y is exactly x0 − x1; their sum with noise correlates more with y than either of them
+    common = 5 * rng.normal(size=200)
+    difference = rng.normal(size=200)
+    x = np.array([common + difference, common - difference, 2 * difference + rng.normal(size=200)])
+    shown = _shown(x, x[0] - x[1])
+    default = _judge(shown)
+    assert (
+        default.columns["stepwise_step"].tolist()
+        == _judge(shown, direction="forward", criterion="bic").columns["stepwise_step"].tolist()
+    )
+    assert default.columns["stepwise_step"][2] == 1
+    assert _chosen(_judge(shown, max_size=2)) != [0, 1]
+    assert _chosen(_judge(shown, direction="exhaustive", max_size=2)) == [0, 1]

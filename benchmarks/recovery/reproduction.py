@@ -1,0 +1,121 @@
+"""The papers' experiments, run by `symscreen reproduce` and stored: docs/reproduction.md quotes them.
+
+``python benchmarks/run.py reproduction figure5`` runs ``symscreen reproduce figure5 --size medium``, and
+writes its tables and remarks to ``results/reproduction/figure5.json``, with the command, the commit, the
+machine and the time. Tables of more than 300 rows, such as those of single draws, are left out and named.
+``--data DIR`` is for the experiments that read data. ``python benchmarks/run.py figures`` then writes the
+quotes of the stored runs into the page.
+"""
+
+from __future__ import annotations
+
+import csv
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from measurement import RESULTS, find_commit, format_table, make_parser, save_results
+
+_DIGITS = 6  # significant digits of stored numbers
+_MAX_STORED_ROWS = 300  # rows of a stored table
+_MAX_SHOWN_ROWS = 60  # rows of a table in the Markdown file
+
+
+def main(arguments: list[str]) -> None:
+    """Run the experiments that are named, and store their tables."""
+    parser = make_parser(__doc__)
+    parser.set_defaults(results=RESULTS / "reproduction")
+    parser.add_argument("name", nargs="*", help="experiments, as symscreen reproduce lists them")
+    parser.add_argument("--size", default="medium", help="small, medium or full")
+    parser.add_argument("--data", type=Path, help="a folder with data, for the experiments that read some")
+    options = parser.parse_args(arguments)
+    for name in options.name:
+        found = run_experiment(name, options.size, options.data)
+        time_used = f"{found['seconds']:.0f} s, with {found['cpu_seconds']:.0f} s of processor time"
+        parts = [f"`{found['command']}`, commit {found['commit']}, {time_used}"]
+        parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
+        parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
+        save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
+
+
+def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
+    """Run an experiment by the command line; return the command, the seconds, the tables and the remarks."""
+    arguments = ["reproduce", name, "--size", size]
+    given = [] if data is None else ["--data", data]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "symscreen",
+            *arguments,
+            *given,
+            "--out",
+            folder,
+            "--force",
+            "--quiet",
+        ]
+        start, cpu_start = time.perf_counter(), _measure_cpu_seconds()
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+        seconds, cpu_seconds = time.perf_counter() - start, _measure_cpu_seconds() - cpu_start
+        tables = {
+            path.stem.removeprefix(f"{name}-"): _read_rows(path)
+            for path in sorted(Path(folder).glob("*.csv"))
+        }
+        remarks = Path(folder, f"{name}-remarks.txt").read_text().splitlines()
+    named = [] if data is None else ["--data", data.name]  # the path of the folder tells nothing
+    return {
+        "command": " ".join(["symscreen", *arguments, *named]),
+        "commit": find_commit(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "outputs": {table: rows for table, rows in tables.items() if len(rows) <= _MAX_STORED_ROWS},
+        "rows_left_out": {table: len(rows) for table, rows in tables.items() if len(rows) > _MAX_STORED_ROWS},
+        "remarks": remarks,
+    }
+
+
+def _measure_cpu_seconds() -> float:
+    """Return the processor time of all processes that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read the rows of a table; numbers are rounded."""
+    with path.open(newline="") as file:
+        return [{name: _read_cell(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _read_cell(text: str) -> float | int | str | None:
+    """Read a number, a text, or nothing."""
+    if not text:
+        return None
+    for read in (int, lambda number: float(f"{float(number):.{_DIGITS}g}")):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _format_rows(rows: list[dict[str, Any]]) -> str:
+    """Format rows as a table in Markdown; of many rows the first."""
+    if not rows:
+        return "(no rows)"
+    shown = [[_format_cell(cell) for cell in row.values()] for row in rows[:_MAX_SHOWN_ROWS]]
+    more = (
+        f"\n\n({len(rows) - _MAX_SHOWN_ROWS} more rows are in the JSON file.)"
+        if len(rows) > len(shown)
+        else ""
+    )
+    return format_table(list(rows[0]), shown) + more
+
+
+def _format_cell(cell: float | str | None) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    return "" if cell is None else str(cell).replace("|", "\\|")

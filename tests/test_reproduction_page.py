@@ -1,0 +1,46 @@
+"""Every figure of docs/reproduction.md that a run produced comes from a stored run."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from symscreen.experiments import EXPERIMENTS
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "reproduction"
+PAGE = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+RUNS = sorted(RESULTS.glob("*.json"))
+
+
+@pytest.fixture
+def marks(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("pages.marks")
+
+
+def test_every_table_of_the_page_comes_from_a_stored_run(marks):
+    typed = marks.BLOCK.sub("", PAGE)
+    assert not [line for line in typed.splitlines() if line.startswith("|")]
+    assert typed.count("<!--begin") == typed.count("<!--end") == 0
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_a_stored_run_names_its_command_commit_machine_and_date(path):
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert found["command"].startswith(f"symscreen reproduce {path.stem} --size medium")
+    assert path.stem in EXPERIMENTS
+    assert re.fullmatch(r"[0-9a-f]{12}", found["commit"])  # a plus sign would mean uncommitted changes
+    assert found["machine"]["cores"] >= 1
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["machine"]["date"])
+    assert found["outputs"]
+    assert f"reproduction/{path.stem}.run-->" in PAGE
+
+
+def test_every_experiment_of_the_page_has_a_stored_run():
+    assert len(RUNS) >= 10
+    assert {name for name in EXPERIMENTS if f"reproduction/{name}." in PAGE} == {path.stem for path in RUNS}
