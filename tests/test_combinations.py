@@ -142,6 +142,7 @@ def _bh(p):
     return q
 
 
+@pytest.mark.slow
 def test_a_false_discovery_rate_counts_gates_as_any_feature(every):
     frame = _of(every, "numeric")
     options = {**KINDS["numeric"], **SPACE, "categorical": "c"}
@@ -207,6 +208,7 @@ def test_near_duplicates_are_left_out_whatever_the_response(every, kind):
     pd.testing.assert_frame_equal(symscreen.classes(thinned, frame, class_members=2), listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_checkpoint_takes_up_any_response_with_categories(every, kind, tmp_path):
     asked = {**KINDS[kind], **SPACE, "layers": "bb", "categorical": "c", "top": 6, "chunk_size": 50}

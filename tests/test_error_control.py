@@ -152,6 +152,7 @@ def _run(*arguments, text=""):
     return subprocess.run(command, capture_output=True, text=True, check=False, input=text)
 
 
+@pytest.mark.slow
 def test_the_command_line_controls_errors(rng):
     x, z = rng.uniform(0.5, 2.0, (2, 8))
     csv = pd.DataFrame({"x": x, "z": z, "y": x * z + rng.normal(0, 1e-3, 8)}).to_csv(index=False)

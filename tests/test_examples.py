@@ -222,6 +222,7 @@ def test_each_notebook_has_a_result_to_show():
     assert list(RESULTS) == NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_and_shows_its_results(name, executed):
     shown = executed(_read(name))

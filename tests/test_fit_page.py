@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from symscreen.cli.command import run_command
 
@@ -19,6 +20,7 @@ def _blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_python_example_prints_what_the_page_tells(tmp_path):
     (example,) = _blocks("python")
     (tmp_path / "example.py").write_text(example)

@@ -247,6 +247,7 @@ _TESTED = (
 )
 
 
+@pytest.mark.slow
 @needs("posix")
 @pytest.mark.parametrize("name", _TESTED)
 def test_surroundings(small, name):

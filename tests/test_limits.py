@@ -142,6 +142,7 @@ def test_a_process_of_few_addresses_is_refused_at_once(kind, words):
     assert _limited(kind, 400 << 20, "--help")[0] == 0
 
 
+@pytest.mark.slow
 @needs("linux")
 def test_with_addresses_enough_a_screen_gives_the_same_bytes(frame, tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)

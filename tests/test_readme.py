@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from symscreen.cli.command import run_command
 from symscreen.grammar import list_grammar_names, load_grammar
 from symscreen.screeners import SCREENERS
@@ -42,6 +44,7 @@ def test_the_python_example_runs(tmp_path):
     assert "x1**3" in done.stdout
 
 
+@pytest.mark.slow
 def test_each_command_of_the_readme_runs(frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame.assign(**{"yield": frame.target}).to_csv("data.csv", index=False)

@@ -19,6 +19,7 @@ def _blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["classes.md", "power.md", "trust.md"])
 def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -34,6 +35,7 @@ def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatc
         assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "expected"),
     [

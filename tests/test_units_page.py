@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from helpers.requirements import require
 
 from symscreen.cli.command import run_command
@@ -41,6 +42,7 @@ def test_each_command_runs(rng, tmp_path, monkeypatch, capsys):
     assert "1 feature of 4 inputs scored" not in printed[0]
 
 
+@pytest.mark.slow
 def test_the_python_example_prints_what_the_page_tells(tmp_path):
     (tmp_path / "example.py").write_text(_blocks("python")[0])
     command = [sys.executable, "-W", "error", "example.py"]

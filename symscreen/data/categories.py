@@ -122,6 +122,10 @@ def add_categorical_columns(
                 f"{frame.source}: {name_option_column('categorical', name)} contains an infinity: correct it"
             )
         class_data = read_classes(frame.source, name, frame.columns[name], "categorical")
+        if not class_data.classes:
+            raise DataError(
+                f"{frame.source}: {name_option_column('categorical', name)} holds no values: leave it out"
+            )
         if not 2 <= len(class_data.classes) <= _MAX_LEVELS:
             raise DataError(
                 f"{frame.source}: {name_option_column('categorical', name)} has "

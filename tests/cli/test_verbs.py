@@ -119,6 +119,7 @@ def test_no_verb_shows_the_help(run):
     assert run() == run("--help")
 
 
+@pytest.mark.slow
 def test_an_output_that_cannot_take_it_is_told(data):
     with Path("/dev/full").open("wb") as full:
         arguments = [*SCREEN, "screen", str(data), "--layers", "ub", "--top", "all", "--out", "-"]

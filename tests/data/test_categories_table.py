@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symscreen.data import (
@@ -91,8 +91,11 @@ ODD = st.text("ab =·1[]", min_size=1, max_size=7)
 
 
 @given(
-    st.lists(ODD, min_size=3, max_size=3, unique=True), st.lists(ODD, min_size=4, max_size=4), st.booleans()
+    names=st.lists(ODD, min_size=3, max_size=3, unique=True),
+    cells=st.lists(ODD, min_size=4, max_size=4),
+    onehot=st.booleans(),
 )
+@example(names=["a", "b", "ab"], cells=[" "] * 4, onehot=False)
 def test_a_name_that_two_columns_share_is_refused_and_all_others_are_computed(names, cells, onehot):
     x, *categorical = names
     rows = {x: [1.0, 2.0, 3.0, 4.0], categorical[0]: cells, categorical[1]: cells[::-1]}

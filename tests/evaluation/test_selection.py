@@ -130,6 +130,7 @@ def test_the_expectation_is_the_mean_over_all_scores_and_truths(loss, correct, s
     assert compute_paper_auc(chosen, good, truth="one", area=area) == pytest.approx(np.mean(one))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("area", ["roc", "pr", "ap"])
 @pytest.mark.parametrize("truth", ["one", "all"])
 def test_the_draws_scatter_about_the_expectation(truth, area):

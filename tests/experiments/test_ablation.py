@@ -11,6 +11,7 @@ from symscreen.experiments.additive_model import NOISE_VARIANCES, screen_additiv
 KNOWN = {"bu": (0.914, 0.913, 0.911), "ub": (0.894, 0.894, 0.893)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", KNOWN)
 def test_t0_at_the_papers_size(order):
     for variance, known in zip(NOISE_VARIANCES, KNOWN[order], strict=True):

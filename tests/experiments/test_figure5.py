@@ -59,6 +59,7 @@ def test_the_first_table_sets_the_cells_beside_each_other(outcome):
     assert list(beside) == ["bu 0", "bu 0.01", "bu 0.1", "ub 0", "ub 0.01", "ub 0.1"]
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_no_figure(once):
     one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small", repeats=1, jobs=2))
     assert one.remarks == two.remarks

@@ -14,6 +14,7 @@ def outcome():
     return FIGURE6_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
+@pytest.mark.slow
 def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outcome):
     aip = outcome.tables["aip"].set_index("screener").aip
     assert aip.loc[["t0", "bart"]].min() >= 0.99
@@ -21,6 +22,7 @@ def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outc
     assert aip.loc[["lasso", "stepwise"]].min() < 0.9  # not all features that can be selected are correct
 
 
+@pytest.mark.slow
 def test_every_method_is_timed_on_the_same_features(outcome):
     seconds = outcome.tables["seconds"]
     assert (seconds.seconds > 0).all()
@@ -31,6 +33,7 @@ def test_every_method_is_timed_on_the_same_features(outcome):
     assert seconds.features.unique().tolist() == [24, 42]
 
 
+@pytest.mark.slow
 def test_cells_stand_beside_each_other(outcome):
     beside, aip = outcome.tables["beside"], outcome.tables["aip"]
     for row in beside.to_dict("records"):
@@ -42,6 +45,7 @@ def test_cells_stand_beside_each_other(outcome):
         assert {name: row[name] for name in cell.screener} == dict(zip(cell.screener, cell.aip, strict=True))
 
 
+@pytest.mark.slow
 def test_the_pictures_have_a_panel_for_each_number_of_rows(outcome):
     figure = outcome.pictures["bu"]()
     assert [panel.get_title() for panel in figure.axes] == ["n = 100"]

@@ -55,6 +55,7 @@ def test_both_coefficients_stand_beside_the_published(outcome):
     assert "Without a folder of data" in outcome.remarks[-1]
 
 
+@pytest.mark.slow
 def test_a_folders_sets_are_read(tmp_path, outcome):
     written(tmp_path / "wine.txt", convert_classification(*load_wine(return_X_y=True), digits=3))
     found = EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path))

@@ -134,6 +134,7 @@ def test_a_folder_without_the_sets_is_refused(tmp_path):
         measure_published_sets(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_published_sets_were_drawn_in_order_lists():
     table = measure_published_sets(require("label-ranking"))  # of 10,000 rows each
     np.testing.assert_allclose(table["order_list_distance"], table["expected_distance"], atol=0.05)

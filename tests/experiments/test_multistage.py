@@ -34,6 +34,7 @@ def outcome():
     return SIMULATION_EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, repeats=1))
 
 
+@pytest.mark.slow
 def test_ours_never_contradicts_itself_and_a_rival_does(outcome):
     table = outcome.tables["errors"].set_index("method")
     ours = [name for name in table.index if name.startswith("ours")]
@@ -45,6 +46,7 @@ def test_ours_never_contradicts_itself_and_a_rival_does(outcome):
     assert table["overall"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_every_reading_tells_its_positives(outcome):
     table = outcome.tables["positives"].set_index("reading")
     assert list(table.index) == list(READINGS)
@@ -54,6 +56,7 @@ def test_every_reading_tells_its_positives(outcome):
     assert table.loc["chained, deviation", "bayes_error"] < table.loc["chained, variance", "bayes_error"]
 
 
+@pytest.mark.slow
 def test_the_small_size_says_that_it_runs_one_reading(outcome):
     assert set(outcome.tables["readings"]["reading"]) == {"chained, deviation"}
     assert outcome.remarks[0].startswith(
@@ -122,6 +125,7 @@ def test_two_names_are_all_that_other_readings_have():
     assert case is of_two_names
 
 
+@pytest.mark.slow
 def test_improvements_stand_beside_the_published(outcome):
     table = outcome.tables["improvements"]
     assert set(table["method"]) == {RECOMMENDER, RECOMMENDER_COMMON_LEVEL}
@@ -153,6 +157,7 @@ def test_the_plan_of_the_full_size_has_the_papers_grids():
     assert len(make_methods(["a", "b"], ComparisonPlan(), 0)[RECOMMENDER].settings) == 9
 
 
+@pytest.mark.slow
 def test_articles_are_read_from_files_where_given(tmp_path):
     from symscreen.multistage.article_sharing import generate_article_sharing
 

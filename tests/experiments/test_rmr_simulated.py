@@ -40,6 +40,7 @@ def test_crit_recovers_the_partition_and_has_the_lowest_risk_where_neighbours_ar
     assert np.allclose(noisy["crit"][points], noisy["knn"][points], rtol=0.05)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures_on_any_number_of_threads(outcome):
     again = EXPERIMENT.run(ExperimentSettings(size="small", jobs=1))
     assert again.tables["risk"].equals(outcome.tables["risk"])

@@ -236,6 +236,7 @@ def outcome():
     return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=2))
 
 
+@pytest.mark.slow
 def test_the_small_size_recovers_its_laws(outcome):
     recovery = outcome.tables["recovery"]
     assert len(recovery) == 2 * 2
@@ -246,6 +247,7 @@ def test_the_small_size_recovers_its_laws(outcome):
     assert not len(outcome.tables["misses"])
 
 
+@pytest.mark.slow
 def test_every_cell_is_screened_by_every_screener(outcome):
     figures, terms = outcome.tables["screening"], outcome.tables["terms"]
     assert len(figures) == 2 * 2 * 5
@@ -261,6 +263,7 @@ def test_every_cell_is_screened_by_every_screener(outcome):
     )
 
 
+@pytest.mark.slow
 def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, monkeypatch):
     sizes = strogatz_benchmark.SIZES
     monkeypatch.setitem(sizes, "small", replace(sizes["small"], systems=("vdp2",)))
@@ -271,6 +274,7 @@ def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, 
         assert own.equals(again.tables[name])
 
 
+@pytest.mark.slow
 def test_the_pictures_and_remarks_say_what_the_tables_do(outcome):
     require("matplotlib")
     for draw in outcome.pictures.values():

@@ -41,6 +41,7 @@ def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, c
             assert "would show it" not in found.text
 
 
+@pytest.mark.slow
 def test_what_does_not_pass_is_told_with_its_q_value(frame):
     every = symscreen.screen(frame, p_values=True, top="all", **SMALL).table
     for row in every.to_dict("records")[:: len(every) // 12]:
@@ -67,6 +68,7 @@ def test_where_nothing_passes_the_best_are_shown_all_the_same(frame, rng):
     assert "none of the best features passes fdr=1e-06" in found.text
 
 
+@pytest.mark.slow
 def test_left_out_for_either_reason(frame):
     options = SMALL | {"max_correlation": 0.8, "fdr": 1e-9, "top": 6}
     shown = symscreen.screen(frame, **options).table.expression.tolist()

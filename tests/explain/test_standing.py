@@ -41,6 +41,7 @@ def asked(frame):
     return space, ask
 
 
+@pytest.mark.slow
 def test_what_may_be_held_changes_no_rank_that_is_told(asked, monkeypatch):
     rng = np.random.default_rng(0)
     monkeypatch.setattr(rank_position, "_MIN_MERGE_SIZE", 16)

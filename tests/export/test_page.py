@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from symscreen.cli.command import run_command
 from symscreen.export import EXPORT_FORMATS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 2

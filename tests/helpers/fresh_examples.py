@@ -1,24 +1,34 @@
-"""The profile ``fuzz`` of hypothesis: fresh examples, and several times more of them.
+"""How many examples hypothesis tries, and which.
 
-``make fuzz`` runs the properties with it and prints the seed that repeats the run.
+A property states a number of examples. ``make test`` tries a third of them, ``make test-all`` all, the same
+ones on every run. ``make fuzz`` tries five times as many fresh ones; it prints the seed that repeats the run.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-_PROFILE = "fuzz"
-_FACTOR = 5
+_FUZZ = "fuzz"
 
-settings.register_profile(_PROFILE, derandomize=False, deadline=None, print_blob=True)
+# Without a database: a failure is repeated by the seed, and then becomes an @example.
+settings.register_profile(_FUZZ, derandomize=False, deadline=None, print_blob=True, database=None)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Multiply the number of examples of every property, also where a test states its own."""
-    if config.getoption("--hypothesis-profile") != _PROFILE:
-        return
+    """Scale the number of examples of every property, also where a test states its own."""
+    factor = _choose_factor(config)
     for test in {item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))}:
         own = test._hypothesis_internal_use_settings
-        test._hypothesis_internal_use_settings = settings(own, max_examples=_FACTOR * own.max_examples)
+        count = max(1, round(factor * own.max_examples))
+        test._hypothesis_internal_use_settings = settings(own, max_examples=count)
+
+
+def _choose_factor(config) -> Fraction:
+    """Return by how much the number of examples is multiplied."""
+    if config.getoption("--hypothesis-profile") == _FUZZ:
+        return Fraction(5)
+    return Fraction(1) if config.getoption("--slow") else Fraction(1, 3)

@@ -30,6 +30,7 @@ LEARNERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_scikit_learn_finds_no_fault(learner):

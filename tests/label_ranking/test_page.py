@@ -10,11 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from symscreen import label_ranking
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "rankings.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 3
@@ -35,6 +38,7 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
     assert re.search(r"^0 +x1\*x3", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_commands_run(tmp_path):
     (tmp_path / "data.csv").write_text(
         "a,b,tea,milk,coffee,preference\n"

@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from symscreen import multistage
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "multistage.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 6

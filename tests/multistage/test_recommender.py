@@ -271,6 +271,7 @@ def test_the_grid_is_the_observed_where_everything_was_observed(simulated):
     assert one.trace_ == two.trace_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 4])
 def test_a_planted_model_is_recovered(seed):
     """Use the logistic loss: the minimum of the hinge loss is not the Bayes rule (docs/multistage.md)."""

@@ -66,6 +66,7 @@ print(json.dumps([estimates, int(peak) * 1024]))
 SLACK = 150_000_000
 
 
+@pytest.mark.slow
 @needs("proc")
 @pytest.mark.parametrize(
     ("rows", "inputs", "thin", "options"),

@@ -55,6 +55,7 @@ def asked_for(kind):
     return options | ({} if kind != "survival" else {"exclude": ["c", "f", "target"]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_report_made_afterwards_is_that_of_the_run(kind, data, tmp_path, monkeypatch):
     if kind == "units":

@@ -112,6 +112,7 @@ def test_up_to_ten_categories_every_subset_is_tried(rng, missing):
             check_root(sample_of([column], ranks, weights, [count]), ranks, leaf)
 
 
+@pytest.mark.slow
 def test_with_two_labels_any_number_of_categories_is_split_at_its_best(rng):
     for _ in range(4):
         column = rng.integers(0, 13, 60).astype(float)

@@ -169,6 +169,7 @@ def test_without_pint_the_line_to_type_is_told():
     assert done.stdout.strip() == "units need pint: pip install 'symscreen[units]'"
 
 
+@pytest.mark.slow
 def test_pint_is_imported_only_where_units_are_asked_for():
     code = (
         "import sys, symscreen\n"

@@ -17,6 +17,7 @@ def linear(rng):
     return rows, to_mid_ranks(rows @ rng.normal(size=(3, 5)))
 
 
+@pytest.mark.slow
 def test_linear_rankings_are_left_to_linear_scores(linear):
     rows, ranks = linear
     fitted = RankingEnsemble(**SMALL).fit(rows[:80], ranks[:80])
@@ -25,6 +26,7 @@ def test_linear_rankings_are_left_to_linear_scores(linear):
     assert sum(fitted.weights_.values()) == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_steps_are_left_to_trees(rng):
     rows = rng.uniform(size=(150, 4))
     kinds = np.array([rng.permutation(4) + 1.0 for _ in range(9)])
@@ -34,6 +36,7 @@ def test_steps_are_left_to_trees(rng):
     assert any(name.startswith(("extra trees", "random forest")) for name in list(fitted.weights_)[:2])
 
 
+@pytest.mark.slow
 def test_incomplete_and_partial_rankings_are_learnt(linear, rng):
     rows, ranks = linear
     values = np.where(rng.random(ranks.shape) < 0.4, np.nan, np.ceil(ranks / 1.5))
@@ -62,6 +65,7 @@ def test_completed_rankings_keep_what_is_shown(linear, rng):
     assert np.abs(positions - ranks).mean() < 0.5
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_a_fitted_blend_can_be_kept(linear, rng):
     rows, ranks = linear
     noisy = to_mid_ranks(ranks + rng.normal(0, 2, ranks.shape))
@@ -79,6 +83,7 @@ def test_few_rows_are_blended_evenly(linear):
     assert len(fitted.weights_) == sum(len(family.names) for family in build_model_families(6, 3, 5))
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_are_not_there(linear):
     rows, ranks = linear
     weights = (np.arange(120) < 60).astype(float)
@@ -104,6 +109,7 @@ def test_what_cannot_be_learnt_is_refused():
         RankingEnsemble(n_estimators=0).fit(rows, [[1, 2]] * 4)
 
 
+@pytest.mark.slow
 def test_row_order_does_not_matter(linear, rng):
     rows, ranks = linear
     mixed = rng.permutation(120)

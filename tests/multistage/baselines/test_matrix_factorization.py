@@ -48,6 +48,7 @@ def test_the_objective_falls_and_no_small_step_improves_it(rng, repeated):
         assert _objective(moved, cells, ratings, strength) >= values[-1] - 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, 4])
 def test_a_table_told_several_times_asks_for_as_much_more_strength(times):
     """The objective of `times` copies with `times` λ is `times` that of one copy with λ."""

@@ -24,6 +24,7 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
     assert "symscreen screen glider2.csv" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_runs(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)

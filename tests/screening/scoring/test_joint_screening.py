@@ -135,6 +135,7 @@ def test_what_is_shown_does_not_hang_on_chunks_or_sign(wide, leader, sign):
             assert showing.features.class_size.tolist() == expected.features.class_size.tolist()
 
 
+@pytest.mark.slow
 def test_class_sizes_are_those_of_the_whole_space(rng):
     steep = steep_of(rng)
     classes = _classes(steep, "ranks")

@@ -22,6 +22,7 @@ def test_each_permutation_that_keeps_groups_together_is_drawn_as_often(rng):
     assert count_exchangeable_groups(groups) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[3] * 8, [2, 3] * 4])
 def test_by_groups_noise_of_groups_is_found_no_more_often_than_said(sizes, rng):
     site = np.repeat(np.arange(8), sizes)

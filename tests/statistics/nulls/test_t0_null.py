@@ -92,6 +92,7 @@ def tail_with_an_outlier(n, ones, outlier):
     return sums, tail / (n * math.comb(n - 1, ones))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outlier", [30.0, 1e4, 1e9])
 def test_a_gross_outlier_leaves_the_tail_of_the_others_right(outlier):
     sums, exact = tail_with_an_outlier(40, 12, outlier)
@@ -102,6 +103,7 @@ def test_a_gross_outlier_leaves_the_tail_of_the_others_right(outlier):
         assert off[exact >= level].max() < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 80])
 @pytest.mark.parametrize("outliers", [[1e4], [1e9], [1e8, 1e4]])
 def test_rates_are_nominal_with_gross_outliers(n, outliers, rng):
@@ -176,6 +178,7 @@ def test_better_statistics_never_have_larger_p_values(name):
         assert (np.diff(both)[200:] <= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lognormal", "levels"])
 @pytest.mark.parametrize("levels", [2, 6])
 def test_rates_of_features_with_ties_are_never_above_nominal(kind, levels, rng):

@@ -66,6 +66,7 @@ def test_variance_without_ties_is_the_published_one():
     assert abs(variance - (n - 2) * (4 * n - 7) / (10 * (n - 1) ** 2 * (n + 1))) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "levels"), [(40, 0), (40, 3), (150, 0), (150, 4)])
 def test_rates_are_nominal_or_below(n, levels, rng):
     target = NumericTarget(np.sort(np.arange(n) % levels if levels else np.arange(n)).astype(float))
@@ -152,6 +153,7 @@ def test_rates_of_uneven_levels_are_nominal_or_below(shares, rng):
         assert 0.6 * level < rate <= level + 4.0 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ones", [440, 2000])
 def test_more_rows_than_are_drawn_have_p_values_hardly_too_small(ones):
     n = 4000

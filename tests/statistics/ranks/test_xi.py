@@ -58,6 +58,7 @@ def test_null_mean_and_variance_are_those_of_the_limit(rng):
     assert abs(scores.var() - 0.4) < 0.04
 
 
+@pytest.mark.slow
 def test_many_rows_do_not_overflow(rng):
     n = 4_200_000
     y = np.arange(n, dtype=float)
