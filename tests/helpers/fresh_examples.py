@@ -21,7 +21,8 @@ settings.register_profile(_FUZZ, derandomize=False, deadline=None, print_blob=Tr
 def pytest_collection_modifyitems(config, items):
     """Scale the number of examples of every property, also where a test states its own."""
     factor = _choose_factor(config)
-    for test in {item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))}:
+    tests = [item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))]
+    for test in {getattr(each, "__func__", each) for each in tests}:
         own = test._hypothesis_internal_use_settings
         count = max(1, round(factor * own.max_examples))
         test._hypothesis_internal_use_settings = settings(own, max_examples=count)
