@@ -641,10 +641,11 @@ class FitOptions(ScreenOptions):
         None,
         choices=("ibart",),
         help="ibart: BART prunes, then the LASSO selects, then all subsets are tried.",
-        doc="Follow iBART (Ye, Senftle and Li 2021): BART's Global SE rule selects among the inputs and, "
-        "between layers, among all features, and earlier selections are kept. In the last space the "
-        "cross-validated LASSO selects the features whose subsets are tried. The default of `layers` is then "
-        "``ubu``.",
+        doc="Follow iBART (Ye, Senftle and Li 2024): BART's Global SE rule selects among the inputs and, "
+        "between layers, among all features, and earlier selections are kept. If no input is selected, all "
+        "are kept. In the last space the cross-validated LASSO selects the features whose subsets are tried. "
+        "The settings of BART are iBART's: 20 trees, whose depth the prior alone limits, 10 chains and 50 "
+        "permutations, each of 5,000 draws after 10,000. The default of `layers` is then ``bub``.",
         verbs=("fit",),
     )
     max_terms: int = option(

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from symscreen.targets import TargetType
 
 
-_IBART_SCREENER = "bart[rule=gse]"
-_IBART_LAYERS = "ubu"
+# Settings and layers of the package iBART 1.0.3. With short chains the Global SE rule misses inputs, since
+# the noise of the sampler adds to the spread of the permuted inclusions.
+_IBART_SCREENER = "bart[rule=gse,trees=20,depth=10,permutations=50,replicates=10,burn=10000,draws=5000]"
+_IBART_LAYERS = "bub"
 
 
 @describe_options(list_options(FitOptions, verb="fit"))

@@ -34,7 +34,7 @@ from symscreen.screening.task import ScreeningTask
 from symscreen.units import compute_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
@@ -58,7 +58,7 @@ class FitTask(ScreeningTask):
     ----------
     options : FitOptions
         The options as the user gave them. If `layers` is not given, large spaces of the default schedule may
-        be skipped. With the preset ``"ibart"`` (Ye, Senftle and Li 2021) inputs are pruned too, the LASSO
+        be skipped. With the preset ``"ibart"`` (Ye, Senftle and Li 2024) inputs are pruned too, the LASSO
         selects features of the final space, and all subsets of these are tried.
     layer_schedule : tuple of tuple of Layer
         Layers of the spaces to search, smaller spaces first.
@@ -126,19 +126,43 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
 
 
 def search_lasso_subsets(task: SearchTask) -> ModelSearchResult:
-    """Grow one space with pruning, and try all subsets of the features that the LASSO selects."""
+    """Grow one space with pruning, and try all subsets of the features that the LASSO selects.
+
+    As in iBART, all inputs are kept if none is selected.
+    """
     best_inputs = select_inputs(task.fit)
-    if best_inputs is None:
-        return replace(task.found, n_features=len(task.fit.dataset.names))
-    fit = replace(task.fit, dataset=best_inputs, screeners=parse_screeners("lasso"))
-    space, _ = generate_space(fit, fit.layer_schedule[-1])
+    dataset = task.fit.dataset if best_inputs is None else best_inputs
+    fit = replace(task.fit, dataset=dataset, screeners=parse_screeners("lasso"))
+    space, prunings = generate_space(fit, fit.layer_schedule[-1])
     joint_results = score_space(space, fit.change_options(top=1)).joint_results
-    if "lasso" not in joint_results or not joint_results["lasso"].scores.selected.any():
+    shown = selected = space.pool_indices[:0]
+    if "lasso" in joint_results:
+        shown = joint_results["lasso"].shortlist.features.number
+        selected = np.sort(shown[joint_results["lasso"].scores.selected])
+    n_selected_inputs = 0 if best_inputs is None else len(best_inputs.names)
+    task.notices.append(
+        _format_selections(task.fit, n_selected_inputs, prunings)
+        + f"; the LASSO selected {len(selected):,} of {len(shown):,} features"
+    )
+    if not len(selected):
         return replace(task.found, n_features=space.size)
-    shortlist = joint_results["lasso"].shortlist.features.number
-    selected = np.sort(shortlist[joint_results["lasso"].scores.selected])
     terms = build_dictionary(space, selected, float(space.size))
     return search_all_subsets(terms, space.size, task.data, fit.backend, task.budget)
+
+
+def _format_selections(fit: FitTask, n_selected_inputs: int, prunings: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many inputs the screeners selected, and how many features were kept after each pruned layer."""
+    names = ", ".join(screener.name for screener in fit.pool_screeners)
+    kinds = [layer.kind for layer in fit.layer_schedule[-1]]
+    parts = [f"{names} selected {n_selected_inputs} of {len(fit.dataset.names)} inputs"]
+    if not n_selected_inputs:
+        parts = [f"{names} selected none of the {len(fit.dataset.names)} inputs, so all were kept"]
+    parts += [
+        f"{pruning['chosen']:,} of {pruning['scored']:,} features were kept after layer "
+        f"{''.join(kinds[: pruning['layer']])}"
+        for pruning in prunings
+    ]
+    return ", ".join(parts)
 
 
 def extend_along_paths(task: SearchTask) -> ModelSearchResult:

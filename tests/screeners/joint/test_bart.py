@@ -157,3 +157,14 @@ def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
     assert scores.selected[2]
     assert scores.selected[0] or scores.selected[4]
     assert not scores.selected[[1, 3, 5, 6, 8]].any()
+
+
+def test_longer_chains_narrow_the_inclusion_under_permutation(rng):
+    shown = _shown(rng, features=8)
+    spread = [
+        sample_inclusion(shown, _quick(depth=10, replicates=1, draws=draws).all_settings)[1]
+        .std(axis=0)
+        .mean()
+        for draws in (50, 1600)
+    ]
+    assert spread[1] < 0.6 * spread[0]
