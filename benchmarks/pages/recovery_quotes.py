@@ -50,6 +50,8 @@ def quote_residual_rounds(found: Results) -> dict[str, str]:
         "first": str(sum(one["rank in the second round"] == 1 for one in rows)),
         "seeds": str(len(rows)),
         "median": f"{statistics.median(single):g}",
+        "least": str(min(single)),
+        "most": str(max(single)),
     }
 
 
