@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import re
 from pathlib import Path
@@ -36,13 +37,30 @@ def change_digit(text):
     return re.sub(r"\d(?=\D*$)", lambda digit: str((int(digit[0]) + 1) % 10), text)
 
 
-def change_digits(value):
-    """Change every number of a results file by a tenth."""
+LABELS = {
+    "rows",
+    "n",
+    "jobs",
+    "level",
+    "levels",
+    "machine",
+    "noise_variance",
+}  # numbers that name a measurement
+
+
+def change_measurements(value, counter):
+    """Change the measurements of a results file, each number by another factor."""
     if isinstance(value, dict):
-        return {name: change_digits(one) for name, one in value.items()}
+        return {
+            name: one if name in LABELS else change_measurements(one, counter) for name, one in value.items()
+        }
     if isinstance(value, list):
-        return [change_digits(one) for one in value]
-    return value * 1.1 if isinstance(value, float) else value
+        return [change_measurements(one, counter) for one in value]
+    if isinstance(value, float):
+        return value * (1.1 + 0.1 * next(counter))
+    if isinstance(value, str):
+        return "lost" if value == "kept" else value
+    return value if isinstance(value, bool) or value is None else value + 1
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_page)
@@ -60,22 +78,41 @@ def test_a_changed_digit_of_a_page_is_found_at_each_mark(figures, marks):
             assert figures.find_differences(changed), f"{name_page(path)}, {match['key']}"
 
 
-def test_a_changed_number_of_a_results_file_is_found(figures, marks, tmp_path):
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    stems = {key.rpartition(".")[0] for key in marks.list_quotes(page)}
-    assert "million" in stems
-    for stem in stems:
-        found = json.loads((RESULTS / f"{stem}.json").read_text(encoding="utf-8"))
-        (tmp_path / f"{stem}.json").write_text(json.dumps(found))
-    assert not figures.find_differences(page, tmp_path)
-    other = tmp_path / "other"
-    other.mkdir()
-    for stem in stems:
-        found = json.loads((tmp_path / f"{stem}.json").read_text())
-        (other / f"{stem}.json").write_text(json.dumps(change_digits(found) if stem == "million" else found))
-    found = figures.find_differences(page, other)
-    assert found
-    assert all(one.startswith("million.") for one in found)
+STEMS = sorted(
+    path.stem
+    for path in RESULTS.glob("*.json")
+    if any(f"={path.stem}." in page.read_text() for page in PAGES)
+)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_changed_numbers_of_a_results_file_are_found_in_the_pages_that_quote_it(
+    figures, marks, stem, tmp_path
+):
+    found = json.loads((RESULTS / f"{stem}.json").read_text(encoding="utf-8"))
+    counter = itertools.count()
+    # "rows" is also the list of measurements
+    changed = {
+        name: one if name in LABELS - {"rows"} else change_measurements(one, counter)
+        for name, one in found.items()
+    }
+    (tmp_path / f"{stem}.json").write_text(json.dumps(changed))
+    keys = {key for page in PAGES for key in marks.list_quotes(page.read_text(encoding="utf-8"))}
+    own = {key for key in keys if key.startswith(f"{stem}.")}
+    assert own
+    assert [key for key in own if figures.look_up_quote(key) != figures.look_up_quote(key, tmp_path)]
+
+
+def test_a_changed_digit_of_a_results_file_is_found(figures, tmp_path):
+    page = (ROOT / "docs" / "fit.md").read_text(encoding="utf-8")
+    text = (RESULTS / "shared_terms.json").read_text(encoding="utf-8")
+    for path, content in ((tmp_path / "same", text), (tmp_path / "other", text.replace("0.66", "0.67", 1))):
+        path.mkdir()
+        (path / "shared_terms.json").write_text(content)
+    assert not figures.find_differences(page, tmp_path / "same")
+    differences = figures.find_differences(page, tmp_path / "other")
+    assert len(differences) == 1
+    assert differences[0].startswith("shared_terms.rates is")
 
 
 def test_filling_a_page_writes_what_the_files_say_and_nothing_else(marks):

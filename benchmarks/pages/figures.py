@@ -66,12 +66,13 @@ def look_up_quote(key: str, results: Path = RESULTS) -> str:
 
 @cache
 def _read_quotes(path: Path, stem: str) -> dict[str, str]:
-    """Read a results file: quotes computed from it, then those that it holds itself."""
+    """Read the quotes of a results file: computed by its function, or held by the file itself."""
     if not path.exists():
         raise MarkError(f"there is no results file {stem}.json")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    held = {name: str(value) for name, value in found.get("figures", {}).items()}
-    held |= {
+    if stem in QUOTES:
+        return QUOTES[stem](found)
+    tables = {
         name: format_table(table["columns"], table["rows"]) for name, table in found.get("tables", {}).items()
     }
-    return held | (QUOTES[stem](found) if stem in QUOTES else {})
+    return {name: str(value) for name, value in found.get("figures", {}).items()} | tables

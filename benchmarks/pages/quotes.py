@@ -1,15 +1,10 @@
-"""What pages quote, computed from the measurements of each results file.
-
-A function of ``QUOTES`` maps the content of one results file to texts by name. Times of repeated runs are the
-fastest run's, as in the tables of the benchmarks; ratios are medians.
-"""
+"""What pages quote from each results file: a function of ``QUOTES`` maps its content to texts by name."""
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING, Any
 
-from measurement import format_number, format_table
+from pages import inference_quotes, recovery_quotes, reliability_quotes, speed_quotes
 from pages.reproduction_quotes import REPRODUCTION_QUOTES
 
 if TYPE_CHECKING:
@@ -17,28 +12,35 @@ if TYPE_CHECKING:
 
 Results = dict[str, Any]
 
-
-def quote_million(found: Results) -> dict[str, str]:
-    """Quote times a feature with two threads."""
-    rows = {(one["rows"], one["screener"], one["jobs"]): one for one in found["rows"]}
-    counts = sorted({count for count, _, _ in rows})
-
-    def collect(label: str, screener: str, key: str, *, middle: bool = False) -> list[str]:
-        unit = " ×" if middle else ""
-        pick = statistics.median if middle else min
-        return [label, *(format_number(pick(rows[n, screener, 2][key])) + unit for n in counts)]
-
-    table = [
-        collect("T0", "T0", "us_each"),
-        collect("T0 and ξ", "T0 and ξ", "us_each"),
-        collect("Pearson's r", "Pearson's r", "us_each"),
-        collect("T0 and ξ, against the sort", "T0 and ξ", "against_sort", middle=True),
-        collect("T0, faster than with one thread", "T0", "gain", middle=True),
-        collect("T0 and ξ, faster than with one thread", "T0 and ξ", "gain", middle=True),
-    ]
-    head = ["µs a feature, two threads", *(f"{n:,} rows" for n in counts)]
-    each = {n: format_number(min(rows[n, "T0", 2]["us_each"]), 2) for n in counts}
-    return {"two_threads": format_table(head, table)} | {f"t0_{n}": value for n, value in each.items()}
-
-
-QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {"million": quote_million} | REPRODUCTION_QUOTES
+QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
+    "million": speed_quotes.quote_million,
+    "definition": speed_quotes.quote_definition,
+    "scaling": speed_quotes.quote_scaling,
+    "searches": speed_quotes.quote_searches,
+    "recall": speed_quotes.quote_recall,
+    "peers": speed_quotes.quote_peers,
+    "units": speed_quotes.quote_units,
+    "workers": speed_quotes.quote_workers,
+    "installation": speed_quotes.quote_installation,
+    "ranking_screening": speed_quotes.quote_ranking_screening,
+    "multistage": speed_quotes.quote_multistage,
+    "block_order": speed_quotes.quote_block_order,
+    "candidate_filter": speed_quotes.quote_candidate_filter,
+    "best_subsets": speed_quotes.quote_best_subsets,
+    "shared_terms": recovery_quotes.quote_shared_terms,
+    "label_ranking": recovery_quotes.quote_label_ranking,
+    "strogatz": recovery_quotes.quote_strogatz,
+    "residual_rounds": recovery_quotes.quote_residual_rounds,
+    "bart_additive": recovery_quotes.quote_bart_additive,
+    "deep_formulas": recovery_quotes.quote_deep_formulas,
+    "coverage": inference_quotes.quote_coverage,
+    "nulls": inference_quotes.quote_nulls,
+    "nulls_ties": inference_quotes.quote_tied_nulls,
+    "nulls_xi": inference_quotes.quote_xi_nulls,
+    "error_rates": inference_quotes.quote_error_rates,
+    "fuzz": reliability_quotes.quote_fuzz,
+    "hostile": reliability_quotes.quote_hostile,
+    "refusals": reliability_quotes.quote_refusals,
+    "faults": reliability_quotes.quote_faults,
+    "soak": reliability_quotes.quote_soak,
+} | REPRODUCTION_QUOTES

@@ -1,0 +1,164 @@
+"""What docs/trust.md quotes from the benchmarks of inference."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from measurement import compute_ratios, format_number, format_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Results = dict[str, Any]
+
+_LIGHT = ("normal", "lognormal, σ = 2", "Cauchy")
+_FEW_ROWS = (12, 20)
+_DECIMALS = {0.05: 3, 0.01: 3, 0.001: 3, 1e-4: 2, 1e-5: 1}
+_PATTERNS = (
+    "2 levels, even",
+    "2 levels, 89/11",
+    "5 levels, even",
+    "5 levels, geometric",
+    "20 levels, even",
+    "200 levels, even",
+    "70 % zeros, rest distinct",
+)
+
+
+def quote_coverage(found: Results) -> dict[str, str]:
+    """Quote how often intervals contain the truth."""
+    keys = ("t0_held", "t0_of_reverse_held", "gamma_held")
+    rows = [
+        [one["case"].replace("|", "\\|"), *(f"{100 * one[key]:.1f} %" for key in keys)]
+        for one in found["rows"]
+    ]
+    return {
+        "held": format_table(["target", "T0", "T0 of −θ", "Γ"], rows),
+        "samples": f"{found['samples']:,}",
+        "error": f"{100 * math.sqrt(0.05 * 0.95 / found['samples']):.1f}",
+    }
+
+
+def quote_nulls(found: Results) -> dict[str, str]:
+    """Quote the range of rates under independence over nominal, by groups of targets and numbers of rows."""
+    levels = found["levels"]
+
+    def format_range(label: str, counts: str, chosen: Callable[[Results], bool]) -> list[str]:
+        rows = [one for one in found["rows"] if chosen(one)]
+        cells = []
+        for place, level in enumerate(levels):
+            rates = [one["screeners"]["t0"]["below"][place] / one["p_values"] / level for one in rows]
+            cells.append(f"{min(rates):.{_DECIMALS[level]}f} to {max(rates):.{_DECIMALS[level]}f}")
+        return [label, counts, *cells]
+
+    most = sorted({one["n"] for one in found["rows"]} - set(_FEW_ROWS))
+    many, few = ", ".join(map(str, most)), ", ".join(map(str, _FEW_ROWS))
+    p_values = found["rows"][0]["p_values"]
+    errors = [f"± {math.sqrt((1 - level) / (level * p_values)):.{_DECIMALS[level]}f}" for level in levels]
+    table = [
+        format_range(
+            "untied; normal, lognormal (σ = 2), Cauchy",
+            many,
+            lambda one: not one["tied"] and one["kind"] in _LIGHT and one["n"] in most,
+        ),
+        format_range("untied; all ten kinds", many, lambda one: not one["tied"] and one["n"] in most),
+        format_range("untied; all ten kinds", few, lambda one: not one["tied"] and one["n"] in _FEW_ROWS),
+        format_range(
+            "with ties; normal, lognormal, Cauchy, five levels",
+            many,
+            lambda one: one["tied"] and one["kind"] in (*_LIGHT, "five levels") and one["n"] in most,
+        ),
+        format_range("with ties; all ten kinds", f"{few}, {many}", lambda one: one["tied"]),
+        ["*error of counting*", "", *errors],
+    ]
+    times = sorted(one["screeners"]["t0"]["set_up_seconds"] for one in found["rows"])
+    return {
+        "ranges": format_table(["features, targets", "rows", *(f"{level:g}" for level in levels)], table),
+        "p_values": f"{p_values:,}",
+        "set_up_median": format_number(statistics.median(times), 1),
+        "set_up_most": format_number(times[-1], 2),
+    }
+
+
+def quote_tied_nulls(found: Results) -> dict[str, str]:
+    """Quote the largest rate over nominal for each pattern of ties in the feature."""
+    levels = found["levels"][:3]
+    rows = []
+    for pattern in _PATTERNS:
+        lines = [one for one in found["rows"] if one["features"] == pattern]
+        most = [max(_compute_rate(one, place, level) for one in lines) for place, level in enumerate(levels)]
+        rows.append([pattern, *(f"{rate:.2f}" for rate in most)])
+    return {"largest": format_table(["features", *(f"{level:g}" for level in levels)], rows)}
+
+
+def _compute_rate(line: Results, place: int, level: float) -> float:
+    """Compute the mean of the tables' rates, over nominal."""
+    return statistics.mean(table[place] for table in line["below"]) / line["p_values"] / level
+
+
+def quote_xi_nulls(found: Results) -> dict[str, str]:
+    """Quote the rates of ξ over nominal for untied features, by pattern of ties in the target."""
+    levels = found["levels"][:2]
+    lines = [one for one in found["rows"] if one["features"] == "untied" and one["n"] > 50]
+    counts = sorted({one["n"] for one in lines})
+
+    def list_rates(chosen: Iterable[Results]) -> list[str]:
+        by_count = {one["n"]: one for one in chosen}
+        return [
+            ", ".join(f"{_compute_rate(by_count[n], place, level):.2f}" for place, level in enumerate(levels))
+            for n in counts
+        ]
+
+    rows = [
+        [response, *list_rates(one for one in lines if one["response"] == response)]
+        for response in dict.fromkeys(one["response"] for one in lines)
+    ]
+    totals = {one["n"]: one["p_values"] for one in lines}
+    errors = [
+        ", ".join(f"{math.sqrt((1 - level) / (level * totals[n])):.2f}" for level in levels) for n in counts
+    ]
+    head = ["target", f"{counts[0]} rows: 0.05, 0.01", *(f"{n:,}" for n in counts[1:])]
+    times = [one["set_up_seconds"] for one in found["rows"]]
+    return {
+        "set_up_most": format_number(max(times), 2),
+        "rates": format_table(head, [*rows, ["*error of counting, ±*", *errors]]),
+        "compared": f"{sum(one['compared'] for one in found['exact']):,}",
+    }
+
+
+def quote_error_rates(found: Results) -> dict[str, str]:
+    """Quote error rates over a space, what passes, and the cost of p-values and permutations."""
+    names = ("max-T", "bh", "by")
+    rows = []
+    for one in found["noise"]:
+        errors = {name: math.sqrt(rate * (1 - rate) / one["repeats"]) for name, rate in one["rates"].items()}
+        rows.append(_list_error_rates(one["response"], one, errors, names))
+    signal, took, same = found["signal"], found["cost"], found["exact"]
+    rows.append(_list_error_rates("normal, one input follows it", signal, signal["errors"], names))
+    head = ["target", "spaces", "features", "max-T, any false %", "BH, FDR %", "BY, FDR %"]
+    p_values, permutations = (
+        sorted(compute_ratios(took["processor_s"][name], took["processor_s"]["plain"]))
+        for name in ("p_values", "permutations")
+    )
+    return {
+        "rates": format_table(head, rows),
+        "features": f"{signal['features']:,.0f}",
+        **{f"found_{name}": f"{count:,.0f}" for name, count in signal["found"].items()},
+        "streamed": f"{same['features']:,}",
+        **{f"equal_{name}": f"{count:,}" for name, count in same["equal"].items()},
+        "p_values_cost": format_number(statistics.median(p_values)),
+        "p_values_least": format_number(p_values[0]),
+        "p_values_most": format_number(p_values[-1]),
+        "permutations_cost": format_number(statistics.median(permutations), 2),
+        "permutations_least": format_number(permutations[0], 2),
+        "permutations_most": format_number(permutations[-1], 2),
+    }
+
+
+def _list_error_rates(
+    label: str, one: Results, errors: dict[str, float], names: Sequence[str]
+) -> list[object]:
+    cells = [f"{100 * one['rates'][name]:.1f} ± {100 * errors[name]:.1f}" for name in names]
+    return [label, one["repeats"], f"{one['features']:,.0f}", *cells]

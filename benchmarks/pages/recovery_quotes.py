@@ -1,0 +1,75 @@
+"""What pages quote from the benchmarks of recovery."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from measurement import format_number, format_table
+
+Results = dict[str, Any]
+
+
+def quote_shared_terms(found: Results) -> dict[str, str]:
+    """Quote how often two targets show their terms, fitted together and alone."""
+    head = ["rows", "noise", "together", "one alone", "both alone", "sharing nothing: together", "both alone"]
+    rows = [
+        [one["rows"], f"{one['noise']:g}", *(f"{100 * rate:.0f} %" for rate in one["rates"])]
+        for one in found["found"]
+    ]
+    return {"rates": format_table(head, rows), "trials": str(found["trials"])}
+
+
+def quote_label_ranking(found: Results) -> dict[str, str]:
+    """Quote τ of the default learner, and on how many sets it is at or above the best published figure."""
+    summary = found["summary"]
+    return {
+        "sets": str(summary["sets"]),
+        "tau": f"{summary['tau']:.3f}",
+        "above": str(summary["at_or_above"]),
+        "above_unrounded": str(summary["at_or_above_unrounded"]),
+    }
+
+
+def quote_strogatz(found: Results) -> dict[str, str]:
+    """Quote how many equations are found, and the time of a fit."""
+    rows, seconds = found["rows"], [one["s"] for one in found["rows"]]
+    return {
+        "exact": str(sum(one["exact"] == "yes" for one in rows)),
+        "tables": str(len(rows)),
+        "least_s": format_number(min(seconds), 2),
+        "most_s": format_number(max(seconds), 2),
+    }
+
+
+def quote_residual_rounds(found: Results) -> dict[str, str]:
+    """Quote in how many seeds the second round has the weak term first, and its rank in one round."""
+    rows = found["rows"]
+    single = [one["rank in one round"] for one in rows if one["rank in one round"]]
+    return {
+        "first": str(sum(one["rank in the second round"] == 1 for one in rows)),
+        "seeds": str(len(rows)),
+        "median": f"{statistics.median(single):g}",
+        "least": str(min(single)),
+        "most": str(max(single)),
+    }
+
+
+def quote_bart_additive(found: Results) -> dict[str, str]:
+    """Quote how many tables each rule gets right."""
+    head = list(found["rows"][0])
+    rows = [[f"{one[key]:.3f}" if key == "agreement" else one[key] for key in head] for one in found["rows"]]
+    return {"right": format_table(head, rows)}
+
+
+def quote_deep_formulas(found: Results) -> dict[str, str]:
+    """Quote the size of the space, the time, and how often both terms are in the first formula."""
+    rows = found["rows"]
+    terms = [name for name in rows[0] if name.startswith("rank of ")]
+    return {
+        "features": format_number(statistics.median(one["features"] for one in rows), 2),
+        "most_s": format_number(max(one["s"] for one in rows), 2),
+        "first": str(sum(all(one[term] == 1 for term in terms) for one in rows)),
+        "seeds": str(len(rows)),
+        "fit_s": format_number(max(one["fit, s"] for one in rows), 2),
+    }
