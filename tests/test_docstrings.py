@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ import pandas as pd
 import symscreen
 
 ROOT = Path(symscreen.__file__).parent
-SOURCES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 OWNERS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LIBRARIES = {"np", "numpy", "pandas"}.union(*map(dir, (builtins, np, np.ndarray, pd, pd.DataFrame)))
 LIBRARY_MODULES = {"functools", "msgspec", "pickle", "sklearn", "sympy", "time", "warnings"}
@@ -24,6 +24,11 @@ ALLOWED = {
     "Client": "dask's",
     "LocalCluster": "dask's",
 }
+
+
+@cache
+def _parse_sources():
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def _list_names(tree):
@@ -43,7 +48,7 @@ def _list_names(tree):
 
 def _list_package_names():
     """List what the whole package has, without the variables and parameters of functions."""
-    for path, tree in SOURCES.items():
+    for path, tree in _parse_sources().items():
         yield from path.relative_to(ROOT.parent).with_suffix("").parts
         for owner in ast.walk(tree):
             if isinstance(owner, OWNERS):
@@ -60,13 +65,11 @@ def _list_package_names():
                         )
 
 
-PACKAGE = {*_list_package_names()}
-
-
 def _list_docstrings():
     """List each docstring with its file and the names that it may use."""
-    for path, tree in SOURCES.items():
-        known = {*_list_names(tree)} | PACKAGE | LIBRARIES | ALLOWED.keys()
+    package = {*_list_package_names()}
+    for path, tree in _parse_sources().items():
+        known = {*_list_names(tree)} | package | LIBRARIES | ALLOWED.keys()
         for node in ast.walk(tree):
             text = ast.get_docstring(node) if isinstance(node, (ast.Module, *OWNERS)) else None
             if text:

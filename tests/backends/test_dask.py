@@ -263,6 +263,7 @@ def _show():
 
 
 # the test of one that came late: what a worker is asked says which versions it needs
+@pytest.mark.slow
 def test_a_worker_that_came_later_is_looked_at_too(cluster, monkeypatch):
     monkeypatch.setattr("symscreen.backends.dask.read_versions", lambda: {"symscreen": "9"})
     with pytest.raises(BackendError, match="and this process 9"):

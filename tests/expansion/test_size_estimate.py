@@ -59,6 +59,7 @@ def test_two_layers_estimated_one_on_the_other(monkeypatch):
     assert abs(told.n_features / space.size - 1) <= 0.1
 
 
+@pytest.mark.slow
 def test_inputs_that_units_tell_apart_are_estimated_roughly(rng, monkeypatch):
     names = ["a (m)", "b (m)", "c (s)", "d (kg)", "e", "f (m/s)", "g (kg)", "h (s)"]
     x = {name: rng.uniform(1, 2, 20) for name in names} | {"y": rng.normal(size=20)}

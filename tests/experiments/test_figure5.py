@@ -25,6 +25,7 @@ def once():
     return FIGURE5_EXPERIMENT.run(settings), reports
 
 
+@pytest.mark.slow
 def test_the_area_under_the_mean_curve_is_the_mean_average_precision(outcome):
     areas, curves = outcome.tables["areas"], outcome.tables["curves"]
     keys = ["order", "noise_variance", "screener"]
@@ -36,12 +37,14 @@ def test_the_area_under_the_mean_curve_is_the_mean_average_precision(outcome):
         assert own.recall.iloc[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_rank_screeners_beat_the_linear_ones(outcome):
     mean = outcome.tables["areas"].groupby("screener").average_precision.mean()
     assert mean[["t0", "kendall", "spearman"]].min() > 0.85
     assert mean[["lasso", "scad", "mcp", "stepwise"]].max() < 0.75
 
 
+@pytest.mark.slow
 def test_the_papers_scoring_is_the_share_of_three_on_another_scale(outcome):
     areas = outcome.tables["areas"]
     assert areas.aip.nunique() > 1
@@ -52,6 +55,7 @@ def test_the_papers_scoring_is_the_share_of_three_on_another_scale(outcome):
         assert own.paper_auc.max() < 0.6  # the best three features score little more than chance, ½
 
 
+@pytest.mark.slow
 def test_the_first_table_sets_the_cells_beside_each_other(outcome):
     beside = outcome.tables["average-precision"].set_index("screener")
     areas = outcome.tables["areas"].set_index(["order", "noise_variance", "screener"])
@@ -67,6 +71,7 @@ def test_the_number_of_threads_changes_no_figure(once):
         assert frame.equals(two.tables[name])
 
 
+@pytest.mark.slow
 def test_every_picture_can_be_drawn(outcome):
     cells = {f"{order}-{variance}" for order in ("bu", "ub") for variance in ("0", "0.01", "0.1")}
     assert set(outcome.pictures) == cells | {"boxes-pr-auc", "boxes-paper-pr-auc-drawn"}
@@ -76,6 +81,7 @@ def test_every_picture_can_be_drawn(outcome):
     assert labels[:-1] == ["t0", "xi", "bart", "lasso", "scad", "stepwise"]
 
 
+@pytest.mark.slow
 def test_the_small_size_has_the_one_method_of_the_figure(outcome):
     areas = outcome.tables["areas"]
     assert (areas[areas.screener == "bart"].n == 3).all()
@@ -84,6 +90,7 @@ def test_the_small_size_has_the_one_method_of_the_figure(outcome):
     assert mean["bart"] > mean[["lasso", "scad", "mcp", "stepwise"]].max() + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["pr_auc", "paper_pr_auc_drawn"])
 def test_box_plots_show_the_medians_over_the_tables(outcome, measure):
     panels = outcome.pictures[f"boxes-{measure.replace('_', '-')}"]().axes
@@ -98,6 +105,7 @@ def test_box_plots_show_the_medians_over_the_tables(outcome, measure):
         np.testing.assert_allclose(drawn, medians.to_numpy())
 
 
+@pytest.mark.slow
 def test_the_papers_areas_are_those_of_its_labels(outcome):
     tables, areas = outcome.tables["tables"], outcome.tables["areas"]
     keys = ["order", "noise_variance", "screener"]

@@ -135,6 +135,7 @@ def test_losses_are_those_of_the_definitions():
     assert losses["t0", "x, theta(x)"][1, 3, 0] == 0.0
 
 
+@pytest.mark.slow
 def test_the_truth_is_chosen_with_its_copy_as_the_caption_has_it(outcome):
     for method in ("pearson", "kendall", "t0"):
         assert row_of(outcome, 1, method) == [0.0, 50.0, 0.0, 50.0]

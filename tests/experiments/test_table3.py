@@ -36,6 +36,7 @@ def _choice(formula, **fields):
     return table3._FirstChoice(formula=parse_expression(formula), **defaults | figures | fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("system", "least"), [("glider1", 48), ("glider2", 48), ("vdp1 with id", 45)])
 def test_t0_puts_the_nearest_formula_first_in_nearly_all_of_fifty_draws(monkeypatch, system, least):
     monkeypatch.setitem(table3.SIZES, "medium", replace(table3.SIZES["medium"], screeners=("t0",)))

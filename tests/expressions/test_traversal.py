@@ -40,6 +40,7 @@ def test_deep_trees_are_traversed_without_recursion(deep):
     assert sum(1 for _ in iterate_preorder(renamed)) == DEPTH + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("write", "start"), [(to_text, "sin(sin("), (to_latex, r"\sin\left("), (to_mathml, "<math><mrow>")]
 )

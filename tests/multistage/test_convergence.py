@@ -47,6 +47,7 @@ def _compute_loss(model, table, q1, q2):
     return total / len(table) + 0.01 * squares + 0.001 * (q1**2 + q2**2)
 
 
+@pytest.mark.slow
 def test_with_the_hinge_the_descent_ends_where_no_block_but_a_joint_move_lowers_the_loss(table):
     model = _fit(table, "hinge")
     q1, q2 = model.factors_.q[:, 0]

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_long_formulas_are_folded_and_lose_nothing():
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     n_rows=st.integers(1, 12),

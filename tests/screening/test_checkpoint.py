@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function,
     assert not [one for one in Path(kept).iterdir() if one.name.startswith(".")]
 
 
-@pytest.mark.parametrize("screener", ["t0", "t0,xi,lasso"])
+@pytest.mark.parametrize("screener", [pytest.param("t0", marks=pytest.mark.slow), "t0,xi,lasso"])
 def test_an_interrupted_run_goes_on_with_other_jobs_and_chunks(frame, tmp_path, screener):
     asked = OPTIONS | {"screener": screener}
 
@@ -189,6 +189,7 @@ def test_a_folder_of_other_things_is_refused_and_so_is_one_in_use(tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_a_state_that_cannot_be_written_does_not_end_the_run(frame, tmp_path, monkeypatch):
     own = checkpoint.write_atomically
 
@@ -249,6 +250,7 @@ def test_a_state_of_another_run_or_shape_is_refused(rng):
         load_state(dump_state(state, "run"), "run")
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_in_order_and_the_same_call_goes_on(frame, tmp_path, monkeypatch):
     asked = OPTIONS | {"checkpoint": tmp_path / "kept", "time_limit": "1h"}
     clock = [0.0]

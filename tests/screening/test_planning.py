@@ -30,6 +30,7 @@ def test_a_plan_counts_as_the_screen_does(wide):
     assert 0.0 < low == high
 
 
+@pytest.mark.slow
 def test_a_race_may_take_as_long_as_scoring_everything(wide):
     low, high = symscreen.plan(wide, search="race", **OPTIONS).seconds
     assert 0.0 < low <= high
@@ -46,6 +47,7 @@ def test_options_are_checked_as_in_a_screen(wide):
         symscreen.plan(wide, jobs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["_POOL_MEMORY_SHARE", "_LARGE_POOL_BYTES"])
 def test_a_pool_that_would_take_much_memory_is_not_held_in_a_search(limit, wide, monkeypatch):
     assert symscreen.plan(wide, search="sieve", **OPTIONS).pool_bytes > 0

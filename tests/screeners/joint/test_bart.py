@@ -159,6 +159,7 @@ def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
     assert not scores.selected[[1, 3, 5, 6, 8]].any()
 
 
+@pytest.mark.slow
 def test_longer_chains_narrow_the_inclusion_under_permutation(rng):
     shown = _shown(rng, features=8)
     spread = [

@@ -194,6 +194,7 @@ def test_rates_of_features_with_ties_are_never_above_nominal(kind, levels, rng):
             assert (p <= level).mean() <= level + 3.0 * np.sqrt(level / len(p))
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_nothing_else():
     y = np.arange(12.0) ** 3
     first, again, other = (build_linear_rank_table(y, seed).tail_probabilities for seed in (1, 1, 2))
