@@ -159,6 +159,7 @@ def test_a_false_discovery_rate_counts_gates_as_any_feature(every):
     pd.testing.assert_frame_equal(passing, by_hand)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -405,6 +406,7 @@ def test_formulas_of_ones_own_are_in_base_units_and_must_have_one(bodies):
         symscreen.screen(bodies, **asked, also="mass*speed", target_units="J")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -110,6 +110,7 @@ def test_a_cut_leaves_so_many_and_the_inputs():
     assert abs(planned.n_features / found.n_scored - 1) <= APART
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

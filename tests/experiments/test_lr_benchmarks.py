@@ -38,6 +38,7 @@ def written(path, made):
     frame.to_csv(path, index=False)
 
 
+@pytest.mark.slow
 def test_both_coefficients_stand_beside_the_published(outcome):
     figures = outcome.tables["figures"]
     assert figures.groupby("set", sort=False)["learner"].agg(list).to_dict() == {

@@ -53,6 +53,7 @@ def test_t0_puts_the_nearest_formula_first_in_nearly_all_of_fifty_draws(monkeypa
     assert sum(compute_key(one.formula) == wanted for one in firsts) >= least
 
 
+@pytest.mark.slow
 def test_every_space_is_screened_by_every_screener_and_sign(outcome):
     table, sided = outcome[0].tables["choices"], table3._SIGNED_SCREENERS
     expected = {
@@ -69,6 +70,7 @@ def test_every_space_is_screened_by_every_screener_and_sign(outcome):
     assert table3.SIZES["medium"].screeners == table3.SIZES["full"].screeners == tuple(table3._SCREENER_SPECS)
 
 
+@pytest.mark.slow
 def test_what_is_published_stands_beside_ours(outcome):
     assert _row(outcome, "glider1")[["agrees", "in_space"]].tolist() == [True, True]
     assert _row(outcome, "glider2")[["agrees", "in_space"]].tolist() == [False, True]
@@ -83,11 +85,13 @@ def test_what_is_published_stands_beside_ours(outcome):
     ]
 
 
+@pytest.mark.slow
 def test_a_positive_sign_cannot_choose_the_falling_truth(outcome):
     assert _row(outcome, "vdp2, inputs only")["first_choice"] == "x2"
     assert _row(outcome, "vdp2, inputs only", sign="free")["first_choice"] == "x1"
 
 
+@pytest.mark.slow
 def test_remarks_repeat_the_tables(outcome):
     remarks = outcome[0].remarks
     for system, formula in table3._EXPECTED_FIRST_CHOICES.items():
@@ -121,6 +125,7 @@ def test_the_keys_of_a_space_are_those_of_all_its_features(name, pool):
     assert {compute_key(each) for each in some} <= keys
 
 
+@pytest.mark.slow
 def test_reach_is_read_off_the_keys(outcome):
     reach = outcome[0].tables["reach"]
     for name, pool in SPACES:

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 __all__ = ["HARNESSES", "ending"]
 
 _LONGEST_MESSAGE = 4000
-files._QUIET_PERIOD_S = 0.0  # who wrote the files is known
 _MAGIC = b"\x93NUMPY"
 _ARRAYS = (
     *("0_number", "0_loss", "0_signature", "0_pearson", "0_complexity", "0_direction", "0_keys"),
@@ -70,6 +69,7 @@ _ARRAYS = (
 
 @cache
 def _folder() -> Path:
+    files._QUIET_PERIOD_S = 0.0  # nobody else writes the files of this folder
     shared = Path("/dev/shm")  # noqa: S108  # a million files are written: memory is kinder than a disk
     return Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None))
 

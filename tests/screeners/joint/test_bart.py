@@ -40,7 +40,9 @@ def test_it_keeps_its_promises():
     check_screener(_quick(permutations=10, burn=100))
 
 
-@pytest.mark.parametrize("rule", ["local", "gmax", "gse"])
+@pytest.mark.parametrize(
+    "rule", ["local", *(pytest.param(rule, marks=pytest.mark.slow) for rule in ("gmax", "gse"))]
+)
 def test_a_rule_selects_what_the_response_depends_on(rng, rule):
     scores = _quick(rule=rule, burn=500, draws=200).score_features(_shown(rng, features=10))
     assert scores.selected[:2].all()
