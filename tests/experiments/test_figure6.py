@@ -14,6 +14,12 @@ def outcome():
     return FIGURE6_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
+def test_one_repeat_has_an_accuracy_for_every_cell():
+    aip = FIGURE6_EXPERIMENT.run(ExperimentSettings(size="small", repeats=1)).tables["aip"]
+    assert set(aip.screener) == {"t0", "bart", "lasso", "scad", "stepwise"}
+    assert aip.aip.between(0.0, 1.0).all()
+
+
 @pytest.mark.slow
 def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outcome):
     aip = outcome.tables["aip"].set_index("screener").aip
