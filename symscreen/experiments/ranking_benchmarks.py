@@ -84,7 +84,7 @@ _TABLE_4_LEARNERS = ("RF", "DT", "DTS", "RFT", "DTT")
 
 
 @dataclass(frozen=True, slots=True)
-class _BenchmarkPlan:
+class _RankingBenchmarkPlan:
     """Size of the experiment.
 
     Parameters
@@ -122,12 +122,12 @@ class _BenchmarkPlan:
     is_short: bool = False
 
 
-SIZES: Mapping[ExperimentSize, _BenchmarkPlan] = {
-    "small": _BenchmarkPlan(
+SIZES: Mapping[ExperimentSize, _RankingBenchmarkPlan] = {
+    "small": _RankingBenchmarkPlan(
         1, 2, None, 5, 5, None, None, ("RF", "DT", "DTS", "DTT", "ensemble"), _SKLEARN_SETS, is_short=True
     ),
-    "medium": _BenchmarkPlan(1, 10, 200, 20, 3, 5, 1000),
-    "full": _BenchmarkPlan(5, 10, None, 50, 5, None, None, (*_TABLE_4_LEARNERS, "ensemble")),
+    "medium": _RankingBenchmarkPlan(1, 10, 200, 20, 3, 5, 1000),
+    "full": _RankingBenchmarkPlan(5, 10, None, 50, 5, None, None, (*_TABLE_4_LEARNERS, "ensemble")),
 }
 
 
@@ -138,13 +138,13 @@ class _TunedRegressor(BaseEstimator, RegressorMixin):  # type: ignore[misc]
     ----------
     estimator : scikit-learn regressor
         Regressor to tune.
-    plan : _BenchmarkPlan
+    plan : _RankingBenchmarkPlan
         Number of inner folds, rows and trees for the choice.
     seed : int
         Seed of the subset of rows.
     """
 
-    def __init__(self, estimator: Any, plan: _BenchmarkPlan, seed: int = 0) -> None:
+    def __init__(self, estimator: Any, plan: _RankingBenchmarkPlan, seed: int = 0) -> None:
         self.estimator = estimator
         self.plan = plan
         self.seed = seed
@@ -168,7 +168,7 @@ class _TunedRegressor(BaseEstimator, RegressorMixin):  # type: ignore[misc]
         return np.asarray(self.model_.predict(x))
 
 
-def _make_learners(plan: _BenchmarkPlan) -> Mapping[str, LearnerFactory]:
+def _make_learners(plan: _RankingBenchmarkPlan) -> Mapping[str, LearnerFactory]:
     """Return the learners by their published names, and ours, as functions of a seed."""
     from sklearn.ensemble import RandomForestRegressor
     from sklearn.tree import DecisionTreeRegressor

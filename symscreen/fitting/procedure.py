@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
-_MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
-_MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 
