@@ -83,7 +83,7 @@ def judge(mutation: Mutation, worker: Worker, selector: TestSelector, budget: fl
         if seconds + one.seconds <= budget or not names:
             names.append(one.name)
             seconds += one.seconds
-    source = (ROOT / mutation.path).read_text()
+    source = (worker.copy / mutation.path).read_text()
     found: dict[str, Any] = {"key": mutation.key, "source": sha256(source.encode()).hexdigest()[:16]}
     if not n_reaching:
         outcome = Outcome("survived", message="no test reaches it")
