@@ -1,0 +1,284 @@
+"""Grow a pool of formulas by complexity; formulas with equal values count as one.
+
+A space is grown in layers and keeps every formula that differs in form. A pool is grown in the order of
+complexity: first the inputs and constants, then all formulas of complexity 2, 3 and so on, each made of
+smaller ones. Of formulas with equal values on the rows, only the simplest stays. A pool of 10⁵ formulas of
+four inputs thus contains every formula of up to five symbols, and many of six.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.tree import Column, Constant, apply_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.grammar import Grammar
+    from symscreen.grammar.operator import Operator
+
+    # an operator, and the indices of its left and right arguments; None for the right one if it is unary
+    Batch = tuple[int, NDArray[np.int64], NDArray[np.int64] | None]
+
+
+_BATCH_FORMULAS = 20_000  # formulas that are evaluated together
+_MAX_VALUE = 1e150  # larger values overflow when they are squared
+_MIN_RELATIVE_SPREAD = (
+    1e-9  # a formula with a smaller range, relative to its size, is constant up to rounding
+)
+_ROUNDED_BITS = 20  # of 52: values that agree to 2e-10 are equal
+_N_COMPARED_ROWS = 48  # rows on which values are compared
+_NO_ARGUMENT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaPool:
+    """Formulas as parallel arrays, simplest first.
+
+    Parameters
+    ----------
+    values : float64 array, shape (q, m)
+        Values of the formulas.
+    complexity : int64 array, shape (q,)
+        Complexity of the formulas.
+    operator_indices : int64 array, shape (q,)
+        Index of the outer operator, or −1 for an input or a constant.
+    left, right : int64 arrays, shape (q,)
+        Indices of the arguments; −1 if there is none.
+    leaves : tuple of Expression
+        The inputs and constants, which are the first formulas.
+    operators : tuple of Operator
+        The operators.
+    """
+
+    values: Values
+    complexity: NDArray[np.int64]
+    operator_indices: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    leaves: tuple[Expression, ...]
+    operators: tuple[Operator, ...]
+
+    def __len__(self) -> int:
+        return len(self.complexity)
+
+    def build_expression(self, index: int) -> Expression:
+        """Build the expression of a formula."""
+        if self.operator_indices[index] < 0:
+            return self.leaves[index]
+        arguments = (int(self.left[index]), int(self.right[index]))
+        return apply_operator(
+            self.operators[self.operator_indices[index]],
+            *(self.build_expression(argument) for argument in arguments if argument != _NO_ARGUMENT),
+        )
+
+
+def grow_formula_pool(columns: Mapping[str, Values], grammar: Grammar, limit: int) -> FormulaPool:
+    """Grow a pool of formulas.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 array, shape (m,)
+        The inputs by name; at least one. Equal values on these rows make two formulas equal, so the rows
+        should be many more than the inputs.
+    grammar : Grammar
+        Operators, constants and rules. The limit of its complexity holds for each formula of the pool.
+    limit : int
+        Maximum number of formulas. The last complexity may be incomplete.
+
+    Returns
+    -------
+    FormulaPool
+        All formulas are finite on the rows. Formulas other than the constants vary.
+
+    Examples
+    --------
+    >>> from symscreen.grammar import load_grammar
+    >>> pool = grow_formula_pool({"x": np.array([1.0, 2.0, 4.0])}, load_grammar("basic"), 8)
+    >>> [str(pool.build_expression(index)) for index in range(len(pool))]
+    ['x', 'x**2', 'sqrt(x)', '1/x', 'exp(x)', 'log(x)', 'sin(x)', 'cos(x)']
+    """
+    return _PoolGrowth(columns, grammar, limit).grow()
+
+
+class _PoolGrowth:
+    """A pool that is being grown; its lists have one array for each batch of new formulas."""
+
+    def __init__(self, columns: Mapping[str, Values], grammar: Grammar, limit: int) -> None:
+        self.grammar, self.limit = grammar, limit
+        self.operators = (*grammar.unary, *grammar.binary)
+        self.leaves: tuple[Expression, ...] = (
+            *map(Column, columns),
+            *map(Constant, grammar.constants),
+        )
+        n_rows = len(next(iter(columns.values())))
+        values = np.vstack([*columns.values(), *(np.full(n_rows, float(each)) for each in grammar.constants)])
+        n_leaves = len(values)
+        self.is_constant = np.arange(n_leaves) >= len(columns)
+        self.values = np.empty((max(limit, n_leaves), n_rows))
+        self.values[:n_leaves] = values
+        # rows of similar targets lie together, so the compared rows are spread over all
+        self.compared_rows = np.unique(np.linspace(0, n_rows - 1, _N_COMPARED_ROWS).astype(np.int64))
+        self.compared_values = np.empty((max(limit, n_leaves), len(self.compared_rows)))
+        self.compared_values[:n_leaves] = values[:, self.compared_rows]
+        self.size = n_leaves
+        self.complexity = [np.ones(n_leaves, dtype=np.int64)]
+        self.operator_indices = [np.full(n_leaves, -1)]
+        self.left = [np.full(n_leaves, _NO_ARGUMENT)]
+        self.right = [np.full(n_leaves, _NO_ARGUMENT)]
+        self.contained = [np.zeros(n_leaves, dtype=np.int64)]  # bit k: operator k occurs in the formula
+        self.known_hashes = np.sort(_compute_hashes(self.compared_values[:n_leaves]))
+
+    def grow(self) -> FormulaPool:
+        """Add formulas of rising complexity until the pool is full or nothing new appears."""
+        largest_cost = max((operator.cost for operator in self.operators), default=0)
+        complexity, last_new = 1, 1
+        max_complexity = self.grammar.max_complexity or np.inf
+        # an argument of the last complexity may still give formulas of twice this complexity
+        while self.size < self.limit and complexity < min(max_complexity, 2 * last_new + largest_cost):
+            complexity += 1
+            size = self.size
+            self._join_lists()
+            for batch in self._list_batches(complexity):
+                self._add(complexity, *batch)
+                if self.size >= self.limit:
+                    break
+            if self.size > size:
+                last_new = complexity
+        self._join_lists()
+        return FormulaPool(
+            values=self.values[: self.size],
+            complexity=self.complexity[0],
+            operator_indices=self.operator_indices[0],
+            left=self.left[0],
+            right=self.right[0],
+            leaves=self.leaves,
+            operators=self.operators,
+        )
+
+    def _join_lists(self) -> None:
+        """Join the arrays of each list into one."""
+        for arrays in (self.complexity, self.operator_indices, self.left, self.right, self.contained):
+            arrays[:] = [np.concatenate(arrays)]
+
+    def _list_batches(self, complexity: int) -> Iterator[Batch]:
+        """Yield batches of candidates of a complexity: every operator with its possible arguments."""
+        for index, operator in enumerate(self.operators):
+            rest = complexity - operator.cost
+            if operator.arity == 1:
+                arguments = self._select_arguments(operator, rest)
+                arguments = arguments[~self._is_constant(arguments)]
+                for start in range(0, len(arguments), _BATCH_FORMULAS):
+                    yield index, arguments[start : start + _BATCH_FORMULAS], None
+                continue
+            for left_complexity in range(1, rest):
+                if operator.commutative and 2 * left_complexity > rest:
+                    break
+                left = self._select_arguments(operator, left_complexity)
+                right = self._select_arguments(operator, rest - left_complexity)
+                for batch in self._pair(operator, left, right):
+                    yield (index, *batch)
+
+    def _select_arguments(self, operator: Operator, complexity: int) -> NDArray[np.int64]:
+        """Return the indices of the formulas of a complexity that the rules allow as arguments."""
+        indices = np.flatnonzero(self.complexity[0] == complexity)
+        places = {each.name: place for place, each in enumerate(self.operators)}
+        forbidden = [places[name] for name in self.grammar.forbid.get(operator.name, ()) if name in places]
+        if forbidden:
+            indices = indices[~np.isin(self.operator_indices[0][indices], forbidden)]
+        inside = sum(
+            1 << places[name] for name in self.grammar.forbid_within.get(operator.name, ()) if name in places
+        )
+        if inside:
+            indices = indices[self.contained[0][indices] & inside == 0]
+        if (allowed := self.grammar.columns.get(operator.name)) is not None:
+            is_allowed = [
+                index < len(self.leaves)
+                and isinstance(leaf := self.leaves[index], Column)
+                and leaf.name in allowed
+                for index in indices.tolist()
+            ]
+            indices = indices[np.array(is_allowed, dtype=bool)]
+        return indices
+
+    def _is_constant(self, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether formulas are constants, shape of `indices`."""
+        return (indices < len(self.leaves)) & self.is_constant[np.minimum(indices, len(self.leaves) - 1)]
+
+    def _pair(
+        self, operator: Operator, left: NDArray[np.int64], right: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield pairs of arguments in batches, without pairs of constants and repeated pairs."""
+        if not len(right):
+            return
+        step = max(1, _BATCH_FORMULAS // len(right))
+        for start in range(0, len(left), step):
+            block = left[start : start + step]
+            first, second = np.repeat(block, len(right)), np.tile(right, len(block))
+            is_needed = ~(self._is_constant(first) & self._is_constant(second))
+            if operator.commutative:
+                is_needed &= (first <= second) | (self.complexity[0][first] != self.complexity[0][second])
+            if is_needed.any():
+                yield first[is_needed], second[is_needed]
+
+    def _add(
+        self, complexity: int, operator_index: int, left: NDArray[np.int64], right: NDArray[np.int64] | None
+    ) -> None:
+        """Evaluate candidates and add those with new values."""
+        arguments = (left,) if right is None else (left, right)
+        numeric = self.operators[operator_index].numeric
+        with np.errstate(all="ignore"):
+            compared = numeric(*(self.compared_values[indices] for indices in arguments))
+            indices = np.flatnonzero(_is_usable(compared))
+            hashes = _compute_hashes(compared[indices])
+            indices, hashes = self._keep_new(indices, hashes)
+            values = numeric(*(self.values[argument[indices]] for argument in arguments))
+            is_usable = _is_usable(values)
+        kept = np.flatnonzero(is_usable)[: self.limit - self.size]
+        indices = indices[kept]
+        contained = np.full(len(indices), 1 << operator_index)
+        for argument in arguments:
+            contained |= self.contained[0][argument[indices]]
+        new = slice(self.size, self.size + len(indices))
+        self.values[new], self.compared_values[new] = values[kept], compared[indices]
+        self.size = new.stop
+        self.complexity.append(np.full(len(indices), complexity))
+        self.operator_indices.append(np.full(len(indices), operator_index))
+        self.left.append(left[indices])
+        self.right.append(np.full(len(indices), _NO_ARGUMENT) if right is None else right[indices])
+        self.contained.append(contained)
+        self.known_hashes = np.sort(np.concatenate((self.known_hashes, hashes[kept])), kind="stable")
+
+    def _keep_new(
+        self, indices: NDArray[np.int64], hashes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the candidates whose hashes are new, and these hashes; of equal ones the first."""
+        _, first = np.unique(hashes, return_index=True)
+        first.sort()
+        places = np.searchsorted(self.known_hashes, hashes[first]) % len(self.known_hashes)
+        first = first[self.known_hashes[places] != hashes[first]]
+        return indices[first], hashes[first]
+
+
+def _is_usable(values: Values) -> NDArray[np.bool_]:
+    """Return which rows of values, shape (q, m), are finite, not too large, and vary."""
+    largest, smallest = values.max(axis=1), values.min(axis=1)  # NaN if any value is
+    magnitude = np.maximum(np.abs(largest), np.abs(smallest))
+    return np.asarray((magnitude < _MAX_VALUE) & (largest - smallest > _MIN_RELATIVE_SPREAD * magnitude))
+
+
+def _compute_hashes(values: Values) -> NDArray[np.int64]:
+    """Compute hashes of rows, shape (q,), that are equal if the values are equal up to rounding."""
+    multipliers = np.random.default_rng(0).integers(1, 1 << 62, size=values.shape[1], dtype=np.int64) * 2 + 1
+    bits = np.ascontiguousarray(values + 0.0).view(np.int64)  # + 0.0 replaces −0.0 by 0.0
+    rounded = (bits + (1 << (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
+    with np.errstate(over="ignore"):
+        return np.asarray((rounded * multipliers).sum(axis=1))

@@ -1,0 +1,96 @@
+"""Laws, y = c₀ + Σ cₖ·fₖ with simple fₖ, and the data that all searches for laws share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._cached_property import lockfree_cached_property
+from symscreen.expressions.traversal import compute_complexity
+from symscreen.fitting.laws.formula_pool import grow_formula_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.grammar import Grammar
+
+
+_POOL_LIMIT = 50_000  # formulas
+_MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A candidate for the law behind a target, before its coefficients are fitted.
+
+    Parameters
+    ----------
+    terms : tuple of Expression
+        The terms fₖ; their coefficients are fitted later, on the scale of the target.
+    has_intercept : bool
+        Whether a constant c₀ is added.
+    search_size : float
+        Number of laws that this one was chosen from.
+    n_constants : int
+        Number of constants inside the terms that were fitted to the target.
+    """
+
+    terms: tuple[Expression, ...]
+    has_intercept: bool
+    search_size: float
+    n_constants: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class LawData:
+    """What a search for laws needs.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 array, shape (n,)
+        The inputs by name, sorted by name; at least one.
+    target : float64 array, shape (n,)
+        The target y, finite and not constant.
+    grammar : Grammar
+        Operators, constants and rules.
+    is_allowed : callable, optional
+        Decides which terms are allowed. With units, these are the terms that have the unit of the target or,
+        if that is not given, any unit.
+    """
+
+    columns: Mapping[str, Values]
+    target: Values
+    grammar: Grammar
+    is_allowed: Callable[[Expression], bool] | None = None
+
+    @lockfree_cached_property
+    def pool_rows(self) -> NDArray[np.int64]:
+        """Rows on which the formulas of the pool are evaluated, shape (m,).
+
+        The rows are spread evenly over the sorted targets, so that their order in the table has no effect.
+        """
+        order = np.lexsort((*self.columns.values(), self.target))
+        n = len(order)
+        return np.asarray(order[np.unique(np.linspace(0, n - 1, _MAX_POOL_ROWS).astype(np.int64))])
+
+    @lockfree_cached_property
+    def pool(self) -> FormulaPool:
+        """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
+        columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
+        return grow_formula_pool(columns, self.grammar, _POOL_LIMIT)
+
+    def allows(self, law: Law) -> bool:
+        """Return whether the grammar and the units allow the terms of a law."""
+        limit = self.grammar.max_complexity
+        return all(
+            (limit is None or compute_complexity(term) <= limit)
+            and (self.is_allowed is None or self.is_allowed(term))
+            for term in law.terms
+        )

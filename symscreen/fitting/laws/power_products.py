@@ -1,0 +1,361 @@
+"""Find power products: y = c · Π xᵢ^aᵢ · A^p, with at most one formula A of a pool.
+
+The logarithm of such a law is linear, log|y| = log|c| + Σ aᵢ·log|xᵢ| + p·log|A|, so all exponents come from
+one regression. For a whole pool, the inputs and the intercept are projected out once; what is left of log|y|
+is then correlated with what is left of each log|A|. Laws such as q·v·B/p (no A), m·r·v·sin(θ) and
+m/√(1 − v²/c²) are found at the cost of one matrix product, however many inputs they have.
+
+A relative error of y weighs its logarithm by y², so rows near zero, whose logarithm is mostly noise, hardly
+count. The best laws of each complexity are fitted again on the scale of y, because the logarithm of a noisy
+target is biased. Their exponents are then rounded to simple fractions where the standard errors allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
+from symscreen.fitting.laws.law import Law
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.fitting.laws.law import LawData
+    from symscreen.grammar import Grammar
+
+
+_FINALISTS_PER_COMPLEXITY = 12  # formulas A of each complexity that are fitted on all rows
+_FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v, that are tried
+_MAX_LAWS = 60  # laws that are returned
+_MAX_STEPS = 30  # of the fit on the scale of y
+_STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the fit ends
+_MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
+_MAX_ERRORS = 3.0  # standard errors between an exponent and the fraction it is rounded to
+_EXPONENT_TOLERANCE = 1e-6
+_MAX_EXPONENT = 6.0
+_N_EXPONENTS = 48  # different exponents other than 0 that are considered: multiples of 1/2 and 1/3 up to ±6
+_SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
+_ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
+_POWERS = {2: "square", 3: "cube"}
+
+
+@dataclass(frozen=True, eq=False)
+class _LogScale:
+    """The logarithms of a target and its inputs, with weights.
+
+    Parameters
+    ----------
+    target : float64 array, shape (n,)
+        log|y|, or 0 where y is 0.
+    weights : float64 array, shape (n,)
+        |y|, relative to the largest.
+    design : float64 array, shape (n, k + 1)
+        A column of ones and log|x| of each input without zeros.
+    names : tuple of str
+        The k inputs.
+    """
+
+    target: Values
+    weights: Values
+    design: Values
+    names: tuple[str, ...]
+
+    def take(self, rows: NDArray[np.int64]) -> _LogScale:
+        """Return the given rows."""
+        return _LogScale(self.target[rows], self.weights[rows], self.design[rows], self.names)
+
+
+def find_power_products(data: LawData) -> list[Law]:
+    """Find the best laws of the form y = c · Π xᵢ^aᵢ · A^p.
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar. Products and quotients must be among its operators, else there are no laws
+        of this form. Roots are used if the grammar has ``sqrt`` or ``cbrt``.
+
+    Returns
+    -------
+    list of Law
+        Best first; at most 60 laws without an intercept.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> rng = np.random.default_rng(0)
+    >>> m, r, v, angle = rng.uniform(1, 5, (4, 200))
+    >>> columns = {"m": m, "r": r, "v": v, "angle": angle}
+    >>> laws = find_power_products(LawData(columns, m * r * v * np.sin(angle), load_grammar("basic")))
+    >>> print(laws[0].terms[0])
+    m*r*v*sin(angle)
+    """
+    scale = _compute_log_scale(data.columns, data.target)
+    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
+    if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
+        return []
+    found: dict[str, tuple[float, Law]] = {}
+    for formula, n_formulas in [(None, 1), *_scan_pool(data.pool, scale.take(data.pool_rows))]:
+        fitted = _fit_law(formula, n_formulas, data, scale)
+        if fitted is not None and data.allows(fitted[1]):
+            found.setdefault(str(fitted[1].terms[0]), fitted)
+    ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
+    return [law for _, law in ranked[:_MAX_LAWS]]
+
+
+def _round_share(share: float) -> float:
+    """Round a share to the digits that are compared; shares that are rounding are 0."""
+    return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
+
+
+def _compute_log_scale(columns: Mapping[str, Values], target: Values) -> _LogScale:
+    """Compute the logarithms of a target and of the inputs without zeros."""
+    names = tuple(name for name, values in columns.items() if (values != 0.0).all())
+    logs = [np.log(np.abs(columns[name])) for name in names]
+    is_zero = target == 0.0
+    magnitude = np.abs(target)
+    return _LogScale(
+        target=np.where(is_zero, 0.0, np.log(np.where(is_zero, 1.0, magnitude))),
+        weights=magnitude / magnitude.max() if magnitude.any() else magnitude,
+        design=np.column_stack([np.ones(len(target)), *logs]),
+        names=names,
+    )
+
+
+def _scan_pool(pool: FormulaPool, scale: _LogScale) -> Iterator[tuple[Expression, int]]:
+    """Yield the best formulas A of each complexity, and the number of formulas that are not more complex."""
+    indices = np.flatnonzero((pool.values != 0.0).all(axis=1) & (np.ptp(pool.values, axis=1) > 0.0))
+    logs = np.log(np.abs(pool.values[indices])) * scale.weights
+    basis = np.linalg.qr(scale.design * scale.weights[:, None])[0]
+    residuals = logs - (logs @ basis) @ basis.T
+    residuals -= (residuals @ basis) @ basis.T  # once more, against the rounding of the first projection
+    left = scale.target * scale.weights
+    left = left - basis @ (basis.T @ left)
+    norms, sizes = np.linalg.norm(residuals, axis=1), np.linalg.norm(logs, axis=1)
+    # logarithms of power products of the inputs leave nothing
+    is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
+    total = np.linalg.norm(left)
+    if total == 0.0 or not is_new.any():
+        return
+    indices, residuals = indices[is_new], residuals[is_new] / norms[is_new, None]
+    scaled = left / total
+    correlation = residuals @ scaled
+    # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
+    shares = ((scaled - correlation[:, None] * residuals) ** 2).sum(axis=1)
+    rounded = np.array([_round_share(share) for share in shares.tolist()])
+    complexity = pool.complexity[indices]
+    order = np.lexsort((indices, rounded, complexity))
+    counts: dict[tuple[int, float], int] = {}
+    n_finalists: dict[int, int] = {}
+    for place in order.tolist():
+        size = int(complexity[place])
+        fit = (size, float(rounded[place]))
+        counts[fit] = counts.get(fit, 0) + 1
+        if counts[fit] <= _FORMS_PER_FIT and n_finalists.get(size, 0) < _FINALISTS_PER_COMPLEXITY:
+            n_finalists[size] = n_finalists.get(size, 0) + 1
+            yield pool.build_expression(int(indices[place])), int((pool.complexity <= size).sum())
+
+
+def _fit_law(
+    formula: Expression | None, n_formulas: int, data: LawData, scale: _LogScale
+) -> tuple[float, Law] | None:
+    """Fit the law with one formula A, or without one; None if its exponents are not simple.
+
+    Returns
+    -------
+    float
+        The rounded share RSS/TSS of the law, with the best c and no intercept.
+    Law
+        The law.
+    """
+    factors: list[Expression] = [Column(name) for name in scale.names]
+    design, signs = scale.design, np.ones(len(data.target))
+    if formula is not None:
+        values = evaluate_expression(formula, data.columns)
+        if not np.isfinite(values).all() or (values == 0.0).any():
+            return None
+        factors.append(formula)
+        design, signs = np.column_stack([design, np.log(np.abs(values))]), np.sign(values)
+    exponents, errors = _fit_exponents(design, signs, data.target, scale)
+    roots = _list_roots(data.grammar)
+    simple = [
+        _find_simple_exponent(value, error, roots)
+        for value, error in zip(exponents.tolist(), errors.tolist(), strict=True)
+    ]
+    n_constants = 0
+    if formula is not None and simple[-1] is None and np.isfinite(exponents[-1]):
+        # exp(u)^p = exp(p·u) has a meaning for every p
+        scaled = _scale_exponent(formula, float(exponents[-1]))
+        if scaled is not None:
+            factors[-1], simple[-1], n_constants = scaled, Fraction(1), 1
+    powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
+    if None in simple or not powers:
+        return None
+    term = _build_product(_make_bases_positive(powers, data.columns))
+    values = evaluate_expression(term, data.columns)
+    if not np.isfinite(values).all() or not values.any():
+        return None
+    n_used = sum(1 for factor, _ in powers if isinstance(factor, Column))
+    choices = comb(len(scale.names), min(n_used, len(scale.names))) * float(_N_EXPONENTS) ** n_used
+    share = _round_share(_compute_share_without_intercept(values, data.target))
+    law = Law((term,), has_intercept=False, search_size=n_formulas * choices, n_constants=n_constants)
+    return share, law
+
+
+def _list_roots(grammar: Grammar) -> tuple[int, ...]:
+    """Return the denominators that exponents may have."""
+    names = {operator.name for operator in grammar.unary}
+    return tuple(root for root, name in _ROOTS.items() if name is None or name in names)
+
+
+def _compute_share_without_intercept(values: Values, target: Values) -> float:
+    """Return RSS/TSS of y = c·values with the best c; TSS is around the mean."""
+    scaled = values / np.abs(values).max()
+    residuals = target - float(scaled @ target) / float(scaled @ scaled) * scaled
+    centred = target - target.mean()
+    return min(float(residuals @ residuals) / float(centred @ centred), 1.0)
+
+
+def _fit_exponents(design: Values, signs: Values, target: Values, scale: _LogScale) -> tuple[Values, Values]:
+    """Fit y = ±signs·exp(design·b) by least squares; return the k exponents and their standard errors.
+
+    The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
+    """
+    n, n_parameters = design.shape
+    undefined = np.full(n_parameters - 1, np.nan)
+    solution = _solve_scaled(design * scale.weights[:, None], scale.target * scale.weights)
+    if solution is None:
+        return undefined, undefined
+
+    def predict(parameters: Values) -> Values:
+        return np.asarray(signs * np.exp(design @ parameters))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if float(predict(solution) @ target) < 0.0:
+            signs = -signs
+        residuals = target - predict(solution)
+        square = float(residuals @ residuals)
+        for _ in range(_MAX_STEPS):
+            jacobian = design * (target - residuals)[:, None]
+            step = _solve_scaled(jacobian, residuals)
+            if step is None or not np.isfinite(square):
+                return undefined, undefined
+            previous = square
+            for _ in range(_MAX_STEPS):
+                trial = target - predict(solution + step)
+                if float(trial @ trial) < square:
+                    solution, residuals = solution + step, trial
+                    square = float(trial @ trial)
+                    break
+                step = step / 2
+            if square >= previous * (1.0 - _STEP_TOLERANCE):
+                break
+    jacobian = design * (target - residuals)[:, None]
+    norms = np.linalg.norm(jacobian, axis=0)
+    _, r = np.linalg.qr(jacobian / norms)
+    if np.abs(np.diag(r)).min() < _MIN_SPREAD:
+        return undefined, undefined
+    variances = (np.linalg.inv(r) ** 2).sum(axis=1) * square / max(1, n - n_parameters)
+    return solution[1:], (np.sqrt(variances) / norms)[1:]
+
+
+def _solve_scaled(design: Values, target: Values) -> Values | None:
+    """Solve a least-squares problem with columns scaled to norm 1; None if they are dependent."""
+    norms = np.linalg.norm(design, axis=0)
+    if not np.isfinite(norms).all() or not norms.all():
+        return None
+    solution, _, rank, _ = np.linalg.lstsq(design / norms, target, rcond=None)
+    return None if rank < design.shape[1] else solution / norms
+
+
+def _find_simple_exponent(value: float, error: float, roots: Sequence[int]) -> Fraction | None:
+    """Return the fraction with the smallest denominator that agrees with an exponent, or None."""
+    if not np.isfinite(value) or abs(value) > _MAX_EXPONENT + 0.5:
+        return None
+    for root in roots:
+        fraction = Fraction(round(value * root), root)
+        if abs(value - float(fraction)) <= max(_MAX_ERRORS * error, _EXPONENT_TOLERANCE):
+            return fraction
+    return None
+
+
+def _scale_exponent(formula: Expression, factor: float) -> Expression | None:
+    """Return exp(factor·u) if a formula is exp(u), else None."""
+    if not isinstance(formula, Call) or formula.operator.name != "exp":
+        return None
+    scaled = apply_operator(OPERATORS["mul"], Constant(factor, fitted=True), formula.arguments[0])
+    return apply_operator(formula.operator, scaled)
+
+
+def _make_bases_positive(
+    powers: Sequence[tuple[Expression, Fraction]], columns: Mapping[str, Values]
+) -> list[tuple[Expression, Fraction]]:
+    """Change the signs of negative bases of roots, so that the roots are defined."""
+    return [
+        (_negate(base), power)
+        if power.denominator == 2 and (evaluate_expression(base, columns) < 0.0).all()
+        else (base, power)
+        for base, power in powers
+    ]
+
+
+def _negate(base: Expression) -> Expression:
+    """Return −base; the arguments of a difference are exchanged."""
+    if isinstance(base, Call) and base.operator.name == "sub":
+        return apply_operator(base.operator, *reversed(base.arguments))
+    return apply_operator(OPERATORS["neg"], base)
+
+
+def _build_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expression:
+    """Build the product of powers as one fraction, with one root for all factors that have it."""
+    numerator = _build_factors([(base, power) for base, power in powers if power > 0])
+    denominator = _build_factors([(base, -power) for base, power in powers if power < 0])
+    if denominator is None:
+        return Constant(1) if numerator is None else numerator
+    if numerator is None:
+        return apply_operator(OPERATORS["inv"], denominator)
+    return apply_operator(OPERATORS["div"], numerator, denominator)
+
+
+def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression | None:
+    """Build the product of positive powers, or None if there are none."""
+    factors = []
+    for base, power in powers:
+        whole, rest = divmod(power.numerator, power.denominator)
+        if whole:
+            factors.append(_raise(base, whole))
+        if rest and power.denominator == 3:
+            factors.append(apply_operator(OPERATORS["cbrt"], _raise(base, rest)))
+    under_root = [base for base, power in powers if power.denominator == 2]
+    if under_root:
+        factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
+    return _multiply(factors) if factors else None
+
+
+def _raise(base: Expression, power: int) -> Expression:
+    """Raise a base to a positive integer power."""
+    if power == 1:
+        return base
+    if power in _POWERS:
+        return apply_operator(OPERATORS[_POWERS[power]], base)
+    return apply_operator(OPERATORS["pow"], base, Constant(power))
+
+
+def _multiply(factors: Sequence[Expression]) -> Expression:
+    """Multiply factors from left to right."""
+    product = factors[0]
+    for factor in factors[1:]:
+        product = apply_operator(OPERATORS["mul"], product, factor)
+    return product
