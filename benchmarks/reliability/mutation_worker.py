@@ -70,7 +70,7 @@ class SelectionPlugin:
     Parameters
     ----------
     wanted : sequence of str
-        Node ids, in the order in which they run.
+        Node ids, or files whose tests all run, in the order in which they run.
     """
 
     wanted: Sequence[str]
@@ -79,7 +79,8 @@ class SelectionPlugin:
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Keep the chosen tests, in their order."""
         places = {name: place for place, name in enumerate(self.wanted)}
-        items[:] = sorted((one for one in items if one.nodeid in places), key=lambda one: places[one.nodeid])
+        found = [(places.get(one.nodeid, places.get(one.nodeid.partition("::")[0])), one) for one in items]
+        items[:] = [one for place, one in sorted(found, key=lambda pair: pair[0] or 0) if place is not None]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count tests, and note the first failure."""
