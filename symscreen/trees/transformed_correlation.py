@@ -119,11 +119,9 @@ def compare_transformed_correlations(
 
 def _standardize(column: Values, shares: Values, name: str) -> Values:
     """Subtract the weighted mean of a column (n,) and divide by its standard deviation."""
-    scale = np.abs(column).max()
-    scaled = column / scale if scale > 0.0 else column
-    centered = scaled - (shares * scaled).sum()
-    variance = (shares * centered * centered).sum()
-    used = scaled[shares > 0.0]
-    if used.min() == used.max() or variance == 0.0:
+    used = column[shares > 0.0]
+    if used.min() == used.max():
         raise DataError(f"{name} is constant: it has no correlation")
-    return np.asarray(centered / np.sqrt(variance))
+    scaled = column / np.abs(column).max()  # squares do not overflow
+    centered = scaled - (shares * scaled).sum()
+    return np.asarray(centered / np.sqrt((shares * centered * centered).sum()))

@@ -92,10 +92,20 @@ def test_weights_count_rows_and_their_order_has_no_effect(rng):
     assert compare_transformed_correlations(x[order] ** 2, x[order], y[order], counts[order]) == weighted
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_the_input_has_no_effect(unit):
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 2.0])
+    found = compare_transformed_correlations(unit * x**2, unit * x, y)
+    plain = compare_transformed_correlations(x**2, x, y)
+    assert found.direct == pytest.approx(plain.direct)
+    assert found.with_input == pytest.approx(plain.with_input)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (([1.0, 1.0], [0.0, 1.0], [0.0, 1.0]), "transformed is constant"),
+        (([0.0, 0.0], [0.0, 1.0], [0.0, 1.0]), "transformed is constant"),
         (([1.0, 2.0], [3.0, 3.0], [0.0, 1.0]), "x is constant"),
         (([1.0, 2.0], [0.0, 1.0], [0.1, 0.1]), "y is constant"),
         (([1.0, 2.0, 3.0], [0.0, 1.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]), "is constant"),
