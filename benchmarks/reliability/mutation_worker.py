@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -119,6 +120,11 @@ class Worker:
         self._run_cache = folder / "kernels-of-a-run"
         self._log = folder / "log.txt"
         self._base_cache.mkdir(parents=True, exist_ok=True)
+        self._lock = (folder / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RuntimeError(f"another run uses {folder}") from None
         _copy_checkout(root, self.copy)
         self._importers = _find_importers(self.copy)
         for name in libraries:

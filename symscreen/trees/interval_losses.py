@@ -128,10 +128,10 @@ def compare_interval_losses(
 
 
 def _find_rows(interval: Interval, x: Values) -> Flags:
-    """Mark the inputs (n,) that an interval contains."""
-    is_inside = (x > interval.low) & (x < interval.high)
-    is_inside |= interval.includes_low & (x == interval.low)
-    return np.asarray(is_inside | (interval.includes_high & (x == interval.high)))
+    """Mark the inputs (n,) in a refined interval, which contains its start, and its end if it is the last."""
+    return np.asarray(
+        (x >= interval.low) & ((x < interval.high) | (interval.includes_high & (x == interval.high)))
+    )
 
 
 def _compare_rules(

@@ -104,6 +104,7 @@ def compare_transformed_correlations(
     if (masses < 0.0).any() or not masses.any():
         raise DataError("the weights must not be negative, and one must be positive")
     order = np.lexsort((masses, *columns))  # sums do not depend on the row order
+    order = order[masses[order] > 0.0]
     shares = masses[order] / masses[order].sum()
     units = [
         _standardize(column[order], shares, name)
@@ -119,11 +120,8 @@ def compare_transformed_correlations(
 
 def _standardize(column: Values, shares: Values, name: str) -> Values:
     """Subtract the weighted mean of a column (n,) and divide by its standard deviation."""
-    scale = np.abs(column).max()
-    scaled = column / scale if scale > 0.0 else column
-    centered = scaled - (shares * scaled).sum()
-    variance = (shares * centered * centered).sum()
-    used = scaled[shares > 0.0]
-    if used.min() == used.max() or variance == 0.0:
+    if column.min() == column.max():
         raise DataError(f"{name} is constant: it has no correlation")
-    return np.asarray(centered / np.sqrt(variance))
+    scaled = column / np.abs(column).max()  # squares do not overflow
+    centered = scaled - (shares * scaled).sum()
+    return np.asarray(centered / np.sqrt((shares * centered * centered).sum()))

@@ -217,6 +217,25 @@ def test_tuning_on_some_rows_still_fits_all_of_them(rng):
     assert tuned.model_.tree_.n_node_samples[0] == 300
 
 
+@pytest.mark.parametrize(("rows", "all_rows"), [(59, True), (60, True), (61, False)])
+def test_parameters_are_chosen_on_a_random_subset_of_more_rows_than_the_maximum(
+    rows, all_rows, rng, monkeypatch
+):
+    searched = []
+
+    class Search(GridSearchCV):
+        def fit(self, x, y):
+            searched.append(x)
+            return super().fit(x, y)
+
+    monkeypatch.setattr("sklearn.model_selection.GridSearchCV", Search)
+    x = rng.random((rows, 2))
+    plan = replace(EXPERIMENT.sizes["medium"], max_tuning_rows=60)
+    ranking_benchmarks._TunedRegressor(DecisionTreeRegressor(random_state=0), plan).fit(x, x[:, 0])
+    assert np.array_equal(searched[0], x) == all_rows
+    assert len({tuple(row) for row in searched[0]}) == min(rows, 60)
+
+
 def test_all_sets_of_tables_4_and_5_are_read():
     names = EXPERIMENT.sizes["medium"].set_names
     sets = dict(ranking_benchmarks._load_sets(require("label-ranking"), names))

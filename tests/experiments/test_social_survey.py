@@ -69,10 +69,11 @@ def test_each_degree_has_its_own_consensus(folder):
     assert consensus.loc["all", "rows"] == 1500
 
 
-def test_the_risks_are_those_of_three_neighbours_and_of_a_constant_on_the_test_rows(folder):
-    outcome = EXPERIMENT.run(ExperimentSettings(size="small", data=folder, seed=5))
+def test_the_risks_are_those_of_three_neighbours_and_of_a_constant_on_the_test_rows(tmp_path, rng):
+    respondents(rng).eval("childs = childs % 2").to_csv(tmp_path / SURVEY_FILE, index=False)
+    outcome = EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path, seed=5))
     risk = outcome.tables["risk"].set_index("quantity")["ours"]
-    frame = pd.read_csv(folder / SURVEY_FILE).dropna()
+    frame = pd.read_csv(tmp_path / SURVEY_FILE).dropna()
     numeric = np.column_stack(
         [frame["year"] - frame["age"], frame["coninc"], frame["childs"], frame["degree"].map(DEGREES.index)]
     )

@@ -83,19 +83,39 @@ def test_the_excess_is_the_covariance_with_the_residual(rng):
     assert found.with_input == pytest.approx(np.corrcoef(z, x)[0, 1])
 
 
+def test_rounding_does_not_lead_beyond_one(rng):
+    columns = rng.normal(size=(60, 7))
+    found = [compare_transformed_correlations(sign * y, y, y) for y in columns for sign in (1, -1)]
+    assert max(each.direct for each in found) <= 1.0
+    assert min(each.direct for each in found) >= -1.0
+    assert max(each.of_input for each in found) <= 1.0
+
+
 def test_weights_count_rows_and_their_order_has_no_effect(rng):
     x, y, counts = rng.normal(size=20), rng.normal(size=20), rng.integers(0, 4, 20)
     weighted = compare_transformed_correlations(x**2, x, y, counts)
     repeated = compare_transformed_correlations(*(np.repeat(each, counts) for each in (x**2, x, y)))
     assert weighted.direct == pytest.approx(repeated.direct)
+    hidden = np.where(counts == 0, 1e250, x)  # a row of weight 0 is not read
+    assert compare_transformed_correlations(x**2, hidden, y, counts) == weighted
     order = rng.permutation(20)
     assert compare_transformed_correlations(x[order] ** 2, x[order], y[order], counts[order]) == weighted
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_the_input_has_no_effect(unit):
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 2.0])
+    found = compare_transformed_correlations(unit * x**2, unit * x, y)
+    plain = compare_transformed_correlations(x**2, x, y)
+    assert found.direct == pytest.approx(plain.direct)
+    assert found.with_input == pytest.approx(plain.with_input)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (([1.0, 1.0], [0.0, 1.0], [0.0, 1.0]), "transformed is constant"),
+        (([0.0, 0.0], [0.0, 1.0], [0.0, 1.0]), "transformed is constant"),
         (([1.0, 2.0], [3.0, 3.0], [0.0, 1.0]), "x is constant"),
         (([1.0, 2.0], [0.0, 1.0], [0.1, 0.1]), "y is constant"),
         (([1.0, 2.0, 3.0], [0.0, 1.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]), "is constant"),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -230,6 +230,17 @@ def test_an_additive_function_of_opposed_features_needs_the_ratio_of_their_cells
     assert found.constant == pytest.approx(max(1.0, b / a))
 
 
+def test_equal_gains_that_are_summed_in_another_order_leave_no_margin():
+    # a third feature follows the majority of two others and a coin: alone it gains what each of them gains
+    x = build_binary_inputs(5)
+    for a, b, c, u, v in permutations(range(5)):
+        votes = x[:, a] + x[:, b]
+        follows = np.where(votes == 1, 0.5, np.where(votes == 2, x[:, c], 1 - x[:, c]))
+        weights = follows * np.where(x[:, u] == 1, 0.7, 0.3) * np.where(x[:, v] == 1, 0.1, 0.9)
+        found = check_strong_sparsity(0.1 * votes, weights=weights)
+        assert (found.holds, found.beta, found.subset) == (False, 0.0, ())
+
+
 def test_an_additive_function_of_independent_features_has_constant_one(rng):
     x = build_binary_inputs(6)
     odds = rng.uniform(0.1, 0.9, 6)
@@ -398,6 +409,19 @@ def test_data_that_are_no_function_of_binary_features_are_refused(check, argumen
     values, *rest = arguments
     with pytest.raises(error, match=said):
         check(values, **dict(zip(("rows", "weights"), rest, strict=False)))
+
+
+def test_points_without_a_row_are_impossible():
+    # 000, 001, 100 and 101: the second feature is constant, the first two points are the first cell
+    rows = X[[0, 1, 4, 5]]
+    found = check_submodularity([0.0, 0.0, 0.0, 1.0], rows)
+    assert (found.constant, found.relevant) == (2.0, ((0, 2),))
+    assert check_marginal_density(rows, size=1).features == (1,)
+
+
+def test_the_largest_magnitude_is_accepted():
+    found = check_submodularity([-1e150, 1e150])
+    assert (found.constant, found.smaller_gain) == (1.0, pytest.approx(1e300))
 
 
 def test_a_row_of_weight_zero_is_not_read():
