@@ -131,7 +131,7 @@ def _read_points(
 ) -> tuple[Integers, Values, int]:
     """Convert rows of zeros and ones to numbers of points; return them, their weights and d."""
     if rows is None:
-        size = 0 if n_rows is None else n_rows
+        size = n_rows or 0
         d = size.bit_length() - 1
         if size < 2 or size != 2**d:
             raise DataError(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -230,6 +230,17 @@ def test_an_additive_function_of_opposed_features_needs_the_ratio_of_their_cells
     assert found.constant == pytest.approx(max(1.0, b / a))
 
 
+def test_equal_gains_that_are_summed_in_another_order_leave_no_margin():
+    # a third feature follows the majority of two others and a coin: alone it gains what each of them gains
+    x = build_binary_inputs(5)
+    for a, b, c, u, v in permutations(range(5)):
+        votes = x[:, a] + x[:, b]
+        follows = np.where(votes == 1, 0.5, np.where(votes == 2, x[:, c], 1 - x[:, c]))
+        weights = follows * np.where(x[:, u] == 1, 0.7, 0.3) * np.where(x[:, v] == 1, 0.1, 0.9)
+        found = check_strong_sparsity(0.1 * votes, weights=weights)
+        assert (found.holds, found.beta, found.subset) == (False, 0.0, ())
+
+
 def test_an_additive_function_of_independent_features_has_constant_one(rng):
     x = build_binary_inputs(6)
     odds = rng.uniform(0.1, 0.9, 6)
@@ -384,6 +395,8 @@ def test_independent_coins_have_the_density_of_their_rarest_sides():
         (([0.0, 1.0], [[0], [2]]), DataError, "other numbers than 0 and 1"),
         (([0.0, 1.0], [[0], [np.nan]]), DataError, "other numbers than 0 and 1"),
         (([0.0, 1.0], [[0], [0]]), DataError, "row 0 has other values"),
+        (([0.0, 1.0, 2.0], [[0], [1], [1]]), DataError, "row 1 has other values"),
+        (([0.0, 1.0, 2.0], [[0], [1]]), DataError, r"rows have shape \(2, 1\); give shape \(3, d\)"),
         (([0.0, 1.0], [0, 1]), DataError, r"rows have shape \(2,\)"),
         (([0.0, 1.0], None, [1.0]), DataError, "weights have shape"),
         (([0.0, 1.0], None, [1.0, -1.0]), DataError, "at least 0"),
@@ -400,6 +413,19 @@ def test_data_that_are_no_function_of_binary_features_are_refused(check, argumen
         check(values, **dict(zip(("rows", "weights"), rest, strict=False)))
 
 
+def test_points_without_a_row_are_impossible():
+    # 000, 001, 100 and 101: the second feature is constant, the first two points are the first cell
+    rows = X[[0, 1, 4, 5]]
+    found = check_submodularity([0.0, 0.0, 0.0, 1.0], rows)
+    assert (found.constant, found.relevant) == (2.0, ((0, 2),))
+    assert check_marginal_density(rows, size=1).features == (1,)
+
+
+def test_the_largest_magnitude_is_accepted():
+    found = check_submodularity([-1e150, 1e150])
+    assert (found.constant, found.smaller_gain) == (1.0, pytest.approx(1e300))
+
+
 def test_a_row_of_weight_zero_is_not_read():
     assert find_relevant_features([0.0, 5.0, 1.0], [[0], [0], [1]], [1.0, 0.0, 1.0]) == ((0,),)
 
@@ -412,6 +438,7 @@ def test_a_row_of_weight_zero_is_not_read():
         (lambda: check_diminishing_returns([0, 1], constant=math.nan), OptionError, "constant is nan"),
         (lambda: check_strong_sparsity([0, 1], beta=0.0), OptionError, "beta is 0.0"),
         (lambda: check_marginal_density(X), OptionError, "give either size"),
+        (lambda: check_marginal_density(X[:0], size=1), DataError, r"rows have shape \(0, 3\)"),
         (lambda: check_marginal_density(X, size=1, features=[0]), OptionError, "give either size"),
         (lambda: check_marginal_density(X, size=4), OptionError, "size is 4"),
         (lambda: check_marginal_density(X, features=[]), OptionError, "features are"),

@@ -61,6 +61,8 @@ def test_the_depth_is_that_at_which_the_leaves_are_a_power_of_the_rows(problem, 
     leaves = (found.n / math.log(d / delta)) ** power
     assert found.depth == pytest.approx(max(math.log2(leaves), 0.0))
     assert compute_tree_sample_size(*problem, submodularity=2.0, independent=True).depth == r
+    easy = compute_tree_sample_size(d, 1, r, 1e6, delta, submodularity=2.0, criterion=criterion)
+    assert easy.depth == 0.0  # fewer rows than the smallest tree needs
 
 
 def test_a_constant_multiplies_the_rows():
