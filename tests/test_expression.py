@@ -17,8 +17,16 @@ from symscreen.expressions.traversal import (
     compute_complexity,
     compute_key,
     evaluate_expression,
+    iterate_postorder,
 )
-from symscreen.expressions.tree import Call, Column, Constant, apply_operator, parse_expression
+from symscreen.expressions.tree import (
+    Call,
+    Column,
+    Constant,
+    apply_operator,
+    parse_expression,
+    parse_printed_expression,
+)
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator, replace_infinities
 
@@ -82,8 +90,14 @@ def test_every_operator_inside_every_operator_comes_back_from_its_text():
         "sin(x - y)",
         "max(x, y - z)",
         "2*`a b` + `sin`",
-        "3.141592653589793",
+        "2.718281828459045",
         "1e-300",
+        "pi",
+        "-pi",
+        "2*pi*x",
+        "-pi*x/2",
+        "x**pi",
+        "1/pi - `pi`",
     ],
 )
 def test_text_has_no_parentheses_but_those_it_needs(text):
@@ -104,6 +118,24 @@ def test_pi_is_the_number_unless_there_is_such_a_column():
     assert parse_expression("pi", column_names=["x"]) == Constant(np.pi)
     assert parse_expression("pi", column_names=["pi"]) == Column("pi")
     assert parse_expression("`pi`") == Column("pi")
+
+
+def test_the_double_nearest_to_pi_is_printed_by_name():
+    assert to_text(parse_expression("3.141592653589793*x")) == "pi*x"
+    assert to_text(parse_expression("3.14159*x - 3.1415926535897927")) == "3.14159*x - 3.1415926535897927"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("pi*x", {"x"}), ("pi*`pi`", {"pi"}), ("-pi + `pi`", {"pi"}), ("sin(pi)/x", {"x"})],
+)
+def test_a_printed_formula_with_pi_is_parsed_back_even_where_a_column_is_called_pi(text, columns):
+    expression = parse_printed_expression(text, OPERATORS, ["pi", "x"])
+    assert to_text(expression) == text
+    assert collect_columns(expression) == columns
+    assert Constant(np.pi) in iterate_postorder(expression)
+    with pytest.raises(FormulaError, match="there is no column 'pi'"):
+        parse_printed_expression("pi + `pi`", OPERATORS, ["x"])
 
 
 def test_a_column_named_like_an_operator_is_a_column_where_it_is_not_called():

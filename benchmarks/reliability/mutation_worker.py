@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -70,7 +71,7 @@ class SelectionPlugin:
     Parameters
     ----------
     wanted : sequence of str
-        Node ids, in the order in which they run.
+        Node ids, or files whose tests all run, in the order in which they run.
     """
 
     wanted: Sequence[str]
@@ -79,7 +80,8 @@ class SelectionPlugin:
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Keep the chosen tests, in their order."""
         places = {name: place for place, name in enumerate(self.wanted)}
-        items[:] = sorted((one for one in items if one.nodeid in places), key=lambda one: places[one.nodeid])
+        found = [(places.get(one.nodeid, places.get(one.nodeid.partition("::")[0])), one) for one in items]
+        items[:] = [one for place, one in sorted(found, key=lambda pair: pair[0] or 0) if place is not None]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count tests, and note the first failure."""
@@ -118,6 +120,11 @@ class Worker:
         self._run_cache = folder / "kernels-of-a-run"
         self._log = folder / "log.txt"
         self._base_cache.mkdir(parents=True, exist_ok=True)
+        self._lock = (folder / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RuntimeError(f"another run uses {folder}") from None
         _copy_checkout(root, self.copy)
         self._importers = _find_importers(self.copy)
         for name in libraries:

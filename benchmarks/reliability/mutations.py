@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from measurement import BENCHMARKS, describe_machine, format_table, make_parser, save_results
 from reliability.equivalent_mutants import EQUIVALENT_MUTANTS
 from reliability.mutants import Mutation, find_again, sample_mutations
-from reliability.mutation_coverage import RecordingPlugin, TestSelector, read_records
+from reliability.mutation_coverage import RecordingPlugin, TestRecord, TestSelector, read_records
 from reliability.mutation_worker import Outcome, Worker
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ STRATA = {
 }
 _BASE_LIMIT = 90.0  # seconds of a mutation's tests, besides a multiple of their recorded time
 _LIMIT_FACTOR = 5.0
+_FIRST_PART = 4.0  # recorded seconds of the tests that run first, so that few files need to be imported
 _EQUIVALENT_SHARE = 0.15
 
 
@@ -58,7 +59,9 @@ def read_verdicts(state: Path) -> dict[str, dict[str, Any]]:
     return {one["key"]: one for one in map(json.loads, lines)}
 
 
-def judge(mutation: Mutation, worker: Worker, selector: TestSelector, budget: float) -> dict[str, Any]:
+def judge(
+    mutation: Mutation, worker: Worker, selector: TestSelector, budget: float, files: Sequence[str] = ()
+) -> dict[str, Any]:
     """Run the tests of a mutation, as many as a time allows.
 
     Parameters
@@ -71,6 +74,8 @@ def judge(mutation: Mutation, worker: Worker, selector: TestSelector, budget: fl
         Chooses them.
     budget : float
         The recorded time of the tests in seconds; what is left out is counted.
+    files : sequence of str
+        Files whose tests run instead.
 
     Returns
     -------
@@ -78,19 +83,30 @@ def judge(mutation: Mutation, worker: Worker, selector: TestSelector, budget: fl
         The verdict, what killed it, and how many tests reach it, ran and were left out.
     """
     tests, n_reaching = selector.choose(mutation)
-    names, seconds = [], 0.0
-    for one in tests:
-        if seconds + one.seconds <= budget or not names:
-            names.append(one.name)
-            seconds += one.seconds
-    source = (ROOT / mutation.path).read_text()
-    found: dict[str, Any] = {"key": mutation.key, "source": sha256(source.encode()).hexdigest()[:16]}
-    if not n_reaching:
-        outcome = Outcome("survived", message="no test reaches it")
-    else:
-        limit = _BASE_LIMIT + _LIMIT_FACTOR * seconds
+    parts = [list(files)] if files else _divide_tests(tests, budget)
+    source = (worker.copy / mutation.path).read_text()
+    seconds = {one.name: one.seconds for one in tests}
+    outcome, n_run = Outcome("survived", message="no test reaches it"), 0
+    for names in parts if n_reaching or files else []:
+        limit = _BASE_LIMIT + _LIMIT_FACTOR * sum(seconds.get(name, 0.0) for name in names)
         outcome = worker.run_mutated(mutation.path, mutation.apply(source), names, limit)
-    return found | asdict(outcome) | {"n_reaching": n_reaching, "n_left_out": len(tests) - len(names)}
+        n_run += outcome.n_run
+        if outcome.verdict != "survived":
+            break
+    found = {"key": mutation.key, "source": sha256(source.encode()).hexdigest()[:16]} | asdict(outcome)
+    n_left_out = 0 if files else len(tests) - sum(map(len, parts))
+    return found | {"n_run": n_run, "n_reaching": n_reaching, "n_left_out": n_left_out}
+
+
+def _divide_tests(tests: Sequence[TestRecord], budget: float) -> list[list[str]]:
+    """Divide what the budget allows into a first part, which kills most mutations, and the others."""
+    parts: list[list[str]] = [[], []]
+    seconds = 0.0
+    for one in tests:
+        if seconds + one.seconds <= budget or not seconds:
+            parts[seconds > _FIRST_PART].append(one.name)
+            seconds += one.seconds
+    return [part for part in parts if part]
 
 
 def summarize(sample: Sequence[Mutation], verdicts: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -169,6 +185,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--again", action="store_true", help="try again what has survived")
     parser.add_argument("--only", default="", help="try those whose key has this text")
+    parser.add_argument("--tests", nargs="*", default=(), metavar="FILE", help="run all tests of these files")
     parser.add_argument("--check", action="store_true", help="run what has killed on the unchanged source")
     parser.add_argument("--report", action="store_true", help="try nothing, save what is known")
     given = parser.parse_args(arguments)
@@ -214,7 +231,7 @@ def _try_all(sample: Sequence[Mutation], records: Path, given: Any) -> None:
         known = verdicts.get(mutation.key)
         if known and not (given.again and known["verdict"] == "survived"):
             continue
-        found = judge(mutation, worker, selector, given.budget)
+        found = judge(mutation, worker, selector, given.budget, given.tests)
         with (given.state / "verdicts.jsonl").open("a") as stream:
             stream.write(json.dumps(found, ensure_ascii=False) + "\n")
         print(f"{place}/{len(sample)} {found['verdict']:<9} {found['killed_by']} {mutation.key}", flush=True)

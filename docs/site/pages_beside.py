@@ -29,7 +29,9 @@ REFERENCE = {
     "units": ("symscreen.units",),
     "export": ("symscreen.export",),
     "evaluation": ("symscreen.evaluation",),
-    "ranking": ("symscreen.label_ranking", "symscreen.label_ranking.generators"),
+    "ranking": (
+        *("symscreen.label_ranking", "symscreen.label_ranking.generators", "symscreen.label_ranking.theory"),
+    ),
     "multistage": ("symscreen.multistage",),
     "trees": ("symscreen.trees",),
     "errors": ("symscreen.errors", "symscreen.messages"),

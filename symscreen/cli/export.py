@@ -121,7 +121,7 @@ def _read_ranking_formulas(
     path: str, rank: int | None
 ) -> tuple[Any, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
     from symscreen.export import build_indicators_from_record, build_operators_from_record
-    from symscreen.expressions.tree import parse_expression
+    from symscreen.expressions.tree import parse_printed_expression
     from symscreen.results.ranking_reader import read_ranking
     from symscreen.units import convert_to_original_units
 
@@ -129,7 +129,9 @@ def _read_ranking_formulas(
     operators = build_operators_from_record(stored.record)
     texts = stored.table["expression"].tolist()
     chosen = texts if rank is None else [_select_rank(texts, rank, path)]
-    parsed = tuple(parse_expression(text, operators, stored.record["data"]["inputs"]) for text in chosen)
+    parsed = tuple(
+        parse_printed_expression(text, operators, stored.record["data"]["inputs"]) for text in chosen
+    )
     formulas = convert_to_original_units(parsed, stored.record.get("units"))
     return (formulas if rank is None else formulas[0]), operators, build_indicators_from_record(stored.record)
 

@@ -31,7 +31,7 @@ from symscreen.evaluation.truncated_rankings import (
     compute_roc_auc_bounds,
 )
 from symscreen.evaluation.truth import CRITERIA, Truth, find_correct_features, parse_truth
-from symscreen.expressions.tree import parse_expression
+from symscreen.expressions.tree import parse_printed_expression
 from symscreen.grammar import OPERATORS
 from symscreen.messages import hint_option, name_option, suggest
 from symscreen.screeners import Screener, get_screener
@@ -118,7 +118,7 @@ def get_expressions(result: RankedResult, operators: Mapping[str, Operator]) -> 
     if expressions is not None:
         return expressions
     names = get_input_names(result.record)
-    return [parse_expression(text, operators, names) for text in result.table["expression"]]
+    return [parse_printed_expression(text, operators, names) for text in result.table["expression"]]
 
 
 def get_ranking_losses(result: RankedResult) -> dict[str, NDArray[np.float64]]:

@@ -38,7 +38,7 @@ class SymbolTable:
     ----------
     input_names : tuple of str
         Names of the inputs.
-    constants : tuple of int
+    constants : tuple of float
         Constants of the pool.
     operators : tuple of Operator
         All operators of all layers. A node's ``operator`` is an index into this tuple.
@@ -47,7 +47,7 @@ class SymbolTable:
     """
 
     input_names: tuple[str, ...]
-    constants: tuple[int, ...]
+    constants: tuple[float, ...]
     operators: tuple[Operator, ...]
     indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
 

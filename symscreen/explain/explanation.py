@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
+from symscreen.grammar.grammar_files import write_constants
 from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:
@@ -338,9 +339,13 @@ def _format_not_generated(explanation: Explanation, task: ScreeningTask) -> Line
         )
     if explanation.missing_constants:
         reasons.append(
-            _format_names("constant", map(str, explanation.missing_constants), "is not in the grammar",
-                   "are not in the grammar")
-        )  # fmt: skip
+            _format_names(
+                "constant",
+                map(str, write_constants(explanation.missing_constants)),
+                "is not in the grammar",
+                "are not in the grammar",
+            )
+        )
     if not reasons:
         return _format_missing_layers(explanation, task)
     lines = [f"{explanation.formula} is not generated: {', and '.join(reasons)}."]

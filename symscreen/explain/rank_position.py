@@ -17,7 +17,7 @@ from symscreen.expansion import CandidateStatus, rank_features
 from symscreen.expansion.validity import compute_projection, find_projected_duplicates
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
-from symscreen.expressions.tree import parse_expression
+from symscreen.expressions.tree import parse_printed_expression
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import build_inference, compute_error_control
 from symscreen.screening.inference.numerical_error import estimate_numerical_error
@@ -483,7 +483,7 @@ def _apply_fdr(
     inference = build_inference(control, task.target, task.screeners[0], task.options.sign, task.options.seed)
     assert inference is not None  # noqa: S101  # the options are validated before
     assert result.stream_result is not None  # noqa: S101  # the space was streamed
-    expression = parse_expression(
+    expression = parse_printed_expression(
         explanation.found_as, generated.task.grammar.operators, generated.task.dataset.names
     )
     ordered = sort_block(evaluate_expression(expression, generated.columns)[None])

@@ -35,6 +35,7 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import replace_infinities, to_plain_number, to_sympy_number
+from symscreen.grammar.parser import find_constant_name
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _scale(factor: float, term: Expression) -> Expression:
 def _negate(term: Expression) -> Expression:
     """Negate a term that has no sign: ``-x*y`` rather than ``-(x*y)``."""
     match term:
-        case Constant(value):
+        case Constant(value) if find_constant_name(value) is None:
             return replace(term, value=-value)
         case Call(operator, (argument,)) if operator.name == "inv":
             return apply_operator(_DIV, Constant(-1), argument)

@@ -25,7 +25,7 @@ from symscreen.expressions.tree import Call, Constant
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
 from symscreen.grammar.operator import Precedence
-from symscreen.grammar.parser import quote_column
+from symscreen.grammar.parser import find_constant_name, quote_column
 from symscreen.messages import escape_control_chars, quote
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ class _FormulaPrinter(Printer[PrintedText]):
         return PrintedText(quote_column(name, _OPERATOR_NAMES))
 
     def write_number(self, constant: Constant) -> PrintedText:
+        name = find_constant_name(constant.value)
+        if name is not None:
+            return PrintedText(name)
         text = str(constant.value)
         precedence = Precedence.PREFIX if constant.value < 0 else Precedence.ATOM
         return PrintedText(text, precedence, text.startswith("-"))
@@ -120,7 +123,11 @@ class _FormulaPrinter(Printer[PrintedText]):
             return PrintedText(f"{operator.name}({', '.join(texts)})")
         # A number that would be parsed as part of a short form needs parentheses: −2, x**2, 1/x.
         for index, argument in enumerate(call.arguments):
-            if isinstance(argument, Constant) and notation.is_reserved_literal(index, argument.value):
+            if (
+                isinstance(argument, Constant)
+                and notation.is_reserved_literal(index, argument.value)
+                and find_constant_name(argument.value) is None
+            ):
                 arguments[index].precedence = _RESERVED
         text = notation.template.format(*self.format_arguments(notation, arguments))
         return PrintedText(text, notation.precedence, text.startswith("-"))

@@ -18,6 +18,7 @@ from symscreen.expressions.traversal import fold_expression
 from symscreen.expressions.tree import Constant, apply_operator
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number, to_sympy_number
+from symscreen.grammar.parser import find_constant_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -430,6 +431,6 @@ def _divide(numerator: Expression, denominator: Expression) -> Expression:
 
 def _negate(expression: Expression) -> Expression:
     """Return the negative of an expression."""
-    if isinstance(expression, Constant):
+    if isinstance(expression, Constant) and find_constant_name(expression.value) is None:
         return Constant(-expression.value)
     return apply_operator(OPERATORS["neg"], expression)

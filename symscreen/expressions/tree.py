@@ -6,14 +6,13 @@ A tree contains only the structure of a formula. Trees with the same structure a
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from symscreen.errors import FormulaError, GrammarError
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import get_operator
-from symscreen.grammar.parser import parse_formula
+from symscreen.grammar.parser import NAMED_CONSTANTS, parse_formula
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Constant(_Node):
     Parameters
     ----------
     value : float or int
-        The number; `int` for integers.
+        The number; `int` for integers. The double nearest to π means π itself.
     fitted : bool
         Whether the number was fitted to data, so that it may be rounded for display. The numbers of operators
         and units are exact. Ignored in comparisons.
@@ -144,13 +143,48 @@ def parse_expression(
     >>> print(parse_expression("2*x + sin(`a b`)**2"))
     2*x + sin(`a b`)**2
     """
-    return _build_expression(parse_formula(text), operators, column_names)
+    named_columns = frozenset(column_names or ()) & NAMED_CONSTANTS.keys()
+    return _build_expression(parse_formula(text), operators, column_names, named_columns)
+
+
+def parse_printed_expression(
+    text: str, operators: Mapping[str, Operator], column_names: Collection[str]
+) -> Expression:
+    """Parse a text that `to_text` wrote, in which ``pi`` is the number even where a column has this name.
+
+    Parameters
+    ----------
+    text : str
+        A formula in which a column called ``pi`` is in backticks.
+    operators : mapping of str to Operator
+        The available operators.
+    column_names : collection of str
+        The available columns.
+
+    Returns
+    -------
+    Expression
+
+    Raises
+    ------
+    FormulaError
+        If the text cannot be parsed, or contains an unknown operator or column.
+
+    Examples
+    --------
+    >>> parse_printed_expression("pi*`pi`", OPERATORS, ["pi"]).arguments
+    (Constant(value=3.141592653589793), Column(name='pi'))
+    """
+    return _build_expression(parse_formula(text), operators, column_names, frozenset())
 
 
 def _build_expression(
-    tree: SyntaxNode, operators: Mapping[str, Operator], column_names: Collection[str] | None
+    tree: SyntaxNode,
+    operators: Mapping[str, Operator],
+    column_names: Collection[str] | None,
+    named_columns: Collection[str],
 ) -> Expression:
-    """Convert a syntax tree to an expression."""
+    """Convert a syntax tree to an expression; `named_columns` are columns with the name of a constant."""
     if tree.kind == "number" and not isinstance(tree.value, str):
         return Constant(tree.value)
     if tree.kind == "call":
@@ -159,11 +193,15 @@ def _build_expression(
         except GrammarError as error:
             raise FormulaError(str(error)) from None
         return apply_operator(
-            operator, *(_build_expression(argument, operators, column_names) for argument in tree.arguments)
+            operator,
+            *(
+                _build_expression(argument, operators, column_names, named_columns)
+                for argument in tree.arguments
+            ),
         )
     name = str(tree.value)
-    if tree.kind == "name" and name == "pi" and (column_names is None or name not in column_names):
-        return Constant(math.pi)
+    if tree.kind == "name" and name in NAMED_CONSTANTS and name not in named_columns:
+        return Constant(NAMED_CONSTANTS[name])
     if column_names is not None and name not in column_names:
         raise FormulaError(f"there is no column {name!r}{suggest(name, column_names)}")
     return Column(name)

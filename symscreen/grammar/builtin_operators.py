@@ -89,7 +89,9 @@ def _make_symmetric_hash(name: str) -> Callable[[Residues, Residues], Residues]:
 
 _MAX_POWER_BITS = 1 << 12  # of the integers in an expanded power
 _hash_sin, _hash_cos = fp.make_odd_hash("sin"), fp.make_even_hash("cos")
+_hash_asin = fp.make_odd_hash("asin")
 _HALF = fp.encode_number(0.5)[:1]
+_HALF_PI = fp.multiply(_HALF, fp.encode_number(math.pi)[:1])
 
 
 def _make_unary(
@@ -192,12 +194,12 @@ EXTRA_OPERATORS: dict[str, Operator] = _index_by_name([
         rounding=ro.make_monotone_rule(np.sinh, exact_at=0.0)),
     _make_unary("cosh", np.cosh, _make_sympy_builder("cosh"), fp.make_even_hash("cosh"),
         "the hyperbolic cosine of x", monotone=_FROM_ZERO, rounding=ro.make_even_rule(np.cosh)),
-    _make_unary("asin", np.arcsin, _make_sympy_builder("asin"), fp.make_odd_hash("asin"),
+    _make_unary("asin", np.arcsin, _make_sympy_builder("asin"), _hash_asin,
         "the inverse sine of x", domain=(Domain.UNIT,), monotone=_INCREASING,
         rounding=ro.make_monotone_rule(np.arcsin, exact_at=0.0)),
-    _make_unary("acos", np.arccos, _make_sympy_builder("acos"), fp.make_opaque_hash("acos"),
-        "the inverse cosine of x", domain=(Domain.UNIT,), monotone=Monotonicity.DECREASING,
-        rounding=ro.make_monotone_rule(np.arccos, exact_at=1.0)),
+    _make_unary("acos", np.arccos, _make_sympy_builder("acos"),
+        lambda a: fp.subtract(_HALF_PI, _hash_asin(a)), "the inverse cosine of x", domain=(Domain.UNIT,),
+        monotone=Monotonicity.DECREASING, rounding=ro.make_monotone_rule(np.arccos, exact_at=1.0)),
     _make_unary("atan", np.arctan, _make_sympy_builder("atan"), fp.make_odd_hash("atan"),
         "the inverse tangent of x", monotone=_INCREASING,
         rounding=ro.make_monotone_rule(np.arctan, exact_at=0.0)),

@@ -21,7 +21,7 @@ from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.dimensions import make_number_dimensions, propagate_dimensions
 from symscreen.grammar.error_propagation import bound_number, make_error_propagator
 from symscreen.grammar.operator import Domain, Operator, OperatorFamily, UnitRule, find_operators_by_name
-from symscreen.grammar.parser import parse_formula, quote_column
+from symscreen.grammar.parser import NAMED_CONSTANTS, find_constant_name, parse_formula, quote_column
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ def to_sympy_number(value: float) -> Any:
     """Convert a number to sympy: integers and π exactly, other numbers with 17 digits."""
     import sympy
 
-    if value == np.pi:
-        return sympy.pi
+    name = find_constant_name(value)
+    if name is not None:
+        return getattr(sympy, name)
     return sympy.Integer(value) if isinstance(value, int) else sympy.Float(value, 17)
 
 
@@ -300,7 +301,7 @@ def _build_operator(
     """Compose all forms of an operator from its syntax tree."""
     parameters, values = (family.parameters, family.values) if family else ((), ())
     argument_indices = _index_arguments(tree, parameters)
-    if unknown := sorted(_collect_names(tree) - {*argument_indices, "pi"}):
+    if unknown := sorted(_collect_names(tree) - {*argument_indices, *NAMED_CONSTANTS}):
         raise GrammarError(
             f"{name!r} is defined with {unknown[0]!r}; the arguments are called x and y, "
             "and constants to be fitted are listed under parameters"
@@ -442,7 +443,7 @@ def _compose_tree(
     if isinstance(tree.value, str) and tree.value in argument_indices:
         index = argument_indices[tree.value]
         return lambda *arguments: arguments[index]
-    value = convert_number(np.pi if isinstance(tree.value, str) else tree.value)
+    value = convert_number(NAMED_CONSTANTS[tree.value] if isinstance(tree.value, str) else tree.value)
     return lambda *_: value
 
 

@@ -170,8 +170,8 @@ class Grammar:
         One line.
     layers : str
         Default of the option ``--layers``.
-    constants : tuple of int
-        Numbers that are in every pool in addition to the features.
+    constants : tuple of float
+        Numbers that are in every pool in addition to the features: integers, and π.
     max_complexity : int or None
         Maximum complexity of a feature.
     forbid : mapping of str to frozenset of str
@@ -188,7 +188,7 @@ class Grammar:
     binary: tuple[Operator, ...]
     description: str = ""
     layers: str = "ub"
-    constants: tuple[int, ...] = ()
+    constants: tuple[float, ...] = ()
     max_complexity: int | None = None
     forbid: Mapping[str, frozenset[str]] = field(default_factory=dict)
     forbid_within: Mapping[str, frozenset[str]] = field(default_factory=dict)

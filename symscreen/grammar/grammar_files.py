@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -18,7 +18,7 @@ from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import define_family, define_operator
 from symscreen.grammar.grammar import Grammar, parse_layers, resolve_operators
 from symscreen.grammar.operator import find_operators_by_name
-from symscreen.grammar.parser import quote_column
+from symscreen.grammar.parser import NAMED_CONSTANTS, find_constant_name, quote_column
 from symscreen.messages import suggest
 from symscreen.plugins import get_plugin, list_available_names
 
@@ -33,7 +33,9 @@ _MAX_DEFINITIONS = 200  # operators defined in a grammar file
 _MAX_CONSTANT = 10**15  # exclusive; of a constant
 
 _Names = Annotated[list[str], Meta(description='a list of names such as ["sin", "exp"]')]
-_Integers = Annotated[list[int], Meta(description="a list of integers such as [1, 2]")]
+_Constants = Annotated[
+    list[int | Literal["pi"]], Meta(description='a list of integers or "pi" such as [1, "pi"]')
+]
 _Cost = Annotated[int, Meta(ge=0, le=1000, description="an integer from 0 to 1000")]
 _Complexity = Annotated[int, Meta(ge=1, le=1000, description="an integer from 1 to 1000")]
 _Starts = Annotated[
@@ -56,7 +58,7 @@ class _GrammarDocument(Struct, forbid_unknown_fields=True):
     description: str = ""
     unary: _Names = []
     binary: _Names = []
-    constants: _Integers = []
+    constants: _Constants = []
     layers: str | None = None
     max_complexity: _Complexity | None = None
     costs: dict[str, _Cost] = {}
@@ -160,16 +162,51 @@ def _build_error(file: str, key: str, reason: str) -> GrammarError:
     return GrammarError(f"{format_place(file, key)}: {reason}")
 
 
-def _check_constants(constants: list[int], file: str) -> tuple[int, ...]:
+def _check_constants(constants: Sequence[int | str], file: str) -> tuple[float, ...]:
     """Check that the constants are distinct, not 0, and exact in float64."""
-    for number in constants:
+    numbers = read_constants(constants)
+    for number in numbers:
+        if find_constant_name(number) is not None:
+            continue
         if number == 0 or abs(number) >= _MAX_CONSTANT:
             raise _build_error(
                 file, "constants", f"{number} is not allowed; give integers other than 0, below 10^15"
             )
-    if len(set(constants)) < len(constants):
+    if len(set(numbers)) < len(numbers):
         raise _build_error(file, "constants", "a number is listed twice")
-    return tuple(constants)
+    return numbers
+
+
+def read_constants(constants: Sequence[int | str]) -> tuple[float, ...]:
+    """Convert the constants of a grammar file or a record, integers and names, to numbers.
+
+    Raises
+    ------
+    ValueError
+        If one is neither.
+
+    Examples
+    --------
+    >>> read_constants([1, "pi"])
+    (1, 3.141592653589793)
+    """
+    return tuple(
+        NAMED_CONSTANTS[constant]
+        if isinstance(constant, str) and constant in NAMED_CONSTANTS
+        else int(constant)
+        for constant in constants
+    )
+
+
+def write_constants(constants: Sequence[float]) -> list[float | str]:
+    """Write the constants of a grammar as in its file: a constant that has a name by its name.
+
+    Examples
+    --------
+    >>> write_constants((1, 3.141592653589793))
+    [1, 'pi']
+    """
+    return [find_constant_name(constant) or constant for constant in constants]
 
 
 def _collect_operators(document: _GrammarDocument, file: str) -> dict[str, Operator]:

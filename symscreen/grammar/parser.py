@@ -1,7 +1,8 @@
 """Parse the formula notation into a syntax tree, without evaluating anything.
 
 The notation has Python's operators ``+ - * / **`` with Python's precedence, calls of operators by name,
-numbers, and columns. A column is a plain identifier, or any text in backticks (an inner backtick is doubled).
+numbers, the constant ``pi``, and columns. A column is a plain identifier, or any text in backticks (an inner
+backtick is doubled).
 Some notations are short forms of operators: ``x**2`` is ``square(x)``, ``x**3`` is ``cube(x)``, ``1/x`` is
 ``inv(x)``, ``-x`` is ``neg(x)`` and ``abs(a - b)`` is ``absdiff(a, b)``. Parentheses prevent a short form:
 ``x**(2)`` is ``pow(x, 2)``.
@@ -9,6 +10,7 @@ Some notations are short forms of operators: ``x**2`` is ``square(x)``, ``x**3``
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ from symscreen.errors import FormulaError
 
 MAX_FORMULA_CHARS = 10_000
 MAX_FORMULA_DEPTH = 150
+NAMED_CONSTANTS = {"pi": math.pi}  # an identifier that is a number; everywhere this double means π exactly
 
 _TOKEN_PATTERN = re.compile(
     r"""\s*(?:
@@ -30,6 +33,7 @@ _TOKEN_PATTERN = re.compile(
     re.VERBOSE,
 )
 _INFIX: dict[str, tuple[int, str]] = {"+": (10, "add"), "-": (10, "sub"), "*": (20, "mul"), "/": (20, "div")}
+_CONSTANT_NAMES = {value: name for name, value in NAMED_CONSTANTS.items()}
 _NAMED_POWERS = {2: "square", 3: "cube"}
 _EXCERPT_CHARS = 20  # characters before and after an error that a message quotes
 _MAX_INTEGER_DIGITS = 15  # longer integers are floats
@@ -84,9 +88,20 @@ def quote_column(name: str, reserved_names: frozenset[str] = frozenset()) -> str
     """
     # Python's identifiers may contain combining characters, which `_TOKEN_PATTERN` does not match.
     is_plain = name.isidentifier() and re.fullmatch(r"[^\W\d]\w*", name)
-    if is_plain and not iskeyword(name) and name not in reserved_names and name != "pi":
+    if is_plain and not iskeyword(name) and name not in {*reserved_names, *NAMED_CONSTANTS}:
         return name
     return "`" + name.replace("`", "``") + "`"
+
+
+def find_constant_name(value: float) -> str | None:
+    """Return the name of a constant that the notation has one for, ``pi``; None for any other number.
+
+    Examples
+    --------
+    >>> find_constant_name(math.pi), find_constant_name(3)
+    ('pi', None)
+    """
+    return _CONSTANT_NAMES.get(value)
 
 
 def parse_formula(text: str) -> SyntaxNode:

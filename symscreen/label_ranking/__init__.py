@@ -17,7 +17,8 @@ missing label, and equal values are ties.
   others; `PairwiseRanker` and `BradleyTerryRanker`, which support incomplete and partial rankings;
   `LabelwiseRegressor`, `BreimanTree`, `LevelSplitsTree` and `HonestForest` for complete rankings.
 
-`symscreen.label_ranking.generators` draws rankings with a known truth.
+`symscreen.label_ranking.generators` draws rankings with a known truth. `symscreen.label_ranking.theory`
+checks the conditions of Fotakis et al. and computes their sample sizes.
 """
 
 from symscreen.label_ranking.consensus.distances import (

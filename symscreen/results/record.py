@@ -13,6 +13,7 @@ import numpy as np
 
 from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.grammar import OPERATORS
+from symscreen.grammar.grammar_files import write_constants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,7 +149,7 @@ def build_grammar_record(grammar: Grammar) -> dict[str, Any]:
     return {
         "unary": [operator.name for operator in grammar.unary],
         "binary": [operator.name for operator in grammar.binary],
-        "constants": list(grammar.constants),
+        "constants": write_constants(grammar.constants),
         "max_complexity": grammar.max_complexity,
         "costs": {name: cost for name, cost in costs.items() if default_costs.get(name) != cost},
         "define": {name: grammar.operators[name].summary for name in costs if name not in default_costs},

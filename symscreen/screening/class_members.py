@@ -23,7 +23,7 @@ from symscreen.expansion import CandidateStatus, is_equal_to_rounding
 from symscreen.export import build_operators_from_record
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity
-from symscreen.expressions.tree import parse_expression
+from symscreen.expressions.tree import parse_printed_expression
 from symscreen.messages import hint_option, name_option, quote
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_sorted_blocks, iterate_values
@@ -621,7 +621,7 @@ def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:
     operators, names = build_operators_from_record(record), record["data"]["inputs"]
     for text, stored_complexity in zip(members["expression"], members["complexity"], strict=True):
         try:
-            complexity = compute_complexity(parse_expression(text, operators, names))
+            complexity = compute_complexity(parse_printed_expression(text, operators, names))
         except InputError as error:
             raise DataError(f"the record is damaged: its member {quote(text)}: {error}") from None
         if complexity != stored_complexity:

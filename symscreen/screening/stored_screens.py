@@ -14,9 +14,10 @@ from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import build_indicators_from_record, build_operators_from_record
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import define_columns
-from symscreen.expressions.tree import parse_expression
+from symscreen.expressions.tree import parse_printed_expression
 from symscreen.grammar import Grammar
 from symscreen.grammar.grammar import resolve_operators
+from symscreen.grammar.grammar_files import read_constants
 from symscreen.messages import escape_control_chars, quote
 from symscreen.report.notebook import VIEWS
 from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
@@ -134,7 +135,7 @@ def _restore_grammar(record: Mapping[str, Any]) -> str | Grammar:
         operators=operators,
         unary=resolve_operators(recorded["unary"], 1, operators, "the record's unary"),
         binary=resolve_operators(recorded["binary"], 2, operators, "the record's binary"),
-        constants=tuple(map(int, recorded["constants"])),
+        constants=read_constants(recorded["constants"]),
         max_complexity=recorded["max_complexity"],
         **rules,
     )
@@ -270,7 +271,7 @@ def _parse_formulas(stored: StoredRanking, source: str) -> tuple[Expression, ...
         operators = build_operators_from_record(stored.record)
         names = stored.record["data"]["inputs"]
         indicators = build_indicators_from_record(stored.record)
-        parsed = (parse_expression(text, operators, names) for text in stored.table["expression"])
+        parsed = (parse_printed_expression(text, operators, names) for text in stored.table["expression"])
         return tuple(define_columns(expression, indicators) for expression in parsed)
     except FormulaError as error:
         raise DataError(f"{escape_control_chars(source)} is damaged: {error}") from None

@@ -7,8 +7,12 @@ paper:
 - one decision: `compute_split_loss`, `find_best_split`, `compute_decision_ratio` (sections 2.2 and 2.3);
 - the best possible decision: `find_oracle_partition`, `find_attainable_splits`, `compute_swap_gains`,
   `build_interpolator` (section 3.1);
-- piecewise monotone features: `PiecewiseMonotone`, `refine_intervals`, `compute_preference` (section 3.2);
-- from splits to rankings: `compute_ranking_metric`, `compute_ranking_regret`, `measure_regret` (section 4).
+- piecewise monotone features: `PiecewiseMonotone`, `refine_intervals`, `compute_preference`, and
+  `compare_interval_losses`, all three cases of Proposition 8 (section 3.2);
+- from splits to rankings: `compute_ranking_metric`, `compute_ranking_regret`, `measure_regret`, and
+  `compute_cart_regret_tail`, `compute_regret_tail` and `compute_bart_rate`, the bounds of Theorems 10 and 13
+  (section 4);
+- correlations of transformed inputs: `compare_transformed_correlations` (Remark 16).
 
 The functions take arrays and return arrays or records. Where the text of the paper has an error, the
 docstring of the function concerned describes it.
@@ -32,6 +36,7 @@ from symscreen.trees.decisions import (
     find_oracle_partition,
     rank_rows,
 )
+from symscreen.trees.interval_losses import IntervalComparison, compare_interval_losses
 from symscreen.trees.preference import (
     AttainableSplit,
     Interval,
@@ -48,16 +53,35 @@ from symscreen.trees.preference import (
     refine_intervals,
     shift_above,
 )
+from symscreen.trees.regret_bounds import (
+    ContractionRate,
+    RegretTail,
+    compute_bart_rate,
+    compute_cart_regret_tail,
+    compute_regret_tail,
+)
+from symscreen.trees.transformed_correlation import (
+    TransformedCorrelation,
+    compare_transformed_correlations,
+)
 
 __all__ = [
     "AttainableSplit",
+    "ContractionRate",
     "Interval",
+    "IntervalComparison",
     "OraclePartition",
     "PiecewiseMonotone",
     "PreferenceExtremes",
     "PreferenceStep",
+    "RegretTail",
     "Split",
+    "TransformedCorrelation",
     "build_interpolator",
+    "compare_interval_losses",
+    "compare_transformed_correlations",
+    "compute_bart_rate",
+    "compute_cart_regret_tail",
     "compute_decision_ratio",
     "compute_log_decision_ratio",
     "compute_partition_loss",
@@ -66,6 +90,7 @@ __all__ = [
     "compute_ranking_metric",
     "compute_ranking_regret",
     "compute_regret_bound",
+    "compute_regret_tail",
     "compute_sine_scores",
     "compute_split_loss",
     "compute_split_means",

@@ -112,7 +112,7 @@ def measure_regret(
     exponent ν. As in the theorems, the fitted rows are ranked; tied scores count half. Theorem 13 fixes the
     number of trees and splits with probability α^depth; the prior of stochtree, 0.95·(1 + depth)^−2, is that
     of Chipman, George and McCulloch (2010). The simulation shows that the regret decreases; it does not
-    verify the rate.
+    verify the rate. `compute_cart_regret_tail` and `compute_bart_rate` compute the bounds.
 
     Examples
     --------

@@ -648,7 +648,8 @@ def count_preimages(
     Notes
     -----
     Luo and Li (2024), Corollary 6 and Figure 3. On an interval without a pre-image neither map splits the
-    rows, and the ratio is 1 (Proposition 8 (i)). If one map has a pre-image, its ratio is larger (ii). Both
+    rows, and the ratio is 1 (Proposition 8 (i)). If one map has a pre-image, its ratio is larger (ii). If
+    both have one, the losses on the interval decide (iii); `compare_interval_losses` computes them. The
     statements refer to means over the rows of that interval. They decide the ratio (9) of the whole node only
     if one of the maps has no pre-image at all. That map does not split, and a split never increases the loss
     (Proposition 7).

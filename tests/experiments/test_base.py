@@ -45,3 +45,9 @@ def test_the_limit_of_ten_splits_is_never_reached():
     ]
     np.testing.assert_array_equal(losses[0], losses[1])
     assert not np.array_equal(losses[0], losses[2])
+
+
+def test_bart_has_the_chains_of_bartmachine_and_shorter_ones_at_the_small_size():
+    trees = "bart[rule=none,trees=50,depth=10,replicates="
+    assert write_bart_spec(is_short=False) == f"{trees}5,burn=250,draws=1000]"
+    assert write_bart_spec(is_short=True) == f"{trees}2,burn=100,draws=200]"

@@ -61,6 +61,13 @@ def test_points_are_equally_spaced_and_exactly_symmetric(n):
     np.testing.assert_allclose(np.diff(x), 2 / (n - 1), rtol=1e-12)
 
 
+def test_noise_variances_rise_by_half_decades_to_one_digit():
+    half_decades = (0.0, *(float(f"{10 ** (k / 2):.0e}") for k in range(-8, 3)))
+    for size in ("medium", "full"):
+        assert EXPERIMENT.sizes[size].noise_variances == half_decades
+    assert set(EXPERIMENT.sizes["small"].noise_variances) < set(half_decades)
+
+
 def test_maps_are_those_of_the_paper():
     x = np.array([-1.0, -0.75, -0.5, -0.2, 0.0, 0.3, 0.5, 0.9, 1.0])
     maps = compute_maps(x)

@@ -65,8 +65,9 @@ def test_the_summary_is_the_mean_of_the_sets(outcome):
 def test_remarks_and_pictures_cover_both_figures(outcome):
     assert sum(remark.startswith("Figure 1") for remark in outcome.remarks) == 2
     assert sum(remark.startswith("Figure 2") for remark in outcome.remarks) == 2
-    panels = [axis.get_title() for axis in outcome.pictures["figure2-sfn-published"]().axes]
-    assert panels == ["mallows", "order-list mallows", "gaussian"]
+    axes = outcome.pictures["figure2-sfn-published"]().axes
+    assert [axis.get_title() for axis in axes] == ["mallows", "order-list mallows", "gaussian"]
+    assert [axis.get_ylabel() for axis in axes] == ["mean kτ", "", ""]
     assert len(outcome.pictures["figure1-sfn"]().axes) == 2
 
 

@@ -146,6 +146,14 @@ def test_improvements_are_paired():
     assert found["difference_se"] == pytest.approx(0.0, abs=1e-12)
 
 
+def test_three_features_a_side_have_100_100_and_50_or_40_levels():
+    for name, options in FEATURES_ONLY_READINGS.items():
+        assert options["user_levels"] == (100, 100, 50)
+        assert options["item_levels"] == (100, 100, 40)
+        assert f"{options['n_rows']:,} rows" in name
+        assert options["n_users"] == options["n_items"] == options["n_rows"]
+
+
 def test_the_plan_of_the_full_size_has_the_papers_grids():
     found = make_methods(["a", "b"], ComparisonPlan(features="free"), 0)
     sizes = {name: len(one.settings) for name, one in found.items()}

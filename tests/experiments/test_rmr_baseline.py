@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from symscreen.experiments import median_regression
 from symscreen.experiments.median_regression import fit_cluster_modes, fit_plackett_luce_weights
 from symscreen.label_ranking.generators import compute_plackett_luce_probability, draw_plackett_luce
 
@@ -23,6 +24,21 @@ def test_the_weights_have_the_highest_penalised_likelihood(k, rng):
 def test_many_rankings_give_the_weights_they_were_drawn_with(rng):
     w = np.array([0.5, 0.25, 0.15, 0.1])
     np.testing.assert_allclose(fit_plackett_luce_weights(draw_plackett_luce(w, 20_000, rng)), w, rtol=0.05)
+
+
+def test_steps_end_when_one_changes_no_weight_by_the_tolerance(monkeypatch, rng):
+    ranks = draw_plackett_luce(np.array([0.5, 0.3, 0.2]), 30, rng)
+
+    def fit(tolerance, steps):
+        monkeypatch.setattr(median_regression, "_LOG_WEIGHT_TOLERANCE", tolerance)
+        monkeypatch.setattr(median_regression, "_MAX_STEPS", steps)
+        return fit_plackett_luce_weights(ranks)
+
+    first, second = fit(0.0, 1), fit(0.0, 2)
+    change = np.abs(np.log(first / (1 / 3))).max()
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(fit(np.nextafter(change, 1.0), 99), first)
+    np.testing.assert_array_equal(fit(change, 99), second)
 
 
 def test_one_ranking_repeated_has_its_own_order():

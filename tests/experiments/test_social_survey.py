@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from helpers.requirements import require
 from symscreen.errors import DataError
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.social_survey import EXPERIMENT, SURVEY_FILE
+from symscreen.label_ranking import KemenyNeighbors, kendall_distance
 from symscreen.label_ranking.generators import draw_mallows
 
 DEGREES = ["Lt High School", "High School", "Junior College", "Bachelor", "Graduate"]
@@ -64,6 +67,29 @@ def test_each_degree_has_its_own_consensus(folder):
     assert consensus["certified"].all()
     assert consensus.loc[DEGREES, "rows"].sum() == consensus.loc["complete", "rows"] == 1470
     assert consensus.loc["all", "rows"] == 1500
+
+
+def test_the_risks_are_those_of_three_neighbours_and_of_a_constant_on_the_test_rows(tmp_path, rng):
+    respondents(rng).eval("childs = childs % 2").to_csv(tmp_path / SURVEY_FILE, index=False)
+    outcome = EXPERIMENT.run(ExperimentSettings(size="small", data=tmp_path, seed=5))
+    risk = outcome.tables["risk"].set_index("quantity")["ours"]
+    frame = pd.read_csv(tmp_path / SURVEY_FILE).dropna()
+    numeric = np.column_stack(
+        [frame["year"] - frame["age"], frame["coninc"], frame["childs"], frame["degree"].map(DEGREES.index)]
+    )
+    dummies = pd.get_dummies(frame[["sex", "race", "marital", "wrkstat"]]).to_numpy(dtype=float)
+    x = np.hstack([(numeric - numeric.mean(axis=0)) / numeric.std(axis=0), dummies])
+    ranks = frame[["jobinc", "jobsec", "jobhour", "jobpromo", "jobmeans"]].to_numpy(dtype=float)
+    order = np.random.default_rng([5, 0]).permutation(len(frame))
+    train, test = order[: len(frame) * 7 // 10], order[len(frame) * 7 // 10 :]
+    neighbours = KemenyNeighbors(n_neighbors=3).fit(x[train], ranks[train])
+    assert risk["knn"] == kendall_distance(neighbours.predict(x[test]), ranks[test]).mean()
+    losses = {
+        order: kendall_distance(np.broadcast_to(order, ranks[train].shape), ranks[train]).sum()
+        for order in permutations((1.0, 2.0, 3.0, 4.0, 5.0))
+    }
+    constant = np.broadcast_to(min(losses, key=losses.get), ranks[test].shape)
+    assert risk["constant"] == pytest.approx(kendall_distance(constant, ranks[test]).mean())
 
 
 def test_repeats_are_divisions_of_their_own(folder):

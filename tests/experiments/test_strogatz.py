@@ -10,7 +10,7 @@ from helpers.requirements import require
 from symscreen import datasets, fit, screen
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate
-from symscreen.experiments import ExperimentSettings, strogatz_benchmark
+from symscreen.experiments import ExperimentSettings, strogatz_benchmark, strogatz_recovery
 from symscreen.experiments.strogatz_benchmark import (
     build_recovery_table,
     build_summary_table,
@@ -31,6 +31,7 @@ from symscreen.experiments.strogatz_recovery import (
 )
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.sympy_conversion import build_exact_form
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 
 WRONG, STRUCTURE, EXACT = (False, False), (True, False), (True, True)
@@ -129,6 +130,23 @@ def test_r2_on_fresh_rows_is_that_of_the_noise_free_truth():
     assert compute_fresh_r2("lv1", _formula(0, (1, "log(x1 - 1)"))) == -math.inf
     # a few rows close to a pole do not outweigh the others, where this formula is wrong
     assert compute_fresh_r2("shearflow1", _formula(0, (1, "cos(x1)*cos(x2)/sin(x2)"), (3, "x1"))) < 0.2
+
+
+def test_fresh_rows_are_left_out_beyond_the_largest_truth_and_not_at_it(monkeypatch):
+    data = datasets.load_strogatz("lv1")
+    rows = strogatz_recovery._draw_fresh_rows(data.frame)
+    truth = evaluate_expression(parse_expression(data.truth), rows)
+    limit = np.sort(np.abs(truth))[-100]
+    target = np.abs(data.frame["target"]).max()
+    ratio = next(one for one in limit / target * (1 + np.arange(-8, 9) * 2.0**-53) if one * target == limit)
+    monkeypatch.setattr(strogatz_recovery, "_MAX_TARGET_RATIO", ratio)
+    monkeypatch.setattr(strogatz_recovery, "_draw_fresh_rows", lambda _: rows)
+    kept = np.abs(truth) <= limit
+    assert kept.sum() == len(truth) - 99
+    off = (1.5 - rows["x1"])[kept]
+    expected = 1.0 - (off @ off) / ((truth[kept] - truth[kept].mean()) ** 2).sum()
+    law = _formula(1.5, (2, "x1"), (-1, "x1**2"), (-2, "x1*x2"))
+    assert compute_fresh_r2("lv1", law) == pytest.approx(expected, rel=1e-12)
 
 
 def test_screening_agrees_with_the_evaluation_of_a_whole_ranking():

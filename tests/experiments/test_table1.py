@@ -92,6 +92,8 @@ def test_designs_draw_what_they_say():
         x = table1.DESIGNS[name][0](rng)
         assert x.min() == pytest.approx(low, abs=0.02)
         assert x.max() == pytest.approx(high, abs=0.02)
+        drawn = table1.DESIGNS[name][0](np.random.default_rng(3))
+        np.testing.assert_array_equal(drawn, np.random.default_rng(3).uniform(low, high, 500))
 
 
 @pytest.mark.parametrize(
@@ -224,6 +226,9 @@ def test_repeats_and_progress_are_heeded_and_bart_stands_where_it_belongs(monkey
     outcome = EXPERIMENT.run(settings)
     tables = outcome.tables
     assert (tables["inclusion"]["n"] == 2).all()
+    table = outcome.tables["inclusion"]
+    for rule in ("gmax", "local"):
+        assert set(table["rule"][table["method"] == f"bart {rule}"]) == {rule}
     assert row_of(outcome, 1, "bart gmax") == [400.0, 500.0, 600.0, 700.0]
     assert row_of(outcome, 4, "bart local", SHORT_DESIGN) == [800.0, 900.0, 1000.0, 1100.0]
     assert tables["copies"].loc[5, ["share", "gmax", "local"]].tolist() == [1.0, 500.0, 900.0]

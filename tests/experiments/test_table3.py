@@ -105,6 +105,11 @@ def test_remarks_repeat_the_tables(outcome):
         (remark,) = (each for each in remarks if each.startswith(f"With {pool} pools"))
         assert f"make {held.sum()} of {len(held)} published" in remark
         assert [f"{formula} ({system})" in remark for system, formula in held.index] == (~held).tolist()
+    choices = outcome[0].tables["choices"]
+    own = choices[(choices["pool"] == "cumulative") & (choices["screener"] == "stepwise")]
+    assert len(own) == len(SYSTEMS)
+    listed = "; ".join(f"{row.first_choice} ({row.system})" for row in own.itertuples())
+    assert remarks[-1].endswith(f"our first choices are {listed}.")
 
 
 @pytest.mark.parametrize(("name", "pool"), SPACES)

@@ -248,7 +248,7 @@ def test_a_definition_that_calls_an_operator_with_parameters_is_written_out(colu
         ("x**a", 2.0, "x**(2)"),
         ("abs(x + a)", -1.5, "abs((x - 1.5))"),
         ("a/x + 0*x", 1, "(1)/x + 0*x"),
-        ("a*pi*x", 1, "1*3.141592653589793*x"),
+        ("a*pi*x", 1, "1*pi*x"),
         ("x + a", 0.0, "x + 0"),
         ("x*a + x**2", 1e300, "x*1e+300 + x**2"),
     ],

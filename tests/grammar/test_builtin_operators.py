@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -143,6 +144,15 @@ def test_fingerprints_are_odd_and_even_where_values_are(operator):
     key, mirrored = operator.compute_fingerprint(RESIDUES), operator.compute_fingerprint(fp.negate(RESIDUES))
     assert (mirrored == key).all() == (two_sided and np.array_equal(back, there))
     assert (mirrored == fp.negate(key)).all() == (two_sided and np.array_equal(back, -there))
+
+
+def test_the_inverse_sine_and_cosine_have_keys_that_add_up_to_half_of_pi():
+    asin, acos = (OPERATORS[name].compute_fingerprint(RESIDUES) for name in ("asin", "acos"))
+    half_pi = fp.divide(fp.encode_number(math.pi), fp.encode_number(2))
+    assert (fp.add(asin, acos) == half_pi).all()
+    mirrored = OPERATORS["acos"].compute_fingerprint(fp.negate(RESIDUES))
+    assert (mirrored == fp.subtract(fp.encode_number(math.pi), acos)).all()
+    assert not (mirrored == acos).any()
 
 
 @every_unary

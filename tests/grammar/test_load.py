@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from helpers.requirements import needs
 
 from symscreen.errors import GrammarError
 from symscreen.grammar import OPERATORS, list_grammar_names, load_grammar
+from symscreen.grammar.grammar_files import write_constants
 
 SHIPPED = Path(__file__).resolve().parents[2] / "operators"
 every_grammar = pytest.mark.parametrize("name", list_grammar_names())
@@ -63,7 +65,7 @@ def test_a_shipped_grammar_is_what_its_file_says(name):
     assert len(grammar.description.splitlines()) == 1
     assert names(grammar.unary) == content["unary"]
     assert names(grammar.binary) == content["binary"]
-    assert grammar.constants == tuple(content.get("constants", ()))
+    assert write_constants(grammar.constants) == content.get("constants", [])
     assert grammar.max_complexity == content.get("max_complexity")
     assert "".join(layer.kind for layer in grammar.resolve_layers()) == content["layers"]
     assert grammar.forbid == {outer: frozenset(inner) for outer, inner in content.get("forbid", {}).items()}
@@ -96,7 +98,7 @@ def test_a_grammar_with_every_key(load):
         description = "All of it."
         unary = ["sin", "gauss"]
         binary = ["add", "harmonic"]
-        constants = [-1, 2]
+        constants = [-1, 2, "pi"]
         layers = "u[gauss] b"
         max_complexity = 9
         [costs]
@@ -119,7 +121,7 @@ def test_a_grammar_with_every_key(load):
     assert names(grammar.unary) == ["sin", "gauss"]
     assert names(grammar.binary) == ["add", "harmonic"]
     assert grammar.description == "All of it."
-    assert grammar.constants == (-1, 2)
+    assert grammar.constants == (-1, 2, math.pi)
     assert list(map(str, grammar.resolve_layers())) == ["u[gauss]", "b[add,harmonic]"]
     assert grammar.max_complexity == 9
     assert grammar.forbid == {"sin": {"gauss"}}
@@ -166,9 +168,11 @@ BAD_KEYS = [
     ('max_complexity = 2.0', 'max_complexity: expected an integer from 1 to 1000, found 2.0'),
     ('max_complexity = true', 'max_complexity: expected an integer from 1 to 1000, found True'),
     ('max_complexity = 1979-05-27', 'max_complexity: expected an integer from 1 to 1000, found datetime'),
-    ('constants = 1', 'constants: expected a list of integers such as [1, 2], found 1'),
-    ('constants = [1, 0.5]', 'constants: expected a list of integers such as [1, 2], found [1, 0.5]'),
-    ('constants = [true]', 'constants: expected a list of integers such as [1, 2], found [True]'),
+    ('constants = 1', 'constants: expected a list of integers or "pi" such as [1, "pi"], found 1'),
+    ('constants = [1, 0.5]', 'constants: expected a list of integers or "pi" such as [1, "pi"], found [1, '),
+    ('constants = [true]', 'constants: expected a list of integers or "pi" such as [1, "pi"], found [True]'),
+    ('constants = ["tau"]', 'constants: expected a list of integers or "pi" such as [1, "pi"], found ['),
+    ('constants = ["pi", 2, "pi"]', 'constants: a number is listed twice'),
     ('constants = [1, 0]', 'constants: 0 is not allowed; give integers other than 0, below'),
     ('constants = [-1000000000000000]', 'constants: -1000000000000000 is not allowed; give integers'),
     ('constants = [1, 2, 1]', 'constants: a number is listed twice'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -103,7 +104,7 @@ def problems(draw, *, rules=True):
         operators=operators,
         unary=tuple(operators[name] for name in unary),
         binary=tuple(operators[name] for name in binary),
-        constants=draw(st.sampled_from([(), (), (1,), (2, -3)])),
+        constants=draw(st.sampled_from([(), (), (1,), (2, -3), (2, math.pi)])),
         max_complexity=draw(st.none() | st.integers(1, 9)) if rules else None,
         forbid=draw(st.dictionaries(named, used, max_size=2)) if rules else {},
         forbid_within=draw(st.dictionaries(named, used, max_size=2)) if rules else {},

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from symscreen import label_ranking
+from symscreen.label_ranking import theory
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "rankings.md").read_text()
 
@@ -59,6 +60,13 @@ def test_every_public_name_resolves():
     assert sorted(label_ranking.__all__) == list(label_ranking.__all__)
     for name in label_ranking.__all__:
         assert callable(getattr(label_ranking, name))
+
+
+def test_the_page_names_every_function_about_the_theorems():
+    assert sorted(theory.__all__) == list(theory.__all__)
+    functions = [name for name in theory.__all__ if inspect.isfunction(getattr(theory, name))]
+    assert [name for name in functions if name not in PAGE] == []
+    assert all(getattr(theory, name).__doc__ for name in theory.__all__)
 
 
 def test_the_page_names_the_learners_that_take_no_weights():

@@ -20,6 +20,7 @@ from symscreen.screeners import (
     JointScreener,
     ScreenerOption,
     check_screener,
+    checks,
 )
 from symscreen.screeners.base import compute_correlation_loss, compute_sign_direction
 from symscreen.statistics.ranks.correlations import compute_correlations, compute_pearson
@@ -153,6 +154,45 @@ def _several_only(ordered, response):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_column_screener_that_breaks_a_promise_is_caught(changes, promise):
     _broken(replace(T0, **changes), promise)
+
+
+def test_a_loss_that_is_wrong_for_positive_signs_alone_is_caught():
+    def loss(statistics, target, sign):
+        return T0.loss(statistics if sign == "free" else -statistics, target, sign)
+
+    _broken(replace(T0, loss=loss), "the target ranks first, sign positive")
+
+
+def test_features_are_checked_at_scales_from_1e_minus_150_to_1e150():
+    assert np.unique(checks._SCALES).tolist() == [1e-150, 1.0, 1e150]
+
+
+def find_target(cases, text):
+    (found,) = (case.target for case in cases if text in case.description)
+    return found
+
+
+def test_cases_of_rankings_and_stages_have_the_targets_that_they_describe(rng):
+    rankings = list(checks._generate_ranking_cases(rng))
+    five = find_target(rankings, "five rows")
+    assert five.ranks.tolist() == [[1, 2], [1, 2], [2, 1], [2, 1], [2, 1]]
+    tied = find_target(rankings, "rankings with ties").ranks
+    has_tie = np.array([len(set(row)) < len(row) for row in tied])
+    assert has_tie.tolist() == [row % 5 == 0 for row in range(len(tied))]
+    assert (tied[::5, 0] == tied[::5, 1]).all()
+    stages = find_target(checks._generate_stages_cases(rng), "five rows")
+    assert stages.outcomes.tolist() == [[1, 1, 1], [1, 1, -1], [1, -1, -1], [1, -1, -1], [1, 0, 0]]
+
+
+def test_the_capacity_is_asked_for_few_and_for_many_rows():
+    asked = []
+
+    def capacity(rows, settings):
+        asked.append(rows)
+        return SCREENERS["stepwise"].capacity(rows, settings)
+
+    checks._check_options(replace(SCREENERS["stepwise"], capacity=capacity))
+    assert asked == [5, 100, 1_000_000]
 
 
 def test_a_screener_that_is_not_blind_to_affine_copies_is_caught():
@@ -331,6 +371,15 @@ def test_a_joint_screener_may_refuse_a_handful_of_rows_in_words(rows, passes):
         check_screener(_joint(score_function=judge))
     else:
         _broken(_joint(score_function=judge), "(more features than rows): OptionError('own needs 21 rows')")
+
+
+def test_both_generators_of_the_user_are_set_to_one_seed_once(monkeypatch):
+    seeds = {"random": [], "numpy": []}
+    monkeypatch.setattr("random.seed", seeds["random"].append)
+    monkeypatch.setattr("numpy.random.seed", seeds["numpy"].append)
+    check_screener(SCREENERS["stepwise"])
+    assert seeds["random"] == seeds["numpy"]
+    assert len(set(seeds["random"])) == 1
 
 
 def test_the_users_own_random_numbers_stay_as_they_were():

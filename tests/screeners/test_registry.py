@@ -104,3 +104,31 @@ def test_what_a_screener_is_blind_to_leaves_its_loss_as_it_is(screener, rng):
     else:
         assert np.allclose(losses[0], losses[1], atol=1e-13)
         assert np.allclose(losses[0], losses[2], atol=1e-13)
+
+
+NUMBERS = {  # of each option: default, minimum, maximum
+    "lasso": {"folds": (10, 2, np.inf)},
+    "scad": {"gamma": (3.7, 2.001, 1e6), "folds": (10, 2, np.inf)},
+    "mcp": {"gamma": (3.0, 1.001, 1e6), "folds": (10, 2, np.inf)},
+    "stepwise": {"max_size": (20, 1, np.inf), "folds": (10, 2, np.inf)},
+    "bart": {
+        "alpha": (0.05, 0.001, 0.5),
+        "permutations": (50, 10, np.inf),
+        "replicates": (20, 1, np.inf),
+        "trees": (20, 1, 1000),
+        "depth": (1, 1, 20),
+        "burn": (2000, 0, np.inf),
+        "draws": (500, 10, np.inf),
+    },
+    "crit": {"depth": (5, 1, 30), "leaf": (5, 1, np.inf), "gain": (0.01, 0.0, 1.0)},
+    "forest": {"rounds": (20, 5, np.inf), "alpha": (0.05, 1e-6, 0.5), "trees": (200, 10, np.inf)},
+}
+
+
+@joint_screener
+def test_options_that_are_numbers_have_their_defaults_and_limits(screener):
+    assert NUMBERS[screener.name] == {
+        option.name: (option.default, option.min_value, option.max_value)
+        for option in screener.options
+        if not option.choices
+    }

@@ -247,7 +247,7 @@ def test_a_column_rule_that_fits_no_column_is_told(frame, tmp_path):
 
 def test_the_record_holds_the_rules_of_a_grammar_file(frame, tmp_path):
     rules = (
-        'unary = ["wave"]\nbinary = ["add"]\nconstants = [2]\n[costs]\nadd = 3\n'
+        'unary = ["wave"]\nbinary = ["add"]\nconstants = [2, "pi"]\n[costs]\nadd = 3\n'
         '[forbid]\nwave = ["add"]\n[define.wave]\nformula = "sin(pi*x)"'
     )
     (tmp_path / "g.toml").write_text(rules)
@@ -256,7 +256,7 @@ def test_the_record_holds_the_rules_of_a_grammar_file(frame, tmp_path):
     assert record["define"] == {"wave": "sin(pi*x)"}
     assert record["costs"] == {"add": 3, "wave": 2}
     assert record["forbid"] == {"wave": ["add"]}
-    assert record["constants"] == [2]
+    assert record["constants"] == [2, "pi"]
 
 
 def test_equal_data_have_equal_digests(frame):

@@ -75,6 +75,22 @@ def test_the_report_made_afterwards_is_that_of_the_run(kind, data, tmp_path, mon
             pd.testing.assert_frame_equal(back.transform(data), result.transform(data))
 
 
+def test_pi_of_a_grammar_and_a_column_of_that_name_are_told_apart_in_a_stored_ranking(rng, tmp_path):
+    frame = pd.DataFrame(rng.uniform(0.5, 2.0, (40, 3)), columns=["pi", "x", "y"])
+    grammar = tmp_path / "g.toml"
+    grammar.write_text('binary = ["mul", "sub"]\nconstants = [2, "pi"]\nlayers = "b"')
+    options = {"target": "y", "operators": grammar, "screener": "pearson", "top": "all"}
+    result = symscreen.screen(frame, **options, class_members=2)
+    assert {"pi - x", "pi - `pi`"} & set(result.table.expression)
+    write_ranking(result, tmp_path / "r.csv")
+    back = symscreen.load_result(tmp_path / "r.csv", frame)
+    assert back.expressions == result.expressions
+    pd.testing.assert_frame_equal(back.transform(frame), result.transform(frame))
+    members = symscreen.classes(result)
+    grammar.unlink()  # the record has its constants
+    assert symscreen.classes(back, frame, class_members=2).equals(members)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A folder with data, others, a ranking and the report of its run."""

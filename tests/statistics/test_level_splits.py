@@ -83,3 +83,12 @@ def test_neighbouring_numbers_are_told_apart():
     rows = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     y = np.array([0.0, 1.0])
     assert predict_level_tree(grow_level_tree(rows, y, rows, y), rows).tolist() == [0.0, 1.0]
+
+
+def test_a_constant_added_to_the_target_changes_no_split(rng):
+    rows = rng.integers(0, 3, (40, 4)).astype(float)
+    y = rng.integers(0, 5, 40).astype(float)
+    tree, moved = (grow_level_tree(rows, one, rows, one) for one in (y, y + 2.0**30))
+    assert tree.features.size > 2
+    assert moved.features.tolist() == tree.features.tolist()
+    assert moved.thresholds.tolist() == tree.thresholds.tolist()

@@ -6,7 +6,7 @@ import pytest
 from helpers.requirements import require
 
 from symscreen.errors import DataError, OptionError
-from symscreen.trees import compute_sine_scores, consistency, measure_regret
+from symscreen.trees import compute_bart_rate, compute_sine_scores, consistency, measure_regret
 
 require("stochtree")
 
@@ -20,6 +20,13 @@ def test_the_regret_falls_with_the_rows(found):
     # Theorems 10 and 13
     for _, one in found.groupby("learner"):
         assert one.regret.iloc[1] + 2 * one.standard_error.iloc[1] < one.regret.iloc[0]
+
+
+def test_the_regret_of_bart_falls_at_least_as_fast_as_the_rate_of_theorem_13(found):
+    small, large = (compute_bart_rate(n, 2).regret for n in (50, 400))
+    for learner in ("bart", "bart_draws"):
+        regret = found.set_index(["learner", "rows"]).regret[learner]
+        assert regret[400] / regret[50] < large / small
 
 
 def test_every_figure_is_what_it_says(found):

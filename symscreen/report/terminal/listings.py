@@ -13,6 +13,7 @@ from rich.text import Text
 from symscreen.backends import BACKENDS
 from symscreen.errors import OptionError
 from symscreen.expansion import EXCLUSION_REASONS
+from symscreen.grammar.grammar_files import write_constants
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.plugins import find_plugins
 from symscreen.screeners import JointScreener, load_plugin_screeners
@@ -161,7 +162,7 @@ def show_grammar(grammar: Grammar) -> RenderableType:
     """Build the listing of a grammar: its settings, rules and operators."""
     lines = [f"{grammar.name}: {grammar.description}".rstrip(": "), f"default layers: {grammar.layers}"]
     if grammar.constants:
-        lines.append("constants: " + ", ".join(map(str, grammar.constants)))
+        lines.append("constants: " + ", ".join(map(str, write_constants(grammar.constants))))
     if grammar.max_complexity is not None:
         lines.append(f"max_complexity: {grammar.max_complexity}")
     for word, rules in (("directly in", grammar.forbid), ("anywhere in", grammar.forbid_within)):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -145,6 +146,56 @@ def test_it_takes_fewer_features_of_more_rows_and_never_none():
     assert taken == sorted(taken, reverse=True)
     assert taken[0] > taken[-1] >= 50
     assert _quick(draws=10, burn=0).compute_max_features(100) < BART.compute_max_features(100)
+
+
+@pytest.mark.parametrize(("rows", "leaf"), [(3, 1), (4, 1), (5, 2), (8, 3), (10, 4), (11, 5), (200, 5)])
+def test_a_leaf_has_five_rows_or_as_many_as_allow_a_split(rows, leaf, monkeypatch):
+    given = []
+
+    class Model:
+        forest_container_mean = SimpleNamespace(get_forest_split_counts=lambda _, q: np.ones(q))
+
+        def sample(self, **options):
+            given.append(options["mean_forest_params"])
+
+    monkeypatch.setitem(sys.modules, "stochtree", SimpleNamespace(BARTModel=Model))
+    chain = bart._Chain(np.arange(float(rows)), 0, keep_draws=False)
+    bart._sample_chain(np.ones((rows, 2)), chain, _quick().all_settings)
+    assert [one["min_samples_leaf"] for one in given] == [leaf]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "seconds", "processes"), [(1, 9, 0), (2, 0.9, 0), (2, 9, 2), (3, 9, 3), (9, 9, 4)]
+)
+def test_long_chains_run_in_as_many_processes_as_jobs_and_chains(jobs, seconds, processes, monkeypatch):
+    used = []
+
+    class Parallel:
+        def __init__(self, n_jobs, **_):
+            used.append(n_jobs)
+
+        def __call__(self, tasks):
+            return [function(*arguments, **options) for function, arguments, options in tasks]
+
+    monkeypatch.setattr("joblib.Parallel", Parallel)
+    monkeypatch.setattr(bart, "_estimate_chain_seconds", lambda *_: float(seconds))
+    monkeypatch.setattr(bart, "_sample_chain", lambda _, chain, __: chain)
+    found = bart._sample_chains(np.ones((5, 2)), ["a", "b", "c", "d"], {}, jobs)
+    assert found == ["a", "b", "c", "d"]
+    assert used == [processes] * (processes > 0)
+
+
+def test_a_chain_takes_longer_with_more_rows_features_trees_and_steps():
+    settings = {"trees": 20, "burn": 100, "draws": 400}
+    times = [
+        bart._estimate_chain_seconds(100, 20, settings),
+        bart._estimate_chain_seconds(1000, 20, settings),
+        bart._estimate_chain_seconds(1000, 200, settings),
+        bart._estimate_chain_seconds(1000, 200, settings | {"trees": 40}),
+        bart._estimate_chain_seconds(1000, 200, settings | {"trees": 40, "draws": 900}),
+    ]
+    assert times == sorted(set(times))
+    assert times[0] > 0.0
 
 
 def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():

@@ -17,6 +17,12 @@ def test_a_feature_is_confirmed_where_so_many_hits_are_unlikely_at_its_share_of_
         assert found.tolist() == [tail <= alpha / features] * features
 
 
+def test_a_probability_equal_to_the_share_of_the_level_confirms():
+    # two hits of two rounds have the probability 1/4
+    assert confirm_features(np.array([2, 1]), 2, 0.5).tolist() == [True, False]
+    assert confirm_features(np.array([2, 1]), 2, 0.49).tolist() == [False, False]
+
+
 def test_hits_are_won_against_the_best_shadow(rng):
     columns = rng.normal(size=(30, 3))
     seen = []

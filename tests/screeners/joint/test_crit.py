@@ -5,6 +5,7 @@ import pytest
 
 from symscreen.screeners.base import JointInput, transform_to_ranks
 from symscreen.screeners.checks import check_screener
+from symscreen.screeners.joint import forest
 from symscreen.screeners.joint.crit import CRIT, build_ranking_sample, compute_dispersion
 from symscreen.screeners.joint.forest import (
     FOREST,
@@ -115,3 +116,37 @@ def test_the_dispersion_is_that_of_its_definition(rng):
         p = (ranks[both, i] < ranks[both, j]).mean()
         expected += both.sum() * p * (1 - p) / 30
     assert compute_dispersion(sample) == pytest.approx(expected)
+
+
+def test_it_takes_from_20_to_5000_features_as_many_as_ten_minutes_allow():
+    for depth in (5, 10):
+        screener = CRIT.replace_settings({"depth": depth})
+        assert screener.compute_max_features(10**6) == 600 // (0.2 * depth)
+        assert screener.compute_max_features(10) == 5000
+        assert screener.compute_max_features(10**9) == 20
+
+
+def test_a_split_must_remove_the_share_of_the_dispersion_that_gain_states(rng):
+    shown = _shown(rng)
+    stump = CRIT.replace_settings({"depth": 1, "gain": 0.0}).score_features(shown)
+    share = stump.record["explained"]
+    assert 0.05 < share < 0.8
+    for gain, leaves in ((share - 1e-9, 2), (share + 1e-9, 1)):
+        settings = {"depth": 1, "gain": gain}
+        assert CRIT.replace_settings(settings).score_features(shown).record["leaves"] == leaves
+
+
+def test_permutation_importance_is_a_share_of_the_variance_of_the_observed_signs(rng, monkeypatch):
+    shown = _shown(rng, missing=0.3)
+    sample = build_ranking_sample(transform_to_ranks(shown.values), shown.target)
+    signs, observed = sample.signs.astype(float), sample.observed
+    means = (signs * observed).sum(axis=0) / observed.sum(axis=0)
+    variance = ((signs - means) ** 2)[observed].mean()
+    errors = [np.arange(8.0), None, np.full(8, 3.0)]
+    monkeypatch.setattr(forest, "_map_trees", lambda *_: errors)
+    settings = RankingForestSettings(np.random.SeedSequence(0), 3, 0.5, 1)
+    found = compute_permutation_importance(sample, settings)
+    np.testing.assert_allclose(found, (np.arange(8.0) + 3.0) / 2 / variance, rtol=1e-12)
+    errors[2] = None  # one tree is enough
+    found = compute_permutation_importance(sample, settings)
+    np.testing.assert_allclose(found, np.arange(8.0) / variance, rtol=1e-12)

@@ -128,3 +128,27 @@ def test_it_takes_fewer_features_of_more_rows_and_never_none():
     assert taken == sorted(taken, reverse=True)
     assert taken[0] > taken[-1] >= 20
     assert _quick(rule="none").compute_max_features(10_000) > _quick().compute_max_features(10_000)
+
+
+@pytest.mark.parametrize(
+    ("settings", "forests"),
+    [
+        ({"rule": "none", "importance": "impurity"}, 1),
+        ({"rule": "none"}, 2),
+        ({"importance": "impurity"}, 41),  # each of 20 rounds has twice as many features
+        ({}, 42),
+    ],
+)
+def test_its_features_take_ten_minutes_at_a_fifth_of_a_microsecond_a_row_and_tree(settings, forests):
+    screener = FOREST.replace_settings(settings)
+    assert screener.compute_max_features(30_000) == max(int(600 / (2e-7 * 30_000 * 200 * forests)), 20)
+    assert screener.compute_max_features(1) == 5000
+    assert screener.compute_max_features(10**9) == 20
+
+
+def test_losses_have_nine_decimals(rng):
+    y = np.sort(rng.normal(size=40))
+    values = np.stack([y**3, rng.normal(size=40), rng.normal(size=40)])
+    scores = _quick(rule="none").score_features(JointInput(values, NumericTarget(y)))
+    np.testing.assert_array_equal(scores.loss, np.round(1.0 - scores.score, 9))
+    assert (scores.loss != 1.0 - scores.score).any()

@@ -353,3 +353,8 @@ def test_capacity_falls_with_rows_and_folds():
     assert LASSO.replace_settings({"engine": "glmnet"}).compute_max_features(
         1000
     ) < LASSO.compute_max_features(1000)
+
+
+def test_it_takes_from_20_to_10000_features():
+    assert LASSO.compute_max_features(1) == 10_000
+    assert LASSO.compute_max_features(10**12) == 20

@@ -340,3 +340,23 @@ def test_the_default_is_forward_selection_by_bic_which_may_miss_the_best_subset_
     assert default.columns["stepwise_step"][2] == 1
     assert _chosen(_judge(shown, max_size=2)) != [0, 1]
     assert _chosen(_judge(shown, direction="exhaustive", max_size=2)) == [0, 1]
+
+
+@pytest.mark.parametrize("rows", [7, 8])
+def test_the_size_that_the_rows_allow_is_half_of_them(rng, rows):
+    x, y = rng.normal(size=(9, rows)), rng.normal(size=rows)
+    scores = _judge(_shown(x, y), criterion="aic")
+    assert scores.record["size"] == 3
+    assert scores.record["warnings"] == [
+        f"the criterion decreases up to 3 features; {rows} rows do not allow more"
+    ]
+
+
+def test_losses_are_steps_and_the_rest_follow_the_last_step_twice(rng):
+    scores = _judge(_shown(*_easy(rng, q=30, n=40)), max_size=8)
+    step = scores.columns["stepwise_step"]
+    assert np.isnan(step).any()
+    assert (~scores.selected & ~np.isnan(step)).any()
+    last = np.nanmax(step)
+    expected = np.where(np.isnan(step), 2 * last + 1, step + last * ~scores.selected)
+    np.testing.assert_array_equal(scores.loss, expected)

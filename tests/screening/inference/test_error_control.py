@@ -64,12 +64,14 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
     assert len(places) == len(p) if limit is None else 0 < len(places) <= limit
 
 
-def test_family_p_values_compare_with_the_best_of_the_whole_space(whole):
+@pytest.mark.parametrize("sign", ["free", "positive"])
+def test_family_p_values_compare_with_the_best_of_the_whole_space(whole, sign):
     response = whole.table.target
     control = ErrorControl(p_values=False, permutations=60)
-    request = request_of(T0, limit=5, seed=8, error_control=control)
-    shuffles = build_inference(control, response, T0, "free", 8).permuted_target
+    request = request_of(T0, sign=sign, limit=5, seed=8, error_control=control)
+    shuffles = build_inference(control, response, T0, sign, 8).permuted_target
     z = compute_z_scores(sort_block(whole.values), shuffles)
+    assert (z.min() < 0.0) == (sign == "positive")  # a falling feature counts unless the sign is positive
     best = [
         compute_z_scores(sort_block(whole.values), replace(shuffles, weights=column)).max()
         for column in shuffles.permuted_weights.T

@@ -200,3 +200,11 @@ def test_plain_arrays_in_any_order_of_rows(rng):
         assert getattr(single, name) == pytest.approx(getattr(expected, name)[:1], rel=1e-9)
     with pytest.raises(DataError, match="Z must be"):
         symscreen.t0_interval(x[:5], y)
+
+
+def test_four_rows_are_enough_and_three_are_not():
+    y = np.array([0.0, 1.0, 2.0, 4.0])
+    found = compute_t0_intervals(y[None, [1, 0, 2, 3]], NumericTarget(y))
+    assert found.low[0] <= t0(y[[1, 0, 2, 3]], y) <= found.high[0]
+    with pytest.raises(OptionError, match="needs at least 4 rows: the target has 3"):
+        compute_t0_intervals(y[None, :3], NumericTarget(y[:3]))

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, pearsonr
+from scipy.stats import kendalltau, pearsonr, rankdata
 
 from symscreen.screeners.registry import SCREENERS
+from symscreen.statistics.nulls.correlation_nulls import SpearmanNull
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets import NumericTarget
 
@@ -23,3 +24,19 @@ def test_equals_scipy(name, theirs, ties, n, rng):
         assert null(ordered, statistic, "positive")[0] == pytest.approx(
             pearsonr(x, y, alternative="greater").pvalue, rel=1e-6
         )
+
+
+def test_spearmans_statistic_of_tied_features_has_the_unit_of_untied_ranks(rng):
+    class Recorder:
+        def compute_p_values(self, z, tied, sign):
+            self.z, self.tied, self.sign = z, tied, sign
+
+    n = 21
+    y = np.arange(float(n))
+    x = np.array([rng.permutation(n), rng.integers(0, 4, n), rng.integers(0, 2, n)], dtype=float)
+    ordered, recorder = sort_block(x), Recorder()
+    SpearmanNull(recorder)(ordered, SCREENERS["spearman"].statistic(ordered, NumericTarget(y)), "free")
+    ranks, unit = rankdata(x, axis=1) - (n + 1) / 2, np.arange(n) - (n - 1) / 2
+    expected = ranks @ unit / (unit @ unit) * np.sqrt(n - 1)
+    np.testing.assert_allclose(recorder.z, expected, rtol=1e-12)
+    assert recorder.tied.tolist() == [False, True, True]

@@ -5,10 +5,16 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from symscreen.screeners.registry import SCREENERS
 from symscreen.statistics.nulls import t0_null
-from symscreen.statistics.nulls.t0_null import build_linear_rank_table, build_t0_null
+from symscreen.statistics.nulls.t0_null import (
+    LinearRankStatistic,
+    build_linear_rank_table,
+    build_t0_null,
+    draw_abs_statistics,
+)
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.ranks.t0 import compute_ranking_metric
 from symscreen.targets import NumericTarget
@@ -214,3 +220,12 @@ def test_the_body_is_of_a_million_permutations_however_many_rows_are_heavy(n, he
     monkeypatch.setattr(t0_null, "draw_abs_statistics", draw)
     build_linear_rank_table(1.5 ** -np.arange(float(n)), 0)
     assert drawn == [(heavy, 1_000_000)]
+
+
+def test_light_rows_alone_have_normal_quantiles_corrected_for_their_kurtosis():
+    n, squares, kurtosis, draws = 40, 0.3, -0.4, 1001
+    found = draw_abs_statistics(LinearRankStatistic(np.empty(0), n, squares, kurtosis), draws, (1, 2))
+    q = ndtri((np.arange(draws) + 0.5) / draws)
+    q += kurtosis * (q**3 - 3.0 * q) / 24.0  # Cornish and Fisher, to first order in the fourth cumulant
+    deviation = np.sqrt(squares * np.arange(n).var(ddof=1))
+    np.testing.assert_allclose(np.sort(found), np.sort(np.abs(deviation * q)), rtol=1e-9, atol=1e-12)

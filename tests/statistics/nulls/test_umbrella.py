@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from symscreen.statistics.nulls.null_table import combine_samples, draw_tilted_samples
+import numpy as np
+import pytest
+
+from symscreen.statistics.nulls.null_table import _MIN_LOG_TAIL, combine_samples, draw_tilted_samples
 
 
 def test_clusters_on_two_scales_get_their_masses_back(rng):
@@ -30,3 +33,12 @@ def test_a_symmetric_statistic_is_joined_by_its_magnitude(rng):
     z, mass = combine_samples(np.abs(rng.normal(size=100_000)), walks, 1.0, folded=True)
     for edge, tail in ((1.959964, 0.05), (3.890592, 1e-4), (5.730729, 1e-8), (7.130, 1.0035e-12)):
         assert abs(np.log(mass[z >= edge].sum() / tail)) < 0.1
+
+
+@pytest.mark.parametrize(("beyond", "walks"), [(-5e-4, 2), (5e-4, 1)])
+def test_walks_end_where_the_tail_is_below_the_smallest_that_is_needed(beyond, walks):
+    # a narrow statistic at t has the log tail t²/2 − t² until 2.5 t times its deviation exceeds 1
+    tilt = math.sqrt(-2.0 * _MIN_LOG_TAIL + 2.0 * beyond)
+    narrow = tilt + np.tile([-1e-3, 1e-3], 50)
+    found = draw_tilted_samples(lambda _: narrow, first_tilt=tilt)
+    assert len(found) == walks

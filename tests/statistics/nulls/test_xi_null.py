@@ -7,11 +7,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from symscreen.statistics.nulls.null_table import build_null_table
 from symscreen.statistics.nulls.xi_null import (
     _build_extrapolated_table,
     _compute_z_scores,
+    build_saddlepoint_table,
     build_xi_null,
     compute_step_sum_moments,
+    is_dominated_by_one_value,
 )
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.ranks.xi import compute_xi
@@ -172,3 +175,39 @@ def test_a_response_of_nearly_one_value_and_many_rows_has_p_values_of_one():
     n = 3500
     target = NumericTarget(np.maximum(np.arange(n) - 3200.0, 0.0))
     assert compute_p(target, [np.arange(n), np.arange(n) % 7]).tolist() == [1.0, 1.0]
+
+
+def test_a_tail_beyond_the_saddlepoints_goes_on_as_an_exponential():
+    grid = np.linspace(-4.0, 4.0, 401)
+    mass = np.exp(-grid * grid / 2)
+    table = build_saddlepoint_table(build_null_table(grid + 4.0, mass / mass.sum()), 3.0, -4.0)
+    log_tail = np.log(table.tail_probabilities)
+    drops = -np.diff(log_tail[log_tail > -650.0])
+    assert (drops[drops.size // 2 :] > 0).all()
+    assert np.abs(np.diff(np.log(drops[drops.size // 2 :]))).max() < 0.02
+    assert drops[-1] / np.diff(table.knots)[-1] == pytest.approx(table.tail_slope, rel=1e-9)
+    # the mean excess of an exponential is one over its slope
+    assert table.tail_means[-1] == pytest.approx(table.knots[-1] + 1.0 / table.tail_slope, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dominated"),
+    [
+        ((2800, 150, 151), True),
+        ((2790, 155, 156), False),  # not over 90 %
+        ((1100, 1000, 1001), False),
+        ((2700, 150, 150), False),  # 3,000 rows
+        ((2990, 5, 5), False),
+        ((3000, 101), False),  # the law of two values is known
+    ],
+)
+def test_one_value_dominates_many_rows_of_three_values(sizes, dominated):
+    target = NumericTarget(np.repeat(np.arange(float(len(sizes))), sizes))
+    assert is_dominated_by_one_value(target) is dominated
+
+
+def test_the_extrapolated_table_accounts_for_the_largest_jump():
+    sizes = [3, 9, 1, 4, 1, 1, 12, 9]
+    r = np.repeat(np.cumsum(sizes), sizes)
+    assert _build_extrapolated_table(r, 8, 0)[1] == 12.0
+    assert _build_extrapolated_table(np.arange(1, 41), 8, 0)[1] == 0.0

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
+from symscreen.statistics.ranks import correlations
 from symscreen.statistics.ranks.correlations import compute_correlations, compute_pearson, compute_spearman
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets import NumericTarget
@@ -51,3 +52,11 @@ def test_pearson_of_extreme_scales(size, rng):
 
 def test_a_constant_row_correlates_with_nothing():
     assert compute_correlations(np.ones((1, 4)), np.arange(4.0)).tolist() == [0.0]
+
+
+def test_spearman_of_very_many_rows_is_computed_in_floating_point(monkeypatch, rng):
+    y = np.sort(rng.integers(0, 9, 50).astype(float))
+    ordered = sort_block(np.stack([rng.integers(0, 4, 50), rng.normal(size=50), -y]).astype(float))
+    exact = compute_spearman(ordered, NumericTarget(y))
+    monkeypatch.setattr(correlations, "_MAX_INT64_ROWS", 49)
+    np.testing.assert_allclose(compute_spearman(ordered, NumericTarget(y)), exact, rtol=1e-14)

@@ -35,3 +35,14 @@ def test_logarithms_spread(rng):
     assert np.corrcoef(np.abs(u[0]), logarithms[0])[0, 1] > 0.999
     # what lies between the two signs takes little of the range
     assert np.abs(u).min() < 0.1 * np.abs(u).max()
+
+
+def test_magnitudes_below_a_256th_of_the_smallest_of_the_sample_share_one_key():
+    values = np.full((1, 64), 1.5)
+    values[0, 1] = 1.0  # of 64 rows, every second one is in the sample
+    values[0, 0:10:2] = [2.0**-7, 2.0**-7.5, 2.0**-8, 2.0**-8.5, 2.0**-20]
+    out = np.empty((1, 64))
+    write_signed_log_keys(values.view(np.int64), np.array([0]), out)
+    above, middle, *floor = out[0, 0:10:2]
+    assert above > middle > floor[0]
+    assert len(set(floor)) == 1

@@ -1,0 +1,87 @@
+"""Kernels of null distributions, against their definitions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from symscreen.statistics._kernels import draw_integer, draw_uniform, seed_stream
+from symscreen.statistics.nulls._kernels import (
+    _compute_log_sum,
+    fill_log_sums,
+    run_metropolis,
+    walk_by_swaps,
+)
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_log_sum_is_that_of_exponentials_or_hyperbolic_cosines(folded, rng):
+    tilts, shifts = rng.uniform(0.0, 3.0, 4), rng.normal(size=4)
+    function = np.cosh if folded else np.exp
+    for z in (0.0, 0.01, 0.7, 5.0):
+        exact = math.log((np.exp(shifts) * function(tilts * z)).sum())
+        assert _compute_log_sum(z, tilts, shifts, folded) == pytest.approx(exact, abs=1e-13)
+
+
+@pytest.mark.parametrize("size", [10, 63, 64, 65, 127, 128, 200])
+def test_log_sums_do_not_depend_on_what_lies_behind_the_array(size):
+    tilts, shifts = np.array([0.0, 2.0]), np.array([0.0, -3.0])
+    z = np.linspace(0.0, 40.0, size)
+    exact = np.array([_compute_log_sum(one, tilts, shifts, False) for one in z])  # noqa: FBT003
+    for behind in (1e-9, 1.5, 40.0, np.nan):
+        memory = np.concatenate([z, np.full(70, behind)])
+        found = np.empty(size)
+        fill_log_sums(memory[:size], tilts, shifts, False, found)  # noqa: FBT003
+        np.testing.assert_allclose(found, exact, atol=1e-12)
+
+
+def test_the_light_rows_of_a_walk_have_their_mean_under_the_tilt():
+    n, tilt, light_sum_squares = 30, 0.8, 0.05
+    # With this kurtosis the light part has no variance left, and is its mean to third order.
+    excess = -3.0 / (tilt * tilt * light_sum_squares * 60.0)
+    middle = (n + 1) / 2
+    variances = []
+    for rank in range(1, n + 1):
+        others = np.array([one - middle for one in range(1, n + 1) if one != rank])
+        variances.append(light_sum_squares * others.var(ddof=1))
+    variances = np.array(variances)
+    fourth = excess * variances**2
+    assert (variances + 0.5 * fourth * tilt**2 < 0).all()
+    means = tilt * variances + fourth * tilt**3 / 6
+    ranks, owners = np.array([1], dtype=np.int32), np.full(n + 1, -1, dtype=np.int32)
+    owners[1] = 0
+    out = np.empty(300)
+    run_metropolis(
+        np.zeros(1), n, light_sum_squares, excess, tilt, 300, 1, ranks, owners, seed_stream(0), out
+    )
+    assert len(np.unique(np.round(out, 9))) > 5
+    assert np.abs(out[:, None] - means).min(axis=1).max() < 1e-12
+
+
+def find_worse_swap(r):
+    """Find a stream whose first swap of `r` makes the steps longer: its gain, and the strength for a tie."""
+    for seed in range(1000):
+        state = seed_stream(seed)
+        i, j = draw_integer(state, r.size), draw_integer(state, r.size)
+        swapped = r.copy()
+        swapped[[i, j]] = swapped[[j, i]]
+        gain = int(np.abs(np.diff(r)).sum() - np.abs(np.diff(swapped)).sum())
+        uniform = draw_uniform(state)
+        if gain < 0 and uniform > 0.5:
+            near = math.log(uniform) / gain
+            for strength in near * (1.0 + np.arange(-8, 9) * 2.0**-53):
+                if math.exp(strength * gain) == uniform:
+                    return seed, gain, strength
+    raise AssertionError
+
+
+def test_a_worse_swap_is_made_if_the_random_number_is_below_its_probability_and_not_at_it():
+    r = np.array([1, 2, 3, 4, 5], dtype=np.int64)
+    seed, gain, tie = find_worse_swap(r)
+    for strength, change in ((tie * 0.999, -gain), (tie, 0), (tie * 1.001, 0)):
+        order, out = r.copy(), np.empty(1, dtype=np.int64)
+        walk_by_swaps(order, strength, 1, seed_stream(seed), out)
+        assert out[0] == 4 + change
+        assert np.abs(np.diff(order)).sum() == out[0]
