@@ -194,8 +194,8 @@ def list_options(
 
 
 def find_group(options_class: type, name: str) -> str:
-    """Return the group of an option: the attribute `group` of the class that defines it."""
-    owner = next(base for base in options_class.__mro__ if name in inspect.get_annotations(base))
+    """Return the group of an option: the attribute `group` of the class that defines it first."""
+    owner = next(base for base in reversed(options_class.__mro__) if name in inspect.get_annotations(base))
     return str(vars(owner)["group"])
 
 

@@ -93,7 +93,7 @@ class RegressorParameters(TypedDict, total=False):
     units: str | Path | Mapping[str, str] | None
     target_units: str | None
     layers: str | None
-    operators: str | Path | Grammar
+    operators: str | Path | Grammar | None
     unary: Names | None
     binary: Names | None
     pool: PoolKind

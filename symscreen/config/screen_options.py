@@ -637,6 +637,16 @@ class FitOptions(ScreenOptions):
 
     group: ClassVar[str] = "Model"
 
+    operators: str | Path | Grammar | None = option(  # type: ignore[assignment]  # `fit` replaces None
+        None,
+        metavar="NAME|FILE",
+        help="The grammar: the name of a shipped one, or a TOML file; by default standard, or basic with "
+        "--unary, --binary or --preset.",
+        doc="The grammar: the name of a shipped one, or a TOML file. By default it is ``standard``, or "
+        "``basic`` where `unary`, `binary` or `preset` is given.",
+        type="str or Path",
+        verbs=_ALL,
+    )
     preset: Literal["ibart"] | None = option(
         None,
         choices=("ibart",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symscreen.config.parsing import split_names
@@ -11,11 +12,13 @@ from symscreen.messages import suggest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symscreen.config.screen_options import SpaceOptions
+    from symscreen.config.screen_options import FitOptions, SpaceOptions
     from symscreen.grammar import Layer
 
 
 _DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
+_FIT_GRAMMAR = "standard"  # default of a fit
+_NARROW_GRAMMARS = {_FIT_GRAMMAR: "basic"}  # by grammar: fewer operators, for larger spaces
 
 
 def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
@@ -27,6 +30,34 @@ def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
         max_complexity=options.max_complexity,
     )
     return grammar, grammar.resolve_layers(options.layers)
+
+
+def choose_default_grammar(options: FitOptions) -> FitOptions:
+    """Set the grammar of a fit where none is given; where operators or a preset are, it is that of screens.
+
+    Examples
+    --------
+    >>> from symscreen.config.screen_options import FitOptions
+    >>> choose_default_grammar(FitOptions()).operators
+    'standard'
+    >>> choose_default_grammar(FitOptions(unary="sin")).operators
+    'basic'
+    """
+    if options.operators is not None:
+        return options
+    is_changed = not (options.unary is None and options.binary is None and options.preset is None)
+    return replace(options, operators=_NARROW_GRAMMARS[_FIT_GRAMMAR] if is_changed else _FIT_GRAMMAR)
+
+
+def find_narrow_grammar(options: FitOptions) -> Grammar | None:
+    """Return a grammar of fewer operators for the large spaces of the default schedule.
+
+    It is None where the user gives layers or operators, or the grammar has no narrower one.
+    """
+    if not (options.layers is None and options.unary is None and options.binary is None):
+        return None
+    name = _NARROW_GRAMMARS.get(str(options.operators))
+    return None if name is None else load_grammar(name).override(max_complexity=options.max_complexity)
 
 
 def format_unused_rule_notices(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:

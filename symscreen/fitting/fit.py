@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import FitOptions, make_fit_options
-from symscreen.config.space_options import build_layer_schedule, format_unused_rule_notices, read_grammar
+from symscreen.config.space_options import (
+    build_layer_schedule,
+    choose_default_grammar,
+    find_narrow_grammar,
+    format_unused_rule_notices,
+    read_grammar,
+)
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.fitting.procedure import run_fit
@@ -71,7 +77,7 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
-    fit_options = make_fit_options(options)
+    fit_options = choose_default_grammar(make_fit_options(options))
     if fit_options.preset is not None:
         fit_options = replace(
             fit_options,
@@ -119,6 +125,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         max_bytes=parse_memory_limit(options.max_ram),
         run_control=run_control,
         layer_schedule=build_layer_schedule(grammar, options.layers),
+        narrow_grammar=find_narrow_grammar(options),
         units_record=units_record,
         categories_record=_build_fit_category_record(source, options, dataset),
     )

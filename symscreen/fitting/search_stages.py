@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.config.screen_options import FitOptions
+from symscreen.config.space_options import build_layer_schedule
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
 from symscreen.fitting.coefficients import estimate_coefficients, get_input_columns, get_targets
@@ -28,6 +29,7 @@ from symscreen.fitting.subset_search import (
     ModelSearchBudget,
     ModelSearchResult,
     drop_rounding,
+    merge_search_results,
     search_all_subsets,
     search_models,
 )
@@ -42,16 +44,18 @@ if TYPE_CHECKING:
 
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
-    from symscreen.grammar import Layer
+    from symscreen.grammar import Grammar, Layer
     from symscreen.units import Units
 
 
 # limits of a layer of the default schedule, so that it takes seconds rather than minutes
 _MAX_CANDIDATES = 3_000_000
 _MAX_VALUES = 1_200_000_000
+_BROAD_SHARE = 0.05  # of these limits, for layers of a grammar with a narrower one
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
 _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
+_MIN_LACK_OF_FIT_ROWS = 500  # rows; with fewer, the test of lack of fit does not end a search
 _LACK_OF_FIT_LEVEL = 0.05  # p-value of the test of lack of fit above which a law needs no better one
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
@@ -68,6 +72,8 @@ class FitTask(ScreeningTask):
         selects features of the final space, and all subsets of these are tried.
     layer_schedule : tuple of tuple of Layer
         Layers of the spaces to search, smaller spaces first.
+    narrow_grammar : Grammar or None
+        Fewer operators and constants, for the layers of the default schedule that would be large with all.
     units_record : mapping or None
         Record of the units of columns and targets.
     categories_record : mapping or None
@@ -76,6 +82,7 @@ class FitTask(ScreeningTask):
 
     options: FitOptions = field(default_factory=FitOptions)
     layer_schedule: tuple[tuple[Layer, ...], ...]
+    narrow_grammar: Grammar | None = None
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
 
@@ -94,12 +101,15 @@ class SearchTask:
         The models of the stages before.
     laws : tuple of FittedLaw
         Candidates for the law behind the target.
+    is_law_found : bool
+        Whether the best law leaves nothing that the inputs explain. Large spaces are then not searched.
     """
 
     fit: FitTask
     notices: list[str]
     found: ModelSearchResult
     laws: tuple[FittedLaw, ...] = ()
+    is_law_found: bool = False
 
     @property
     def data(self) -> FitData:
@@ -127,7 +137,8 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     if _searches_laws(fit):
         data = task.data
         laws = find_laws(build_law_data(data.inputs, data.target.values, fit.grammar, data.is_allowed))
-        task = replace(task, laws=tuple(fit_laws(laws, data.inputs, data.target.values)))
+        fitted = tuple(fit_laws(laws, data.inputs, data.target.values))
+        task = replace(task, laws=fitted, is_law_found=is_law_sufficient(fitted, fit))
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
     return add_laws(task.found, task.laws)
@@ -161,30 +172,52 @@ def add_laws(found: ModelSearchResult, laws: Sequence[FittedLaw]) -> ModelSearch
 
 
 def search_spaces(task: SearchTask) -> ModelSearchResult:
-    """Search the spaces of the layer schedule for models of up to four terms, small spaces exhaustively."""
-    return search_models(
-        _generate_spaces(task.fit, task.notices),
-        task.data,
-        task.fit.backend,
-        task.budget,
-        is_law_found=is_law_sufficient(task),
-    )
+    """Search the spaces of the layer schedule for models of up to four terms, small spaces exhaustively.
+
+    If there is a narrow grammar, the small spaces of the whole grammar are searched first. Then, unless a
+    model is exact or a law leaves nothing to explain, the schedule is searched with the narrow grammar.
+    """
+    fit, narrow_grammar = task.fit, task.fit.narrow_grammar
+    broad_kinds, narrow_kinds = list[str](), list[str]()
+    share = 1.0 if narrow_grammar is None else _BROAD_SHARE
+    broad_spaces = _generate_spaces(fit, broad_kinds, share)
+    found = search_models(broad_spaces, task.data, fit.backend, task.budget, is_law_found=task.is_law_found)
+    if task.is_law_found:
+        return found
+    if narrow_grammar is None:
+        task.notices.extend(map(_format_skipped_layers, broad_kinds))
+    if narrow_grammar is None or found.has_exact_model:
+        return found
+    schedule = build_layer_schedule(narrow_grammar, None)
+    narrow_fit = replace(fit, grammar=narrow_grammar, layer_schedule=schedule)
+    narrow_spaces = _generate_spaces(narrow_fit, narrow_kinds)
+    narrow_found = search_models(narrow_spaces, task.data, fit.backend, task.budget)
+    task.notices.extend(map(_format_skipped_layers, narrow_kinds))
+    narrowed = [kinds for kinds in broad_kinds if kinds not in narrow_kinds]
+    if narrowed and not narrow_found.has_exact_model:
+        task.notices.append(
+            f"the layers {' and '.join(narrowed)} were searched with the operators of {narrow_grammar.name} "
+            f"alone; layers={narrowed[0]!r} searches them with all"
+        )
+    return merge_search_results(narrow_found, found)
 
 
-def is_law_sufficient(task: SearchTask) -> bool:
+def is_law_sufficient(laws: Sequence[FittedLaw], fit: FitTask) -> bool:
     """Return whether the best law leaves nothing that the inputs explain, so that no search can do better.
 
-    A law that is not exact must be clearly better than the mean: with few rows, the residuals of the mean do
-    not depend on the inputs in a visible way either.
+    A law that is not exact needs many rows, because the test of lack of fit finds little with few, and
+    the spaces then take seconds. It must also be clearly better than the mean.
     """
-    if not task.laws:
+    if not laws:
         return False
-    n, dataset = task.fit.dataset.target.n, task.fit.dataset
-    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), task.laws)
+    n, dataset = fit.dataset.target.n, fit.dataset
+    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), laws)
     models = score_models(found, n, "ebic")
     best = select_model(models)
     if best.unexplained_share <= EXACT_SHARE:
         return True
+    if n < _MIN_LACK_OF_FIT_ROWS:
+        return False
     mean = next(model for model in models if not model.term_indices)
     if mean.score - best.score < _MIN_SCORE_GAIN:
         return False
@@ -240,7 +273,12 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
     found, dataset = task.found, task.fit.dataset
     target = dataset.regression_target
     max_terms = min(task.fit.options.max_terms, dataset.target.n - 2)
-    if max_terms <= _MAX_SUBSET_TERMS or len(found.terms) <= _MAX_SUBSET_TERMS or found.has_exact_model:
+    if (
+        max_terms <= _MAX_SUBSET_TERMS
+        or len(found.terms) <= _MAX_SUBSET_TERMS
+        or found.has_exact_model
+        or task.is_law_found
+    ):
         return found
     ranked = score_models(found, dataset.target.n, "bic", len(get_targets(dataset)))
     best_indices = dict.fromkeys(index for model in ranked for index in model.term_indices)
@@ -273,8 +311,12 @@ def _has_unit(units: Units, term: Expression) -> bool:
     return unit is not None and (units.target is None or unit == units.target.base)
 
 
-def _generate_spaces(fit: FitTask, notices: list[str]) -> Iterator[Space]:
-    """Grow the spaces of the schedule one by one."""
+def _format_skipped_layers(kinds: str) -> str:
+    return f"the layers {kinds} were not searched (too large); layers={kinds!r} searches them"
+
+
+def _generate_spaces(fit: FitTask, skipped: list[str], share: float = 1.0) -> Iterator[Space]:
+    """Grow the spaces of the schedule one by one; layers beyond a share of the limits go to `skipped`."""
     pool_sizes: dict[tuple[Layer, ...], int] = {(): len(fit.dataset.names)}
     has_user_layers = fit.options.layers is not None
     for layers in fit.layer_schedule:
@@ -282,7 +324,7 @@ def _generate_spaces(fit: FitTask, notices: list[str]) -> Iterator[Space]:
         if (
             has_user_layers
             or len(pool_sizes) == 1
-            or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), fit)
+            or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), fit, share)
         ):
             try:
                 space, _ = generate_space(fit, layers)
@@ -290,10 +332,7 @@ def _generate_spaces(fit: FitTask, notices: list[str]) -> Iterator[Space]:
                 if has_user_layers or len(pool_sizes) == 1:
                     raise
         if space is None:
-            kinds = "".join(layer.kind for layer in layers)
-            notices.append(
-                f"the layers {kinds} were not searched (too large); layers={kinds!r} searches them"
-            )
+            skipped.append("".join(layer.kind for layer in layers))
             continue
         pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], fit)
         if space.size:
@@ -305,12 +344,12 @@ def _count_pool(space: Space) -> int:
     return space.size + space.layer_counts[-1].n_excluded.get(CandidateStatus.OTHER_UNITS, 0)
 
 
-def _is_affordable(layer: Layer, pool_size: int | None, fit: FitTask) -> bool:
-    """Return whether a layer of the default schedule takes seconds; its pool is None if too large."""
+def _is_affordable(layer: Layer, pool_size: int | None, fit: FitTask, share: float) -> bool:
+    """Return whether a layer keeps to a share of the limits; its pool is None if too large."""
     if pool_size is None:
         return False
     candidates = _count_candidates(layer, pool_size + len(fit.grammar.constants))
-    return candidates <= _MAX_CANDIDATES and candidates * fit.target.n <= _MAX_VALUES
+    return candidates <= share * _MAX_CANDIDATES and candidates * fit.target.n <= share * _MAX_VALUES
 
 
 def _bound_pruned_pool(pool_size: int, layer: Layer, fit: FitTask) -> int:

@@ -130,6 +130,21 @@ class ModelSearchResult:
         return any(share <= EXACT_SHARE for share in self.models.values())
 
 
+def merge_search_results(first: ModelSearchResult, second: ModelSearchResult) -> ModelSearchResult:
+    """Merge the results of two searches on the same rows.
+
+    Terms that are affine copies count as one. A term of both searches was chosen from the smaller number.
+    """
+    terms, indices = first.terms.merge(second.terms)
+    terms.search_sizes[indices] = np.minimum(terms.search_sizes[indices], second.terms.search_sizes)
+    models = {
+        tuple(sorted(indices[list(members)].tolist())): share for members, share in second.models.items()
+    }
+    return ModelSearchResult(
+        terms, models | first.models, first.n_features + second.n_features, first.n_models + second.n_models
+    )
+
+
 def compute_rounding_share(targets: NDArray[np.float64]) -> float:
     """Return the share of the variance of a target that is rounding of its values, at least `EXACT_SHARE`.
 

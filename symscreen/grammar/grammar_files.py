@@ -74,7 +74,7 @@ def list_grammar_names() -> tuple[str, ...]:
     Examples
     --------
     >>> list_grammar_names()
-    ('ablation', 'basic', 'physics', 'strogatz')
+    ('ablation', 'basic', 'physics', 'standard', 'strogatz')
     """
     return tuple(sorted(path.stem for path in find_resource_folder("operators").glob("*.toml")))
 

@@ -16,7 +16,7 @@ from symscreen.expansion import CandidateStatus, PoolPruning, expand, feature_va
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 
-SHIPPED = ["basic", "strogatz", "physics", "ablation"]
+SHIPPED = ["basic", "strogatz", "physics", "standard", "ablation"]
 
 
 def both(*arguments, **options):

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import symscreen
+from symscreen.errors import OptionError
 from symscreen.export import load_bundle
-from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
 
 SMALL = {"operators": "ablation", "layers": "ub"}
@@ -55,6 +56,55 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
     assert 1 - result.r2 < 1e-20
     assert _fresh_share(result.formula, data.truth, data.frame, rng) < 1e-20
     assert result.notices == ()
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        "3*cos(pi*x1) + x2",
+        "2*asin(x1)/x2",
+        "x1*acos(x2) - 1",
+        "5 - tan(x1)",
+        "log(2 - x2) + x1**3",
+        "x1/(1 + x2)",
+    ],
+)
+def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth):
+    x1, x2 = rng.uniform(0.05, 0.95, (2, 60))
+    y = evaluate_expression(parse_expression(truth), {"x1": x1, "x2": x2})
+    result = symscreen.fit({"x1": x1, "x2": x2}, y)
+    assert 1 - result.r2 < 1e-20
+    assert compute_key(result.formula.round_numbers(9).expression) == compute_key(parse_expression(truth))
+    assert not [notice for notice in result.notices if "layers" in notice]
+
+
+def test_a_default_fit_finds_what_a_fit_with_basic_finds(rng, monkeypatch):
+    x = rng.uniform(0.5, 2.0, (2, 40))
+    table, y = {"x1": x[0], "x2": x[1]}, np.tan(x[0] * x[1] / 3) + rng.normal(0, 0.1, 40)
+    monkeypatch.setattr("symscreen.fitting.search_stages._MAX_CANDIDATES", 5000)
+    narrow, broad = (symscreen.fit(table, y, operators=name) for name in ("basic", "standard"))
+    for size, r2 in zip(narrow.front.complexity, narrow.front.r2, strict=True):
+        assert broad.front.r2[broad.front.complexity <= size].max() >= r2 - 1e-9
+    (notice,) = set(broad.notices) - set(narrow.notices)
+    assert notice.startswith("the layers ub and bu were searched with the operators of basic alone")
+
+
+def test_layers_of_the_user_have_every_operator_of_the_default_grammar(rng):
+    x = rng.uniform(0.1, 0.9, 50)
+    result = symscreen.fit({"x": x}, np.arccos(x), layers="u")
+    assert _texts(result) == ["acos(x)"]
+    with pytest.raises(OptionError, match="operators"):
+        symscreen.fit({"x": x}, np.arccos(x), operators=3)
+
+
+@pytest.mark.parametrize("given", [{"unary": "square"}, {"binary": "mul,sub"}])
+def test_operators_of_the_user_come_without_the_constants_of_the_default_grammar(rng, given):
+    x = rng.uniform(0.5, 2.0, (2, 50))
+    y = 1 / (1 + x[0]) + x[1]
+    pd.testing.assert_frame_equal(
+        symscreen.fit(x.T, y, layers="b", **given).front,
+        symscreen.fit(x.T, y, layers="b", operators="basic", **given).front,
+    )
 
 
 def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):

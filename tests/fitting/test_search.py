@@ -26,6 +26,7 @@ from symscreen.fitting import (
     search_all_subsets,
 )
 from symscreen.fitting.feature_dictionary import select_terms
+from symscreen.fitting.subset_search import ModelSearchResult, merge_search_results
 from symscreen.targets import NumericTarget
 
 
@@ -233,6 +234,19 @@ def test_features_chosen_by_others_are_all_tried(rng):
     )
     assert found.n_features == 99
     assert min(found.models.values()) == pytest.approx(best_share(terms.values, y, 4), rel=1e-8)
+
+
+def test_results_of_two_searches_are_merged_by_affine_copies(rng):
+    first, second = dictionary(rng, [1, 3], rivals=100.0), dictionary(rng, [2, 1, 4], rivals=20.0)
+    second.values[1] = 3 - 2 * first.values[1]  # a simpler copy of the first search's second term
+    one = ModelSearchResult(first, {(0,): 0.5, (0, 1): 0.25}, 7, 11)
+    two = ModelSearchResult(second, {(0,): 0.4, (1, 2): 0.1, (1,): 0.6}, 5, 9)
+    both = merge_search_results(one, two)
+    assert both.models == {(0,): 0.5, (0, 1): 0.25, (2,): 0.4, (1, 3): 0.1, (1,): 0.6}
+    assert both.terms.complexity.tolist() == [1, 1, 2, 4]
+    assert both.terms.search_sizes.tolist() == [100.0, 20.0, 20.0, 20.0]
+    np.testing.assert_array_equal(both.terms.values[1:], second.values[[1, 0, 2]])
+    assert (both.n_features, both.n_models) == (12, 20)
 
 
 def test_a_space_of_one_feature(rng):

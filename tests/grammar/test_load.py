@@ -53,7 +53,7 @@ def names(operators):
 
 def test_the_grammars_that_ship():
     assert set(list_grammar_names()) == {path.stem for path in SHIPPED.iterdir() if path.suffix == ".toml"}
-    assert {"basic", "ablation", "strogatz", "physics"} <= set(list_grammar_names())
+    assert {"basic", "ablation", "strogatz", "physics", "standard"} <= set(list_grammar_names())
 
 
 @every_grammar
@@ -277,11 +277,11 @@ def test_names_in_a_grammar_may_be_in_any_script(load):
         ("basci", "there is no grammar 'basci'; did you mean 'basic'? (the name of a file ends with .toml)"),
         (
             "zzzz",
-            "there is no grammar 'zzzz'; known: ablation, basic, physics, strogatz (the name of a file ends",
+            "there is no grammar 'zzzz'; known: ablation, basic, physics, standard, strogatz (the name of",
         ),
         (
             "",
-            "there is no grammar ''; known: ablation, basic, physics, strogatz (the name of a file ends",
+            "there is no grammar ''; known: ablation, basic, physics, standard, strogatz (the name of",
         ),
         ("../operators/basic", "there is no grammar '../operators/basic'; "),
         ("notes.txt", "there is no grammar 'notes.txt'; "),
