@@ -7,6 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -177,13 +178,15 @@ def test_a_mutation_is_killed_by_the_test_that_fails_and_survives_where_all_pass
     assert (tmp_path / "state" / "copy" / "symscreen" / "toy.py").read_text() == TOY
 
 
-def test_every_proof_of_equivalence_is_one_line_and_belongs_to_a_line_of_the_package():
-    equivalents = importlib.import_module("reliability.equivalent_mutants").EQUIVALENT_MUTANTS
-    for key, proof in equivalents.items():
-        path, _, rest = key.partition(": " if "::" not in key else "::")
-        text = rest.partition(": ")[2] if "::" in key else rest
-        line = text.partition(" ⟶ ")[0]
-        lines = {one.strip() for one in (BENCHMARKS.parent / path).read_text().splitlines()}
-        assert line in lines, key
-        assert proof.endswith(".")
-        assert "\n" not in proof
+def test_every_proof_of_equivalence_is_one_line_and_belongs_to_a_mutation_of_the_package():
+    mutants = importlib.import_module("reliability.mutants")
+    listed = tomllib.loads((BENCHMARKS / "reliability" / "equivalent_mutants.toml").read_text())["mutation"]
+    known = {}
+    for one in listed:
+        path = one["file"]
+        if path not in known:
+            places = mutants.list_mutations((BENCHMARKS.parent / path).read_text(), path)
+            known[path] = {mutation.key for place in places for mutation in place}
+        assert mutants.name_mutation(path, one["place"], one["line"], one["becomes"]) in known[path]
+        assert one["proof"].endswith(".")
+        assert "\n" not in one["proof"]

@@ -43,4 +43,5 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "refusals": reliability_quotes.quote_refusals,
     "faults": reliability_quotes.quote_faults,
     "soak": reliability_quotes.quote_soak,
+    "mutations": reliability_quotes.quote_mutations,
 } | REPRODUCTION_QUOTES

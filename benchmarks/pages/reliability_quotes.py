@@ -150,3 +150,24 @@ def quote_soak(found: Results) -> dict[str, str]:
         "error": f"{error:.1f}",
         "kb_per_round": f"{slope * found['minutes'] / 60 * 2**20 / 1000 / found['rounds']:.0f}",
     }
+
+
+def quote_mutations(found: Results) -> dict[str, str]:
+    """Quote how many mutations were tried, and how many tests noticed."""
+    rows = found["mutations"]
+    packages = list(dict.fromkeys(one["package"] for one in rows))
+    verdicts = ("killed", "timeout", "survived", "equivalent")
+    table = []
+    for name in [*packages, "**all**"]:
+        counts = Counter(one["verdict"] for one in rows if name in {one["package"], "**all**"})
+        table.append([name, sum(counts[one] for one in verdicts), *(counts[one] for one in verdicts)])
+    head = ["package", "tried", "killed", "out of time", "survived", "equivalent"]
+    return {
+        "packages": format_table(head, table),
+        "tried": str(found["tried"]),
+        "killed": str(found["killed"]),
+        "survived": str(found["survived"]),
+        "equivalent": str(found["equivalent"]),
+        "killed_percent": f"{100 * found['killed_share']:.1f}",
+        "first_survived": str(found["first_run"]["survived"]),
+    }

@@ -95,8 +95,7 @@ class Mutation:
     def key(self) -> str:
         """What names it in tables."""
         after = self.text[: self.column] + self.new + self.text[self.column + len(self.old) :]
-        place = f"{self.path}::{self.scope}" if self.scope else self.path
-        return f"{place}: {self.text} ⟶ {after}"
+        return name_mutation(self.path, self.scope, self.text, after)
 
     def apply(self, source: str) -> str:
         """Return the source with the replacement.
@@ -123,6 +122,12 @@ class Mutation:
             raise LookupError(f"{self.path}:{self.line} is not {self.text!r}")
         lines[self.line - 1] = line[:start] + self.new + line[start + len(self.old) :]
         return "".join(lines)
+
+
+def name_mutation(path: str, scope: str, text: str, after: str) -> str:
+    """Return the key of a mutation of a line, from the file, the place in it, and the line after it."""
+    place = f"{path}::{scope}" if scope else path
+    return f"{place}: {text} ⟶ {after}"
 
 
 def list_mutations(source: str, path: str) -> list[list[Mutation]]:

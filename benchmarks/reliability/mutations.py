@@ -5,7 +5,7 @@ folder of ``--state``. For each mutation, the tests that reach its line run unti
 mutation_coverage.py). A mutation that no test reaches has survived. ``--record`` first records what each test
 executes: it needs ``pip install coverage`` and the time of the tests. Verdicts are kept: a second run goes on
 with the mutations that have none, and ``--again`` tries the survivors with the tests of today. A mutation
-that gives the same result for every input is called equivalent, with a proof in equivalent_mutants.py.
+that gives the same result for every input is called equivalent, with a proof in equivalent_mutants.toml.
 
 It needs Linux or macOS: each mutation runs in a process forked from one that has imported the libraries.
 """
@@ -13,6 +13,7 @@ It needs Linux or macOS: each mutation runs in a process forked from one that ha
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import Counter
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -20,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measurement import BENCHMARKS, describe_machine, format_table, make_parser, save_results
-from reliability.equivalent_mutants import EQUIVALENT_MUTANTS
-from reliability.mutants import Mutation, find_again, sample_mutations
+from reliability.mutants import Mutation, find_again, name_mutation, sample_mutations
 from reliability.mutation_coverage import RecordingPlugin, TestRecord, TestSelector, read_records
 from reliability.mutation_worker import Outcome, Worker
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = BENCHMARKS.parent
+EQUIVALENTS = Path(__file__).with_name("equivalent_mutants.toml")
 STRATA = {
     "statistics": "symscreen/statistics",
     "screeners": "symscreen/screeners",
@@ -52,11 +53,18 @@ def draw_sample(state: Path, number: int, seed: int) -> list[Mutation]:
     return [Mutation(**one) for one in json.loads(target.read_text())]
 
 
-def read_verdicts(state: Path) -> dict[str, dict[str, Any]]:
-    """Read the last verdict on each mutation."""
+def read_verdicts(state: Path) -> list[dict[str, Any]]:
+    """Read all verdicts, those of the first run first."""
     target = state / "verdicts.jsonl"
-    lines = target.read_text().splitlines() if target.exists() else []
-    return {one["key"]: one for one in map(json.loads, lines)}
+    return [json.loads(line) for line in target.read_text().splitlines()] if target.exists() else []
+
+
+def read_equivalents() -> dict[str, str]:
+    """Read the proofs of equivalent mutations, by key."""
+    listed = tomllib.loads(EQUIVALENTS.read_text())["mutation"]
+    return {
+        name_mutation(one["file"], one["place"], one["line"], one["becomes"]): one["proof"] for one in listed
+    }
 
 
 def judge(
@@ -109,19 +117,23 @@ def _divide_tests(tests: Sequence[TestRecord], budget: float) -> list[list[str]]
     return [part for part in parts if part]
 
 
-def summarize(sample: Sequence[Mutation], verdicts: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the mutations with their verdicts, and the counts."""
-    rows = []
+def summarize(sample: Sequence[Mutation], verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mutations with their last verdicts and the counts; also the counts of the first run."""
+    rows, proofs = [], read_equivalents()
+    last = {one["key"]: one for one in verdicts}
+    first = {one["key"]: one["verdict"] for one in reversed(verdicts)}
+    first_counts = Counter(first[mutation.key] for mutation in sample if mutation.key in first)
     for mutation in sample:
-        found = verdicts.get(mutation.key)
+        found = last.get(mutation.key)
         row = {"mutation": mutation.key, "line": mutation.line, "package": _find_stratum(mutation)}
         if found is None:
             rows.append(row | {"verdict": "not tried"})
-        elif found["verdict"] == "survived" and mutation.key in EQUIVALENT_MUTANTS:
-            rows.append(row | {"verdict": "equivalent", "proof": EQUIVALENT_MUTANTS[mutation.key]})
+        elif found["verdict"] == "survived" and mutation.key in proofs:
+            rows.append(row | {"verdict": "equivalent", "proof": proofs[mutation.key]})
         else:
-            known = {name: found[name] for name in ("verdict", "killed_by", "message", "n_reaching", "n_run")}
-            rows.append(row | known | {"n_left_out": found["n_left_out"]})
+            rows.append(
+                row | {name: found[name] for name in ("verdict", "killed_by", "message", "n_left_out")}
+            )
     counts = Counter(row["verdict"] for row in rows)
     tried = len(rows) - counts["not tried"]
     killed = counts["killed"] + counts["timeout"]
@@ -133,6 +145,10 @@ def summarize(sample: Sequence[Mutation], verdicts: dict[str, dict[str, Any]]) -
         "survived": counts["survived"],
         "killed_share": round(killed / max(tried - counts["equivalent"], 1), 4),
         "equivalent_share": round(counts["equivalent"] / max(tried, 1), 4),
+        "first_run": {
+            "killed": first_counts["killed"] + first_counts["timeout"],
+            "survived": first_counts["survived"],
+        },
         "mutations": rows,
     }
 
@@ -203,8 +219,8 @@ def main(arguments: Sequence[str]) -> None:
             _record(worker, place, records, slow_only=given.slow_only)
         return
     if given.check:
-        verdicts = read_verdicts(given.state)
-        names = {verdicts[one.key]["killed_by"] for one in sample if one.key in verdicts}
+        last = {one["key"]: one["killed_by"] for one in read_verdicts(given.state)}
+        names = {last[one.key] for one in sample if one.key in last}
         print(Worker(ROOT, given.state).run_unchanged(sorted(one for one in names if "::" in one), 1800.0))
         return
     if not given.report:
@@ -226,7 +242,7 @@ def _record(worker: Worker, place: str, records: Path, *, slow_only: bool) -> No
 def _try_all(sample: Sequence[Mutation], records: Path, given: Any) -> None:
     worker = Worker(ROOT, given.state)
     selector = TestSelector(ROOT, read_records(records))
-    verdicts = read_verdicts(given.state)
+    verdicts = {one["key"]: one for one in read_verdicts(given.state)}
     for place, mutation in enumerate(sample, 1):
         known = verdicts.get(mutation.key)
         if known and not (given.again and known["verdict"] == "survived"):

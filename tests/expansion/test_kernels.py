@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.expansion._kernels import CONSTANT_TOLERANCE, filter_by_range
+from symscreen.expansion._kernels import CONSTANT_TOLERANCE, CandidateStatus, filter_by_range
 
 
 def filter_ranges(low, high, magnitude, *, cancels):
@@ -35,3 +35,18 @@ def test_a_feature_is_constant_up_to_the_tolerance_of_its_larger_end(sign):
         ends = sorted(sign * units * 2.0**-52 for units in (smaller, smaller + 65))
         counts, valid, _ = filter_ranges([ends[0]], [ends[1]], [9.0], cancels=False)
         assert (counts[1], valid[0]) == (int(is_constant), not is_constant)
+
+
+def test_statuses_have_numbers_of_their_own_which_stay():
+    assert {name: status.value for name, status in CandidateStatus.__members__.items()} == {
+        "KEPT": 0,
+        "FORBIDDEN": 1,
+        "TOO_COMPLEX": 2,
+        "CONSTANT": 3,
+        "UNDEFINED": 4,
+        "DUPLICATE": 5,
+        "NUMERIC_DUPLICATE": 6,
+        "PRUNED": 7,
+        "NO_UNIT": 8,
+        "OTHER_UNITS": 9,
+    }

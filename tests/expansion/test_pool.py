@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import expand
 from symscreen.expansion.nodes import build_expression, build_operator_mask, build_symbol_table
-from symscreen.expansion.pool import build_first_pool
+from symscreen.expansion.pool import NODE_BYTES, build_first_pool
 from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
@@ -103,3 +103,16 @@ def test_nothing_is_known_of_domains_without_values():
     grammar = load_grammar("basic")
     structure = build_symbol_table(["x"], grammar, grammar.resolve_layers("ub"))
     assert build_first_pool(structure, grammar, None).compute_domain_masks(structure.operators) == {}
+
+
+def test_new_features_need_memory_for_their_values_if_the_pool_holds_values():
+    columns = np.arange(1.0, 61.0).reshape(2, 30)
+    problem = ["a", "b"], load_grammar("basic")
+    layers = problem[1].resolve_layers("b")
+    pools = {
+        rows: build_first_pool(build_symbol_table(problem[0], problem[1], layers), problem[1], given)
+        for rows, given in ((30, columns), (0, None))
+    }
+    for rows, pool in pools.items():
+        assert pool.estimate_bytes(0) == len(pool) * NODE_BYTES
+        assert pool.estimate_bytes(7) - pool.estimate_bytes(0) == 7 * (8 * rows + NODE_BYTES)

@@ -7,7 +7,7 @@ import pytest
 
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import estimate_order_bytes, expand, presort_pool
-from symscreen.expansion.sort_orders import is_monotone
+from symscreen.expansion.sort_orders import count_monotone_children, is_monotone
 from symscreen.grammar import OPERATORS, Monotonicity, load_grammar
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -61,3 +61,20 @@ def test_orders_are_worth_their_while_where_several_functions_follow(rng):
     assert estimate_order_bytes(several, 512) == 0  # these are sorted as fast
     assert estimate_order_bytes(one, 1000) == 0
     assert estimate_order_bytes(grown(columns, "u[exp] b[add,mul]"), 1000) == 0
+
+
+def test_the_inverse_keeps_the_order_of_one_side_and_of_no_other():
+    low, high = np.array([0.5, -2.0, -1.0, 0.0, -1.0]), np.array([2.0, -0.5, 1.0, 1.0, 0.0])
+    assert OPERATORS["inv"].monotone == Monotonicity.DECREASING_EACH_SIDE
+    assert is_monotone(OPERATORS["inv"], low, high).tolist() == [True, True, False, False, False]
+
+
+def test_the_followers_of_the_pool_are_its_members_and_their_monotone_functions(rng):
+    space = grown(rng.uniform(0.5, 2.0, (3, 50)), "b[add,mul] u[exp,log,sin,neg]")
+    monotone = {
+        name for name, one in OPERATORS.items() if one.arity == 1 and one.monotone != Monotonicity.NONE
+    }
+    trees = [space.build_expression(int(number)) for number in space.numbers[len(space.pool_indices) :]]
+    followers = sum(tree.operator.name in monotone for tree in trees)
+    assert followers > 10
+    assert count_monotone_children(space) == len(space.pool_indices) + followers

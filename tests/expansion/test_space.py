@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from helpers.expansion_oracles import problems
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import CandidateStatus, expand, feature_values
+from symscreen.expansion.space import Space
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
@@ -128,3 +131,16 @@ def test_an_identity_is_of_the_layer_of_what_it_repeats():
         )
     )
     assert found == {"x": 0, "x**3": 1, "(x**3)**3": 2}
+
+
+@pytest.mark.parametrize(("features", "by_features"), [(100, False), (13, False), (12, True), (2, True)])
+def test_chunks_count_features_where_fewer_than_a_sixteenth_of_the_numbers_are(features, by_features):
+    numbers = np.linspace(0, 207, features).astype(np.int64)
+    chunks = Space.split_chunks(SimpleNamespace(size=features, total=208, numbers=numbers), 10)
+    assert [start for start, _ in chunks[1:]] == [stop for _, stop in chunks[:-1]]
+    assert (chunks[0][0], chunks[-1][1]) == (0, 208)
+    if by_features:
+        held = [int(((numbers >= start) & (numbers < stop)).sum()) for start, stop in chunks]
+        assert held == [10] * (features // 10) + [features % 10] * (features % 10 > 0)
+    else:
+        assert {stop - start for start, stop in chunks[:-1]} == {10}

@@ -22,6 +22,7 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ _MAX_EXPONENT = 6.0
 _N_EXPONENTS = 48  # different exponents other than 0 that are considered: multiples of 1/2 and 1/3 up to ±6
 _SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
-_POWERS = {2: "square", 3: "cube"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +217,7 @@ def fit_power_product(
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
     if None in simple or not powers:
         return None
-    term = _build_product(_make_bases_positive(powers, data.columns))
+    term = build_power_product(_make_bases_positive(powers, data.columns))
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
@@ -339,46 +339,3 @@ def _negate(base: Expression) -> Expression:
     if isinstance(base, Call) and base.operator.name == "sub":
         return apply_operator(base.operator, *reversed(base.arguments))
     return apply_operator(OPERATORS["neg"], base)
-
-
-def _build_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expression:
-    """Build the product of powers as one fraction, with one root for all factors that have it."""
-    numerator = _build_factors([(base, power) for base, power in powers if power > 0])
-    denominator = _build_factors([(base, -power) for base, power in powers if power < 0])
-    if denominator is None:
-        return Constant(1) if numerator is None else numerator
-    if numerator is None:
-        return apply_operator(OPERATORS["inv"], denominator)
-    return apply_operator(OPERATORS["div"], numerator, denominator)
-
-
-def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression | None:
-    """Build the product of positive powers, or None if there are none."""
-    factors = []
-    for base, power in powers:
-        whole, rest = divmod(power.numerator, power.denominator)
-        if whole:
-            factors.append(_raise(base, whole))
-        if rest and power.denominator == 3:
-            factors.append(apply_operator(OPERATORS["cbrt"], _raise(base, rest)))
-    under_root = [base for base, power in powers if power.denominator == 2]
-    if under_root:
-        factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
-    return _multiply(factors) if factors else None
-
-
-def _raise(base: Expression, power: int) -> Expression:
-    """Raise a base to a positive integer power."""
-    if power == 1:
-        return base
-    if power in _POWERS:
-        return apply_operator(OPERATORS[_POWERS[power]], base)
-    return apply_operator(OPERATORS["pow"], base, Constant(power))
-
-
-def _multiply(factors: Sequence[Expression]) -> Expression:
-    """Multiply factors from left to right."""
-    product = factors[0]
-    for factor in factors[1:]:
-        product = apply_operator(OPERATORS["mul"], product, factor)
-    return product

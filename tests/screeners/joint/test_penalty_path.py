@@ -75,3 +75,11 @@ def test_the_one_error_rule_takes_the_largest_lambda_in_reach(errors, data):
     assert one <= best
     assert one == best or error[one] <= error[best] + standard[best]
     assert (error[:one] > error[best] + standard[best]).all()
+
+
+def test_an_error_at_the_tolerance_of_the_smallest_is_as_small():
+    smallest, first = 1.0, 3.0
+    at_tolerance = smallest * (1.0 + 1e-9) + 1e-16 * first
+    beyond = np.nextafter(at_tolerance, 2.0)
+    assert find_min_error_step(np.array([first, at_tolerance, smallest, 2.0])) == 1
+    assert find_min_error_step(np.array([first, beyond, smallest, 2.0])) == 2

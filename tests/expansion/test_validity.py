@@ -1,0 +1,34 @@
+"""Statistics of features, and the rows in which their validity is proved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.expansion import validity
+from symscreen.expansion.validity import compute_feature_stats
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 140_000), (300, 1000)])
+def test_extremes_are_those_of_every_row_whatever_is_processed_together(shape, rng):
+    values = rng.normal(size=shape)
+    stats = compute_feature_stats(values)
+    np.testing.assert_array_equal(stats.low, values.min(axis=1))
+    np.testing.assert_array_equal(stats.high, values.max(axis=1))
+    np.testing.assert_array_equal(stats.min_abs, np.abs(values).min(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("members", "rows", "sampled"),
+    [
+        (10, 1000, 64),
+        (1 << 14, 1000, 64),
+        (1 << 16, 1000, 16),
+        (1 << 20, 1000, 8),
+        (10, 40, 40),
+        (1 << 20, 5, 5),
+    ],
+)
+def test_a_million_values_in_8_to_64_rows_are_sampled(members, rows, sampled):
+    found = validity._select_sample_rows(members, rows)
+    assert (len(found), found[0], found[-1]) == (sampled, 0, rows - 1)
