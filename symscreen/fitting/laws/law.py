@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _POOL_LIMIT = 50_000  # formulas
 _MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
+_MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +64,15 @@ class LawData:
     is_allowed : callable, optional
         Decides which terms are allowed. With units, these are the terms that have the unit of the target or,
         if that is not given, any unit.
+    pool_limit : int
+        Maximum number of formulas in the pool.
     """
 
     columns: Mapping[str, Values]
     target: Values
     grammar: Grammar
     is_allowed: Callable[[Expression], bool] | None = None
+    pool_limit: int = _POOL_LIMIT
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
@@ -77,14 +81,14 @@ class LawData:
         The rows are spread evenly over the sorted targets, so that their order in the table has no effect.
         """
         order = np.lexsort((*self.columns.values(), self.target))
-        n = len(order)
-        return np.asarray(order[np.unique(np.linspace(0, n - 1, _MAX_POOL_ROWS).astype(np.int64))])
+        n_rows = min(_MAX_POOL_ROWS, _MAX_POOL_VALUES // self.pool_limit)
+        return np.asarray(order[np.unique(np.linspace(0, len(order) - 1, n_rows).astype(np.int64))])
 
     @lockfree_cached_property
     def pool(self) -> FormulaPool:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
-        return grow_formula_pool(columns, self.grammar, _POOL_LIMIT)
+        return grow_formula_pool(columns, self.grammar, self.pool_limit)
 
     def allows(self, law: Law) -> bool:
         """Return whether the grammar and the units allow the terms of a law."""
