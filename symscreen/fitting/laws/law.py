@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _POOL_LIMIT = 50_000  # formulas
 _MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
+_MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,23 +64,26 @@ class LawData:
     is_allowed : callable, optional
         Decides which terms are allowed. With units, these are the terms that have the unit of the target or,
         if that is not given, any unit.
+    pool_limit : int
+        Maximum number of formulas in the pool.
     """
 
     columns: Mapping[str, Values]
     target: Values
     grammar: Grammar
     is_allowed: Callable[[Expression], bool] | None = None
+    pool_limit: int = _POOL_LIMIT
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
         """Rows on which the formulas of the pool are evaluated, shape (m,)."""
-        return self.select_rows(_MAX_POOL_ROWS)
+        return self.select_rows(min(_MAX_POOL_ROWS, _MAX_POOL_VALUES // self.pool_limit))
 
     @lockfree_cached_property
     def pool(self) -> FormulaPool:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
-        return grow_formula_pool(columns, self.grammar, _POOL_LIMIT)
+        return grow_formula_pool(columns, self.grammar, self.pool_limit)
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""
@@ -98,12 +102,14 @@ def build_law_data(
     target: Values,
     grammar: Grammar,
     is_allowed: Callable[[Expression], bool] | None = None,
+    *,
+    pool_limit: int = _POOL_LIMIT,
 ) -> LawData:
     """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
 
     Parameters
     ----------
-    columns, target, grammar, is_allowed
+    columns, target, grammar, is_allowed, pool_limit
         See `LawData`.
 
     Returns
@@ -113,5 +119,9 @@ def build_law_data(
     sorted_columns = {name: columns[name] for name in sorted(columns)}
     order = np.lexsort((*sorted_columns.values(), target))
     return LawData(
-        {name: values[order] for name, values in sorted_columns.items()}, target[order], grammar, is_allowed
+        {name: values[order] for name, values in sorted_columns.items()},
+        target[order],
+        grammar,
+        is_allowed,
+        pool_limit,
     )

@@ -22,6 +22,7 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -50,11 +51,10 @@ _MAX_EXPONENT = 6.0
 _N_EXPONENTS = 48  # different exponents other than 0 that are considered: multiples of 1/2 and 1/3 up to ±6
 _SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
-_POWERS = {2: "square", 3: "cube"}
 
 
 @dataclass(frozen=True, eq=False)
-class _LogScale:
+class LogScale:
     """The logarithms of a target and its inputs, with weights.
 
     Parameters
@@ -74,9 +74,9 @@ class _LogScale:
     design: Values
     names: tuple[str, ...]
 
-    def take(self, rows: NDArray[np.int64]) -> _LogScale:
+    def take(self, rows: NDArray[np.int64]) -> LogScale:
         """Return the given rows."""
-        return _LogScale(self.target[rows], self.weights[rows], self.design[rows], self.names)
+        return LogScale(self.target[rows], self.weights[rows], self.design[rows], self.names)
 
 
 def find_power_products(data: LawData) -> list[Law]:
@@ -104,13 +104,13 @@ def find_power_products(data: LawData) -> list[Law]:
     >>> print(laws[0].terms[0])
     m*r*v*sin(angle)
     """
-    scale = _compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
         return []
     found: dict[str, tuple[float, Law]] = {}
     for formula, n_formulas in [(None, 1), *_scan_pool(data, scale)]:
-        fitted = _fit_law(formula, n_formulas, data, scale)
+        fitted = fit_power_product(() if formula is None else (formula,), n_formulas, data, scale)
         if fitted is not None and data.allows(fitted[1]):
             found.setdefault(str(fitted[1].terms[0]), fitted)
     ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
@@ -122,13 +122,13 @@ def _round_share(share: float) -> float:
     return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
 
-def _compute_log_scale(columns: Mapping[str, Values], target: Values) -> _LogScale:
+def compute_log_scale(columns: Mapping[str, Values], target: Values) -> LogScale:
     """Compute the logarithms of a target and of the inputs without zeros."""
     names = tuple(name for name, values in columns.items() if (values != 0.0).all())
     logs = [np.log(np.abs(columns[name])) for name in names]
     is_zero = target == 0.0
     magnitude = np.abs(target)
-    return _LogScale(
+    return LogScale(
         target=np.where(is_zero, 0.0, np.log(np.where(is_zero, 1.0, magnitude))),
         weights=magnitude / magnitude.max() if magnitude.any() else magnitude,
         design=np.column_stack([np.ones(len(target)), *logs]),
@@ -136,7 +136,7 @@ def _compute_log_scale(columns: Mapping[str, Values], target: Values) -> _LogSca
     )
 
 
-def _scan_pool(data: LawData, scale: _LogScale) -> Iterator[tuple[Expression, int]]:
+def _scan_pool(data: LawData, scale: LogScale) -> Iterator[tuple[Expression, int]]:
     """Yield the best formulas A of each complexity, and the number of formulas that are not more complex.
 
     The formulas are compared on the few rows of the pool, and the better ones again on more rows.
@@ -157,7 +157,7 @@ def _scan_pool(data: LawData, scale: _LogScale) -> Iterator[tuple[Expression, in
         yield formulas[place], int((pool.complexity <= complexity[place]).sum())
 
 
-def _compute_log_shares(values: Values, scale: _LogScale) -> Values:
+def _compute_log_shares(values: Values, scale: LogScale) -> Values:
     """Compute the share of log|y| that each formula A leaves unexplained beside the inputs, shape (q,).
 
     It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
@@ -208,10 +208,21 @@ def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int)
     return np.array(finalists, dtype=np.int64)
 
 
-def _fit_law(
-    formula: Expression | None, n_formulas: int, data: LawData, scale: _LogScale
+def fit_power_product(
+    formulas: Sequence[Expression], n_choices: float, data: LawData, scale: LogScale
 ) -> tuple[float, Law] | None:
-    """Fit the law with one formula A, or without one; None if its exponents are not simple.
+    """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if its exponents are not simple.
+
+    Parameters
+    ----------
+    formulas : sequence of Expression
+        The formulas Aⱼ; may be empty.
+    n_choices : float
+        Number of such lists of formulas that this one was chosen from.
+    data : LawData
+        Inputs, target and grammar.
+    scale : LogScale
+        The logarithms of target and inputs.
 
     Returns
     -------
@@ -220,40 +231,51 @@ def _fit_law(
     Law
         The law.
     """
-    factors: list[Expression] = [Column(name) for name in scale.names]
     rows = data.select_rows(_MAX_RESCAN_ROWS)
-    scale = scale.take(rows)
-    design, signs = scale.design, np.ones(len(rows))
-    if formula is not None:
+    target, scale = data.target[rows], scale.take(rows)
+    factors: list[Expression] = [*map(Column, scale.names), *formulas]
+    design, signs = scale.design, []
+    for formula in formulas:
         values = evaluate_expression(formula, data.columns)
-        if not np.isfinite(values).all() or (values == 0.0).any():
+        is_zero = values == 0.0
+        if not np.isfinite(values).all() or (is_zero & (data.target != 0.0)).any():
             return None
-        factors.append(formula)
-        design = np.column_stack([design, np.log(np.abs(values[rows]))])
-        signs = np.sign(values[rows])
-    exponents, covariance = _fit_exponents(design, signs, data.target[rows], scale)
+        # the sign 0 makes the prediction 0, as the target is
+        design = np.column_stack([design, np.log(np.where(is_zero, 1.0, np.abs(values)))[rows]])
+        signs.append(np.sign(values[rows]))
+    exponents, covariance = _fit_exponents(design, _choose_signs(signs, target), target, scale)
     if not np.isfinite(covariance).all():
         return None
     exponents, simple = _simplify_exponents(exponents, covariance, _list_roots(data.grammar))
     n_constants = 0
-    if formula is not None and simple[-1] != 0:
+    for place in range(len(scale.names), len(factors)):
+        power = simple[place]
         # exp(u)^p = exp(p·u) has a meaning for every p
-        scaled = _scale_exponent(formula, simple[-1], float(exponents[-1]))
+        scaled = None if power == 0 else _scale_exponent(factors[place], power, float(exponents[place]))
         if scaled is not None:
-            n_constants = int(simple[-1] is None)
-            factors[-1], simple[-1] = scaled, Fraction(1)
+            factors[place], simple[place] = scaled, Fraction(1)
+            n_constants += power is None
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
     if None in simple or not powers:
         return None
-    term = _build_product(_make_bases_positive(powers, data.columns))
+    term = build_power_product(_make_bases_positive(powers, data.columns))
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
     n_used = sum(1 for factor, _ in powers if isinstance(factor, Column))
     choices = comb(len(scale.names), min(n_used, len(scale.names))) * float(_N_EXPONENTS) ** n_used
     share = _round_share(_compute_share_without_intercept(values, data.target))
-    law = Law((term,), has_intercept=False, search_size=n_formulas * choices, n_constants=n_constants)
+    law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
+
+
+def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
+    """Return the product of those signs that agrees best with a target; each sign counts or does not."""
+    products = [np.ones(len(target))]
+    for values in signs:
+        products = [*(product * values for product in products), *products]
+    # of equal ones the first, which has the most factors
+    return max(products, key=lambda product: abs(float(product @ target)))
 
 
 def _list_roots(grammar: Grammar) -> tuple[int, ...]:
@@ -270,7 +292,7 @@ def _compute_share_without_intercept(values: Values, target: Values) -> float:
     return min(float(residuals @ residuals) / float(centred @ centred), 1.0)
 
 
-def _fit_exponents(design: Values, signs: Values, target: Values, scale: _LogScale) -> tuple[Values, Values]:
+def _fit_exponents(design: Values, signs: Values, target: Values, scale: LogScale) -> tuple[Values, Values]:
     """Fit y = ±signs·exp(design·b) by least squares; return k exponents and their covariance, shape (k, k).
 
     The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
@@ -416,46 +438,3 @@ def _negate(base: Expression) -> Expression:
     if isinstance(base, Call) and base.operator.name == "sub":
         return apply_operator(base.operator, *reversed(base.arguments))
     return apply_operator(OPERATORS["neg"], base)
-
-
-def _build_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expression:
-    """Build the product of powers as one fraction, with one root for all factors that have it."""
-    numerator = _build_factors([(base, power) for base, power in powers if power > 0])
-    denominator = _build_factors([(base, -power) for base, power in powers if power < 0])
-    if denominator is None:
-        return Constant(1) if numerator is None else numerator
-    if numerator is None:
-        return apply_operator(OPERATORS["inv"], denominator)
-    return apply_operator(OPERATORS["div"], numerator, denominator)
-
-
-def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression | None:
-    """Build the product of positive powers, or None if there are none."""
-    factors = []
-    for base, power in powers:
-        whole, rest = divmod(power.numerator, power.denominator)
-        if whole:
-            factors.append(_raise(base, whole))
-        if rest and power.denominator == 3:
-            factors.append(apply_operator(OPERATORS["cbrt"], _raise(base, rest)))
-    under_root = [base for base, power in powers if power.denominator == 2]
-    if under_root:
-        factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
-    return _multiply(factors) if factors else None
-
-
-def _raise(base: Expression, power: int) -> Expression:
-    """Raise a base to a positive integer power."""
-    if power == 1:
-        return base
-    if power in _POWERS:
-        return apply_operator(OPERATORS[_POWERS[power]], base)
-    return apply_operator(OPERATORS["pow"], base, Constant(power))
-
-
-def _multiply(factors: Sequence[Expression]) -> Expression:
-    """Multiply factors from left to right."""
-    product = factors[0]
-    for factor in factors[1:]:
-        product = apply_operator(OPERATORS["mul"], product, factor)
-    return product

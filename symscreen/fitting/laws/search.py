@@ -10,7 +10,9 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.feature_dictionary import TermDictionary
+from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
+from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.subset_search import EXACT_SHARE, compute_rounding_share
 
 if TYPE_CHECKING:
@@ -20,7 +22,11 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
-_STAGES: tuple[Callable[[LawData], list[Law]], ...] = (find_power_products,)
+_STAGES: tuple[Callable[[LawData], list[Law]], ...] = (
+    find_power_products,
+    find_transformed_sums,
+    find_matched_pairs,
+)
 
 
 @dataclass(frozen=True, eq=False)
