@@ -9,7 +9,7 @@ import pytest
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call
-from symscreen.fitting.laws.law import build_law_data
+from symscreen.fitting.laws.law import LawData, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import load_grammar
 
@@ -79,10 +79,10 @@ def plant_pair(rng, data):
 @pytest.mark.parametrize("intercept", [0.0, 0.5, -3.0])
 def test_the_simplest_sum_is_that_of_a_search_of_all_pairs(rng, sign, intercept):
     columns = make_columns(rng)
-    empty = build_law_data(columns, columns["u"], BASIC, pool_limit=250)
+    empty = LawData(columns, columns["u"], BASIC, pool_limit=250)
     pair, first, second = plant_pair(rng, empty)
     c = rng.uniform(0.5, 2.0)
-    data = build_law_data(columns, intercept + first + sign * c * second, BASIC, pool_limit=250)
+    data = LawData(columns, intercept + first + sign * c * second, BASIC, pool_limit=250)
     laws = find_matched_pairs(data)
     sums = [law for law in laws if law.has_intercept or len(law.terms) > 1]
     assert all(compute_relative_error(law, columns, data.target) < 1e-8 for law in laws)
@@ -98,9 +98,9 @@ def test_the_simplest_sum_is_that_of_a_search_of_all_pairs(rng, sign, intercept)
 @pytest.mark.parametrize("power", [2, 1, -1, -2])
 def test_a_product_is_found_where_a_search_of_all_pairs_finds_it(rng, power):
     columns = make_columns(rng)
-    empty = build_law_data(columns, columns["u"], BASIC, pool_limit=250)
+    empty = LawData(columns, columns["u"], BASIC, pool_limit=250)
     _, first, second = plant_pair(rng, empty)
-    data = build_law_data(columns, 3.0 * first * second**power / columns["w"], BASIC, pool_limit=250)
+    data = LawData(columns, 3.0 * first * second**power / columns["w"], BASIC, pool_limit=250)
     laws = [law for law in find_matched_pairs(data) if not law.has_intercept and len(law.terms) == 1]
     assert all(compute_relative_error(law, columns, data.target) < 1e-7 for law in laws)
     usable = (data.pool.values != 0.0).all(axis=1) & (np.ptp(data.pool.values, axis=1) > 0.0)
@@ -117,7 +117,7 @@ def test_formulas_of_equal_direction_are_paired_with_each_other_and_not_only_nei
     # both are in the span of the other terms and the target
     columns["s"] = target + 5.0 * np.sqrt(columns["u"])
     columns["t"] = target - 7.0 * np.sqrt(columns["u"])
-    laws = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=2000))
+    laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
     found = {frozenset(map(str, law.terms)) for law in laws}
     of_direction = ["s", "t", "sqrt(u)", "v**2"]
     assert {frozenset(pair) for pair in combinations(of_direction, 2)} <= found
@@ -127,7 +127,7 @@ def test_a_third_simple_term_is_projected_out(rng):
     columns = make_columns(rng)
     u, v, w, x = columns.values()
     target = 0.5 + 3.0 * np.sin(u * v) - 2.0 * np.exp(w) * x + 1.5 * v
-    law = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=5000))[0]
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=5000))[0]
     assert {str(term) for term in law.terms} == {"sin(u*v)", "x*exp(w)", "v"}
     assert law.has_intercept
 
@@ -135,7 +135,7 @@ def test_a_third_simple_term_is_projected_out(rng):
 def test_a_formula_that_fits_alone_comes_before_pairs(rng):
     columns = make_columns(rng)
     target = 4.0 - 2.0 * np.sin(columns["u"] * columns["x"])
-    law = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=2000))[0]
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))[0]
     assert [str(term) for term in law.terms] == ["sin(u*x)"]
     assert law.has_intercept
 
@@ -143,7 +143,7 @@ def test_a_formula_that_fits_alone_comes_before_pairs(rng):
 def test_an_intercept_of_zero_is_left_out(rng):
     columns = make_columns(rng)
     target = 2.0 * np.sqrt(columns["u"]) + np.sin(columns["v"])
-    law = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=2000))[0]
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))[0]
     assert {str(term) for term in law.terms} == {"sqrt(u)", "sin(v)"}
     assert not law.has_intercept
 
@@ -154,22 +154,20 @@ def test_a_product_of_formulas_that_change_sign_is_found(rng):
     target = u * np.sin(v) * (w - x)
     target[:3] = 0.0
     columns["x"][:3] = columns["w"][:3]
-    laws = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=2000))
+    laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
     assert any(compute_relative_error(law, columns, target) < 1e-9 for law in laws)
 
 
 def test_noise_without_a_law_gives_no_exact_law(rng):
     columns = make_columns(rng)
     target = rng.standard_normal(150)
-    laws = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=2000))
+    laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
     assert all(compute_relative_error(law, columns, target) > 0.1 for law in laws)
 
 
 def test_few_rows_give_no_law(rng):
     columns = make_columns(rng, n=8)
-    assert (
-        find_matched_pairs(build_law_data(columns, columns["u"] + columns["v"], BASIC, pool_limit=300)) == []
-    )
+    assert find_matched_pairs(LawData(columns, columns["u"] + columns["v"], BASIC, pool_limit=300)) == []
 
 
 def test_terms_that_are_not_allowed_are_left_out(rng):
@@ -179,9 +177,9 @@ def test_terms_that_are_not_allowed_are_left_out(rng):
     def has_no_sine(term):
         return not (isinstance(term, Call) and term.operator.name == "sin")
 
-    data = build_law_data(columns, target, BASIC, is_allowed=has_no_sine, pool_limit=2000)
+    data = LawData(columns, target, BASIC, is_allowed=has_no_sine, pool_limit=2000)
     assert all(has_no_sine(term) for law in find_matched_pairs(data) for term in law.terms)
-    free = build_law_data(columns, target, BASIC, pool_limit=2000)
+    free = LawData(columns, target, BASIC, pool_limit=2000)
     assert any(not has_no_sine(term) for law in find_matched_pairs(free) for term in law.terms)
 
 
@@ -199,7 +197,7 @@ def test_the_order_of_rows_has_no_effect(rng):
 def test_the_search_size_counts_pairs_up_to_the_complexity(rng):
     columns = make_columns(rng)
     target = 1.0 + columns["u"] * columns["v"] + np.sin(columns["w"])
-    data = build_law_data(columns, target, BASIC, pool_limit=2000)
+    data = LawData(columns, target, BASIC, pool_limit=2000)
     law = next(law for law in find_matched_pairs(data) if len(law.terms) == 2)
     limit = sum(map(compute_complexity, law.terms))
     sums = data.pool.complexity[:, None] + data.pool.complexity[None, :]

@@ -26,6 +26,7 @@ def test_fit_finds_a_law_without_an_intercept(noise, rng):
     assert result.terms["term"].tolist() == ["m*r*v*sin(angle)"]
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng):
     frame = make_frame(rng, noise=0.05)
     order = rng.permutation(400)
@@ -43,7 +44,7 @@ def test_given_layers_are_searched_alone(rng):
 def test_no_law_is_claimed_for_noise(rng):
     frame = make_frame(rng, n=200)
     claims = 0
-    for _ in range(5):
+    for _ in range(3):
         data = build_law_data(
             {name: frame[name] for name in ("m", "r")}, rng.normal(size=200), load_grammar("basic")
         )
