@@ -212,8 +212,8 @@ def _project_pool(
 
 
 def _merge_copies(projections: _Projections) -> _Projections:
-    """Keep the first of the formulas with equal directions."""
-    is_kept = np.ones(len(projections.indices), dtype=bool)
+    """Keep the first of the formulas with equal directions, and none that is rounding."""
+    is_kept = projections.errors < _MAX_ERROR * projections.norms
     for group in projections.group():
         is_kept[group[1:]] = False
     return projections.take(np.flatnonzero(is_kept))

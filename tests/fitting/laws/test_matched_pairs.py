@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
-from symscreen.expressions.tree import Call
+from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.laws.law import LawData, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import load_grammar
@@ -138,6 +138,15 @@ def test_a_formula_that_fits_alone_comes_before_pairs(rng):
     law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))[0]
     assert [str(term) for term in law.terms] == ["sin(u*x)"]
     assert law.has_intercept
+
+
+def test_constants_in_the_pool_are_no_terms(rng):
+    columns = make_columns(rng)
+    target = 4.0 - 2.0 * np.sin(1.0 + columns["u"]) + columns["v"]
+    data = LawData(columns, target, load_grammar("standard"), pool_limit=2000)
+    assert sum(isinstance(leaf, Constant) for leaf in data.pool.leaves) == 3
+    laws = find_matched_pairs(data)
+    assert {str(term) for term in laws[0].terms} == {"sin(u + 1)", "v"}
 
 
 def test_an_intercept_of_zero_is_left_out(rng):
