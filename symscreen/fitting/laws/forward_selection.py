@@ -38,17 +38,23 @@ def find_best_pair(gram: GramMatrix) -> tuple[int, int]:
 
 def select_forward(gram: GramMatrix, start: Sequence[int], n_terms: int) -> list[int]:
     """Add the most useful term again and again to a start."""
-    products, c = gram.products.copy(), gram.target_products[0].copy()
+    c = gram.target_products[0].copy()
+    pivots = np.diagonal(gram.products).copy()  # of each term, the share that the members leave
+    factors: list[Values] = []  # rows of the Cholesky factor of the members
     members: list[int] = []
     for step in range(min(n_terms, len(c))):
-        pivots = np.diagonal(products)
         with np.errstate(all="ignore"):
             gains = np.where(pivots > _MIN_PIVOT, c**2 / pivots, 0.0)
         k = start[step] if step < len(start) else int(np.argmax(gains))
         if gains[k] <= 0.0:
             break
+        row = gram.products[k].copy()
+        for factor in factors:
+            row -= factor[k] * factor
+        row /= np.sqrt(pivots[k])
+        c -= row * row[k] * c[k] / pivots[k]
+        pivots -= row**2
+        pivots[k] = 0.0
+        factors.append(row)
         members.append(k)
-        column = products[k] / products[k, k]
-        c -= column * c[k]
-        products -= np.outer(column, products[k])
     return members

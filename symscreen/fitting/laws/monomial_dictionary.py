@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     Exponents = tuple[Fraction, ...]
 
 
-_MAX_MONOMIALS = 240  # of a dictionary of monomials alone
-_MAX_WAVE_MONOMIALS = 60  # that are multiplied by each wave
+_MAX_MONOMIALS = 240  # of a dictionary of monomials alone, if no other limit is given
+_MAX_WAVE_MONOMIALS = 80  # that are multiplied by each wave
+_MAX_SQUARED_WAVE_MONOMIALS = 20  # of these, that are multiplied by the square of a wave
 _MAX_DIFFERENCE_COLUMNS = 100
 _EXPONENT_COSTS = {
     Fraction(1): 4,
-    Fraction(2): 6,
-    Fraction(1, 2): 8,
-    Fraction(3): 10,
-    Fraction(4): 12,
+    Fraction(2): 5,
+    Fraction(1, 2): 9,
+    Fraction(3): 9,
+    Fraction(4): 10,
 }  # in quarters of a factor
 _NEGATIVE_COST = 1  # of a negative exponent, in addition
 _WAVES = ("sin", "cos")
@@ -108,8 +109,8 @@ def list_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Expon
 
     Examples
     --------
-    >>> [tuple(map(int, exponents)) for exponents in list_exponents(2, 5, has_roots=False)]
-    [(0, 0), (1, 0), (0, 1), (0, -1), (-1, 0)]
+    >>> [tuple(map(int, exponents)) for exponents in list_exponents(2, 7, has_roots=False)]
+    [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (0, -1), (-1, 0)]
     """
     costs = {
         sign * exponent: cost + (_NEGATIVE_COST if sign < 0 else 0)
@@ -147,13 +148,20 @@ def build_monomials(
     exponents = list_exponents(len(inputs), limit, has_roots="sqrt" in operators)
     terms: list[tuple[Exponents, Expression | None]] = [(each, None) for each in exponents]
     if logs:
-        zero = (Fraction(0),) * len(inputs)
-        terms += [(zero, apply_operator(OPERATORS["log"], Column(name))) for name in inputs]
+        terms += _list_logarithms(inputs)
     return MonomialDictionary(tuple(inputs), tuple(terms))
 
 
-def build_squared_differences(inputs: Sequence[str], operators: frozenset[str]) -> MonomialDictionary | None:
-    """Build the dictionary of monomials with all (xᵢ − xⱼ)²; None if there are not enough inputs."""
+def _list_logarithms(inputs: Sequence[str]) -> list[tuple[Exponents, Expression | None]]:
+    """Return the logarithm of each input as a term."""
+    zero = (Fraction(0),) * len(inputs)
+    return [(zero, apply_operator(OPERATORS["log"], Column(name))) for name in inputs]
+
+
+def build_squared_differences(
+    inputs: Sequence[str], operators: frozenset[str], *, logs: bool
+) -> MonomialDictionary | None:
+    """Build the dictionary of powers with all (xᵢ − xⱼ)²; None if there are not enough inputs."""
     if len(inputs) < 3 or "sub" not in operators:
         return None
     exponents = list_exponents(len(inputs), _MAX_DIFFERENCE_COLUMNS, has_roots=False)
@@ -167,6 +175,8 @@ def build_squared_differences(inputs: Sequence[str], operators: frozenset[str]) 
         (each, None) for each in exponents if sum(power != 0 for power in each) < 2
     ]
     terms += [(each, difference) for difference in differences for each in few]
+    if logs:
+        terms += _list_logarithms(inputs)
     return MonomialDictionary(tuple(inputs), tuple(terms))
 
 
@@ -192,8 +202,10 @@ def build_waves(
         used = collect_columns(angle)
         others = tuple(name for name in inputs if name not in used)
         factors: list[Expression | None] = [None, *(apply_operator(wave, angle) for wave in waves)]
-        factors.append(apply_operator(OPERATORS["square"], apply_operator(waves[0], angle)))
+        square = apply_operator(OPERATORS["square"], apply_operator(waves[0], angle))
         exponents = list_exponents(len(others), limit, has_roots="sqrt" in operators)
-        terms = tuple((each, factor) for factor in factors for each in exponents)
-        dictionaries.append(MonomialDictionary(others, terms))
+        terms = [(each, factor) for factor in factors for each in exponents]
+        few = list_exponents(len(others), _MAX_SQUARED_WAVE_MONOMIALS, has_roots=False)
+        terms += [(each, square) for each in few if each in exponents]
+        dictionaries.append(MonomialDictionary(others, tuple(terms)))
     return dictionaries

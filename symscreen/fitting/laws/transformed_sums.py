@@ -74,9 +74,12 @@ _EVALUATED_SUBSETS = 15  # of these, on the scale of y
 _FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
 _N_SMOOTHING_TERMS = 16
 _NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
-_WAVE_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt", "asin", "acos"})
+_MAX_MONOMIALS = 525  # with the scales that are powers
+_N_TRIED = 240  # terms of which all subsets of three are tried
+_N_PLAIN_COMBINATIONS = 4  # combinations with monomials alone that are always among the best
+_POWER_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt"})
+_INVERSE_WAVE_SCALES = frozenset({"asin", "acos"})
 _SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences of all inputs
-_DIFFERENCE_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt", "exp"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,11 @@ class _Combination:
     dictionary: MonomialDictionary
     values: Values
     indices: NDArray[np.int64]
+
+    def take(self, indices: NDArray[np.int64]) -> _Combination:
+        """Return the combination with those of the terms that it has."""
+        places = np.flatnonzero(np.isin(self.indices, indices))
+        return _Combination(self.response, self.dictionary, self.values[places], self.indices[places])
 
     @lockfree_cached_property
     def total(self) -> float:
@@ -188,33 +196,44 @@ class _Search:
         if factored and rest:
             choices.append(({name: power for name, power in factored.items() if power}, rest))
         available = [scale for scale in SCALES if set(scale.operators) - PLAIN_OPERATORS <= self.operators]
-        for place, (powers, inputs) in enumerate(choices):
-            scales = available
-            plain = build_monomials(inputs, self.operators, logs=False)
-            with_logs = build_monomials(inputs, self.operators, logs="log" in self.operators)
-            # the logarithms of the inputs make any C possible, so only one C is needed
-            for scale in scales:
-                yield scale, powers, with_logs if scale.name == "exp" else plain
+        has_log = "log" in self.operators
+        for powers, inputs in choices:
             # where a power product is proposed, fewer combinations with all inputs are enough
-            is_last = place == len(choices) - 1
-            if not is_last:
-                scales = [scale for scale in scales if scale.name in _SCALES_WITHOUT_FACTOR]
-            differences = build_squared_differences(inputs, self.operators)
-            if differences is not None:
-                for scale in scales:
-                    if scale.name in _DIFFERENCE_SCALES:
+            is_last = inputs is choices[-1][1]
+            plain = build_monomials(inputs, self.operators, logs=False)
+            many = build_monomials(inputs, self.operators, logs=False, limit=_MAX_MONOMIALS)
+            with_logs = build_monomials(inputs, self.operators, logs=has_log)
+            for scale in available:
+                if scale.name == "exp":  # the logarithms of the inputs make every C possible
+                    yield scale, powers, with_logs
+                else:
+                    yield scale, powers, many if is_last and scale.name in _POWER_SCALES else plain
+            differences = build_squared_differences(inputs, self.operators, logs=False)
+            logs_too = build_squared_differences(inputs, self.operators, logs=has_log)
+            waves = build_waves(inputs, self.operators)
+            for scale in available:
+                if logs_too is not None and scale.name == "exp" and is_last:
+                    yield scale, powers, logs_too
+                if scale.name in (_POWER_SCALES if is_last else _SCALES_WITHOUT_FACTOR):
+                    if differences is not None:
                         yield scale, powers, differences
-            for waves in build_waves(inputs, self.operators):
-                for scale in scales:
-                    if scale.name in _WAVE_SCALES:
-                        yield scale, powers, waves
+                    for dictionary in waves:
+                        yield scale, powers, dictionary
+                elif scale.name in _INVERSE_WAVE_SCALES and is_last:
+                    for dictionary in waves:
+                        yield scale, powers, dictionary
 
     def find_laws(self, smooth: Values | None, ranked: Sequence[int]) -> list[tuple[float, Law]]:
         """Search all subsets of the best combinations; return rounded shares and laws."""
         subsets: dict[int, list[_Subset]] = {size: [] for size in range(1, _MAX_TERMS + 1)}
-        for place in ranked[:_N_COMBINATIONS]:
+        plain = [place for place in ranked if all(factor is None for _, factor in self.plans[place][2].terms)]
+        chosen = [*ranked[: _N_COMBINATIONS - _N_PLAIN_COMBINATIONS], *plain[:_N_PLAIN_COMBINATIONS]]
+        for place in dict.fromkeys(chosen):
+            ranking = self._build_combination(place, smooth, self.ranking_rows)
             combination = self._build_combination(place, smooth, slice(None))
-            if combination is not None:
+            if combination is not None and ranking is not None:
+                if len(combination.indices) > _N_TRIED:
+                    combination = combination.take(_list_useful_terms(ranking))
                 for subset in _search_subsets(combination, self.target):
                     subsets[len(subset.members)].append(subset)
         found = []
@@ -328,6 +347,15 @@ def _compute_square(combination: _Combination, members: Sequence[int], target: V
     residuals = target - predict_target(response, solution @ terms)
     square = float(residuals @ residuals)
     return square if np.isfinite(square) else np.inf
+
+
+def _list_useful_terms(combination: _Combination) -> NDArray[np.int64]:
+    """Return the terms of forward selection, of the best pairs, and the strongest ones, as indices."""
+    gram = combination.gram
+    pairs = find_best_models(gram, 2, _N_TRIED)[0].ravel()[:_N_TRIED]
+    forward = select_forward(gram, (), _N_TRIED // 4)
+    order = dict.fromkeys([*forward, *pairs.tolist(), *gram.strength_order.tolist()])
+    return np.sort(combination.indices[list(order)[:_N_TRIED]])
 
 
 def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:

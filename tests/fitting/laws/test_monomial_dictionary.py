@@ -21,7 +21,7 @@ def test_values_are_those_of_the_expressions(rng):
     names = tuple(columns)
     for dictionary in (
         build_monomials(names, OPERATORS, logs=True),
-        build_squared_differences(names, OPERATORS),
+        build_squared_differences(names, OPERATORS, logs=True),
         *build_waves(names, OPERATORS),
     ):
         values = dictionary.evaluate(columns)
@@ -47,4 +47,4 @@ def test_waves_are_multiplied_by_the_other_inputs_only():
 
 def test_without_waves_or_differences_there_are_no_such_dictionaries():
     assert build_waves(("a", "b"), frozenset({"mul"})) == []
-    assert build_squared_differences(("a", "b", "c"), frozenset({"mul"})) is None
+    assert build_squared_differences(("a", "b", "c"), frozenset({"mul"}), logs=False) is None
