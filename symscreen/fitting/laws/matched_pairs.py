@@ -326,6 +326,8 @@ class _SumSearch:
             return
         centred = values - values.mean(axis=0)
         norms = np.linalg.norm(centred, axis=0)
+        if not norms.all():  # a constant
+            return
         coefficients = np.linalg.lstsq(centred / norms, self.centred, rcond=None)[0]
         residuals = self.centred - (centred / norms) @ coefficients
         if float(residuals @ residuals) > _EXACT_SHARE * self.spread**2:
