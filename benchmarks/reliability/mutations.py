@@ -200,6 +200,9 @@ def main(arguments: Sequence[str]) -> None:
         "--budget", type=float, default=120.0, help="recorded seconds of tests for a mutation"
     )
     parser.add_argument("--again", action="store_true", help="try again what has survived")
+    parser.add_argument(
+        "--confirm", action="store_true", help="run each test that has killed once more, alone"
+    )
     parser.add_argument("--only", default="", help="try those whose key has this text")
     parser.add_argument("--tests", nargs="*", default=(), metavar="FILE", help="run all tests of these files")
     parser.add_argument("--check", action="store_true", help="run what has killed on the unchanged source")
@@ -221,12 +224,16 @@ def main(arguments: Sequence[str]) -> None:
     if given.check:
         last = {one["key"]: one["killed_by"] for one in read_verdicts(given.state)}
         names = {last[one.key] for one in sample if one.key in last}
-        print(Worker(ROOT, given.state).run_unchanged(sorted(one for one in names if "::" in one), 1800.0))
+        # doctests last: pytest imports their modules anew, and tests before them have the first ones
+        tests = sorted(
+            (one for one in names if "::" in one), key=lambda one: (one.startswith("symscreen/"), one)
+        )
+        print(Worker(ROOT, given.state).run_unchanged(tests, 1800.0))
         return
     if not given.report:
         _try_all([one for one in sample if given.only in one.key], records, given)
     found = summarize(sample, read_verdicts(given.state))
-    settings = {"seed": given.seed, "number": given.number, "budget": given.budget}
+    settings = {"seed": given.seed, "number": given.number}
     save_results("mutations", settings | found | {"machine": about}, format_summary(found), given.results)
 
 
@@ -245,9 +252,14 @@ def _try_all(sample: Sequence[Mutation], records: Path, given: Any) -> None:
     verdicts = {one["key"]: one for one in read_verdicts(given.state)}
     for place, mutation in enumerate(sample, 1):
         known = verdicts.get(mutation.key)
-        if known and not (given.again and known["verdict"] == "survived"):
+        files = given.tests
+        if known and given.confirm and "::" in known["killed_by"]:
+            files = [known["killed_by"]]
+        elif known and not (given.again and known["verdict"] == "survived"):
             continue
-        found = judge(mutation, worker, selector, given.budget, given.tests)
+        found = judge(mutation, worker, selector, given.budget, files)
+        if known and found["verdict"] == "survived" and known["verdict"] == "killed":
+            found = judge(mutation, worker, selector, given.budget)  # alone, it does not fail any more
         with (given.state / "verdicts.jsonl").open("a") as stream:
             stream.write(json.dumps(found, ensure_ascii=False) + "\n")
         print(f"{place}/{len(sample)} {found['verdict']:<9} {found['killed_by']} {mutation.key}", flush=True)

@@ -244,7 +244,7 @@ def _apply_merging_signs(
     last = arguments[-1]
     if operator.name == "neg" and isinstance(last, Constant):
         return replace(last, value=-last.value)
-    negated = _negate_leading_number(last)
+    negated = negate_leading_number(last)
     if negated is not None and operator.name == "neg":
         return negated
     if negated is not None and (opposite := operators.get(_OPPOSITE_OPERATORS.get(operator.name, ""))):
@@ -252,13 +252,13 @@ def _apply_merging_signs(
     return apply_operator(operator, *arguments)
 
 
-def _negate_leading_number(expression: Expression) -> Expression | None:
+def negate_leading_number(expression: Expression) -> Expression | None:
     """Return −e if e begins with a negative number, else None."""
     match expression:
         case Constant(value) if value < 0:
             return replace(expression, value=-value)
         case Call(operator, (first, second)) if operator.name in {"mul", "div"}:
-            negated = _negate_leading_number(first)
+            negated = negate_leading_number(first)
             return None if negated is None else Call(operator, (negated, second))
     return None
 

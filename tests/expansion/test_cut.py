@@ -56,6 +56,9 @@ def test_a_cut_that_keeps_all_changes_nothing(columns, layers, pool):
     assert [count.n_features for count in kept.layer_counts] == [
         count.n_features for count in whole.layer_counts
     ]
+    for own, count in zip(kept.layer_counts, whole.layer_counts, strict=True):
+        assert own.n_generated == count.n_generated
+        assert +Counter(own.n_excluded) == Counter(count.n_excluded)
 
 
 def test_the_next_layer_is_applied_to_what_stays_and_to_the_inputs(columns, rng):

@@ -309,6 +309,18 @@ class TestErrors:
         )
         assert peak < 30_000_000
 
+    def test_a_count_is_refused_before_the_pool_of_the_too_long_layer_is_made(self, rng, monkeypatch):
+        made = []
+        append_layer = generation.append_layer
+        monkeypatch.setattr(
+            generation, "append_layer", lambda *args, **given: made.append(1) or append_layer(*args, **given)
+        )
+        names = [f"x{place}" for place in range(60)]
+        for columns, n_made in ((None, 0), (rng.normal(size=(60, 20)), 1)):
+            message, _ = self.refused(names, columns, self.grammar, self.layers, max_bytes=40_000_000)
+            assert message.startswith("a layer of 13,838,460 candidates would take this process to ")
+            assert len(made) == n_made
+
     def test_large_amounts_are_told_in_gigabytes(self):
         names, grammar = [f"x{place}" for place in range(20_000)], load_grammar("basic")
         message, _ = self.refused(names, None, grammar, grammar.resolve_layers("b"), max_bytes=1_000_000_000)
@@ -353,6 +365,15 @@ def test_copies_that_column_rules_open_to_different_operators_are_both_kept(rng)
         ["a", "b"], np.array([x, x]), grammar, grammar.resolve_layers("u[sin]"), options=SpaceOptions()
     )
     assert formulas(space, numbers_kept(space)) == ["a", "b", "sin(b)"]
+
+
+def test_a_sum_that_varies_by_the_rounding_of_its_larger_terms_is_constant():
+    step = 80 * 2.0**-52  # more than the tolerance of terms of 1/2, less than that of 1
+    for row, n_constant in ((1.0 + step, 1), (1.0 + 2.0 * step, 0)):
+        columns = np.array([[1.0, 100.0, row], [-0.5, -99.5, -0.5]])
+        grammar = load_grammar("basic")
+        space = expand(["a", "b"], columns, grammar, grammar.resolve_layers("b[add]"), options=SpaceOptions())
+        assert streamed(space)[1][CandidateStatus.CONSTANT] == n_constant
 
 
 def test_one_row_of_huge_terms_does_not_make_a_difference_constant(rng):

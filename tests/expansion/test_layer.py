@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from symscreen._limits import DeadlineExceeded
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import CandidateStatus, expand, generation
 from symscreen.grammar import OPERATORS, load_grammar
@@ -41,3 +42,16 @@ def test_all_candidates_are_counted(rng, monkeypatch):
     assert counted == {
         fate: int((fates == fate).sum()) for fate in CandidateStatus if fate is not CandidateStatus.KEPT
     }
+
+
+@pytest.mark.parametrize(("longer_by", "stops"), [(0, False), (1, True)])
+def test_a_layer_longer_than_the_limit_heeds_the_deadline(longer_by, stops, rng, monkeypatch):
+    def be_late():
+        raise DeadlineExceeded
+
+    grammar, columns = load_grammar("basic"), rng.uniform(1.0, 2.0, (3, 20))
+    arguments = ["a", "b", "c"], columns, grammar, grammar.resolve_layers("b")
+    total = expand(*arguments, options=SpaceOptions()).candidates.total
+    monkeypatch.setattr(generation, "_LONG_LAYER_CANDIDATES", total - longer_by)
+    space = expand(*arguments, options=SpaceOptions(), check_deadline=be_late)
+    assert space.candidates.total == (0 if stops else total)

@@ -184,6 +184,16 @@ def test_cases_of_rankings_and_stages_have_the_targets_that_they_describe(rng):
     assert stages.outcomes.tolist() == [[1, 1, 1], [1, 1, -1], [1, -1, -1], [1, -1, -1], [1, 0, 0]]
 
 
+@pytest.mark.parametrize("loss", [0.75, 1.25])
+def test_the_mean_loss_of_noise_may_be_a_quarter_from_1_and_no_more(loss, rng):
+    def fix_loss(value):
+        return replace(T0, loss=lambda statistics, _, __: np.full(len(statistics), value))
+
+    checks._check_noise_loss(fix_loss(loss), rng)
+    with pytest.raises(AssertionError, match="the mean loss of noise"):
+        checks._check_noise_loss(fix_loss(loss + (loss - 1.0) * 1e-9), rng)
+
+
 def test_the_capacity_is_asked_for_few_and_for_many_rows():
     asked = []
 

@@ -22,6 +22,7 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -31,28 +32,29 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
-    from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import LawData
     from symscreen.grammar import Grammar
 
 
-_FINALISTS_PER_COMPLEXITY = 12  # formulas A of each complexity that are fitted on all rows
+_BLOCK_FORMULAS = 1_024  # formulas that are compared together
+_MAX_RESCAN_ROWS = 4_000  # rows on which the better formulas A are compared again, and exponents fitted
+_SEMIFINALISTS_PER_COMPLEXITY = 200  # formulas A of each complexity that are compared again
+_FINALISTS_PER_COMPLEXITY = 40  # formulas A of each complexity that are fitted on all rows
 _FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v, that are tried
 _MAX_LAWS = 60  # laws that are returned
 _MAX_STEPS = 30  # of the fit on the scale of y
 _STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the fit ends
 _MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
-_MAX_ERRORS = 3.0  # standard errors between an exponent and the fraction it is rounded to
+_MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is rounded to
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
 _N_EXPONENTS = 48  # different exponents other than 0 that are considered: multiples of 1/2 and 1/3 up to ±6
 _SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
-_POWERS = {2: "square", 3: "cube"}
 
 
 @dataclass(frozen=True, eq=False)
-class _LogScale:
+class LogScale:
     """The logarithms of a target and its inputs, with weights.
 
     Parameters
@@ -72,9 +74,9 @@ class _LogScale:
     design: Values
     names: tuple[str, ...]
 
-    def take(self, rows: NDArray[np.int64]) -> _LogScale:
+    def take(self, rows: NDArray[np.int64]) -> LogScale:
         """Return the given rows."""
-        return _LogScale(self.target[rows], self.weights[rows], self.design[rows], self.names)
+        return LogScale(self.target[rows], self.weights[rows], self.design[rows], self.names)
 
 
 def find_power_products(data: LawData) -> list[Law]:
@@ -102,13 +104,13 @@ def find_power_products(data: LawData) -> list[Law]:
     >>> print(laws[0].terms[0])
     m*r*v*sin(angle)
     """
-    scale = _compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
         return []
     found: dict[str, tuple[float, Law]] = {}
-    for formula, n_formulas in [(None, 1), *_scan_pool(data.pool, scale.take(data.pool_rows))]:
-        fitted = _fit_law(formula, n_formulas, data, scale)
+    for formula, n_formulas in [(None, 1), *_scan_pool(data, scale)]:
+        fitted = fit_power_product(() if formula is None else (formula,), n_formulas, data, scale)
         if fitted is not None and data.allows(fitted[1]):
             found.setdefault(str(fitted[1].terms[0]), fitted)
     ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
@@ -120,13 +122,13 @@ def _round_share(share: float) -> float:
     return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
 
-def _compute_log_scale(columns: Mapping[str, Values], target: Values) -> _LogScale:
+def compute_log_scale(columns: Mapping[str, Values], target: Values) -> LogScale:
     """Compute the logarithms of a target and of the inputs without zeros."""
     names = tuple(name for name, values in columns.items() if (values != 0.0).all())
     logs = [np.log(np.abs(columns[name])) for name in names]
     is_zero = target == 0.0
     magnitude = np.abs(target)
-    return _LogScale(
+    return LogScale(
         target=np.where(is_zero, 0.0, np.log(np.where(is_zero, 1.0, magnitude))),
         weights=magnitude / magnitude.max() if magnitude.any() else magnitude,
         design=np.column_stack([np.ones(len(target)), *logs]),
@@ -134,44 +136,93 @@ def _compute_log_scale(columns: Mapping[str, Values], target: Values) -> _LogSca
     )
 
 
-def _scan_pool(pool: FormulaPool, scale: _LogScale) -> Iterator[tuple[Expression, int]]:
-    """Yield the best formulas A of each complexity, and the number of formulas that are not more complex."""
-    indices = np.flatnonzero((pool.values != 0.0).all(axis=1) & (np.ptp(pool.values, axis=1) > 0.0))
-    logs = np.log(np.abs(pool.values[indices])) * scale.weights
-    basis = np.linalg.qr(scale.design * scale.weights[:, None])[0]
-    residuals = logs - (logs @ basis) @ basis.T
-    residuals -= (residuals @ basis) @ basis.T  # once more, against the rounding of the first projection
-    left = scale.target * scale.weights
+def _scan_pool(data: LawData, scale: LogScale) -> Iterator[tuple[Expression, int]]:
+    """Yield the best formulas A of each complexity, and the number of formulas that are not more complex.
+
+    The formulas are compared on the few rows of the pool, and the better ones again on more rows.
+    """
+    pool = data.pool
+    shares = _compute_log_shares(pool.values, scale.take(data.pool_rows))
+    finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS_PER_COMPLEXITY)
+    formulas = [pool.build_expression(index) for index in finalists.tolist()]
+    rows = data.select_rows(_MAX_RESCAN_ROWS)
+    if len(rows) > len(data.pool_rows) and formulas:
+        columns = {name: values[rows] for name, values in data.columns.items()}
+        values = np.array([evaluate_expression(formula, columns) for formula in formulas])
+        shares = _compute_log_shares(values, scale.take(rows))
+    else:
+        shares = shares[finalists]
+    complexity = pool.complexity[finalists]
+    for place in _select_finalists(shares, complexity, _FINALISTS_PER_COMPLEXITY).tolist():
+        yield formulas[place], int((pool.complexity <= complexity[place]).sum())
+
+
+def _compute_log_shares(values: Values, scale: LogScale) -> Values:
+    """Compute the share of log|y| that each formula A leaves unexplained beside the inputs, shape (q,).
+
+    It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
+    """
+    weights = scale.weights
+    basis = np.linalg.qr(scale.design * weights[:, None])[0]
+    left = scale.target * weights
     left = left - basis @ (basis.T @ left)
-    norms, sizes = np.linalg.norm(residuals, axis=1), np.linalg.norm(logs, axis=1)
-    # logarithms of power products of the inputs leave nothing
-    is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
     total = np.linalg.norm(left)
-    if total == 0.0 or not is_new.any():
-        return
-    indices, residuals = indices[is_new], residuals[is_new] / norms[is_new, None]
-    scaled = left / total
-    correlation = residuals @ scaled
+    shares = np.full(len(values), np.inf)
+    if total > 0.0:
+        for start in range(0, len(values), _BLOCK_FORMULAS):
+            block = slice(start, start + _BLOCK_FORMULAS)
+            shares[block] = _compute_block_shares(values[block], weights, basis, left / total)
+    return shares
+
+
+def _compute_block_shares(values: Values, weights: Values, basis: Values, left: Values) -> Values:
+    """Compute the shares of a block of formulas, shape (q,); `left` is what the inputs leave, of norm 1."""
+    shares = np.full(len(values), np.inf)
+    indices = np.flatnonzero(np.isfinite(values).all(axis=1) & (values != 0.0).all(axis=1))
+    residuals = np.log(np.abs(values[indices])) * weights
+    sizes = np.linalg.norm(residuals, axis=1)
+    for _ in range(2):  # the second time against the rounding of the first
+        residuals -= (residuals @ basis) @ basis.T
+    norms = np.linalg.norm(residuals, axis=1)
+    is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
+    directions = residuals[is_new] / norms[is_new, None]
     # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
-    shares = ((scaled - correlation[:, None] * residuals) ** 2).sum(axis=1)
+    shares[indices[is_new]] = ((left - (directions @ left)[:, None] * directions) ** 2).sum(axis=1)
+    return shares
+
+
+def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return the formulas with the smallest shares of each complexity; few of those with equal shares."""
     rounded = np.array([_round_share(share) for share in shares.tolist()])
-    complexity = pool.complexity[indices]
-    order = np.lexsort((indices, rounded, complexity))
     counts: dict[tuple[int, float], int] = {}
     n_finalists: dict[int, int] = {}
-    for place in order.tolist():
-        size = int(complexity[place])
-        fit = (size, float(rounded[place]))
-        counts[fit] = counts.get(fit, 0) + 1
-        if counts[fit] <= _FORMS_PER_FIT and n_finalists.get(size, 0) < _FINALISTS_PER_COMPLEXITY:
+    finalists = []
+    for index in np.lexsort((np.arange(len(shares)), rounded, complexity)).tolist():
+        size, share = int(complexity[index]), float(rounded[index])
+        if not np.isfinite(share) or n_finalists.get(size, 0) >= limit:
+            continue
+        counts[size, share] = counts.get((size, share), 0) + 1
+        if counts[size, share] <= _FORMS_PER_FIT:
             n_finalists[size] = n_finalists.get(size, 0) + 1
-            yield pool.build_expression(int(indices[place])), int((pool.complexity <= size).sum())
+            finalists.append(index)
+    return np.array(finalists, dtype=np.int64)
 
 
-def _fit_law(
-    formula: Expression | None, n_formulas: int, data: LawData, scale: _LogScale
+def fit_power_product(
+    formulas: Sequence[Expression], n_choices: float, data: LawData, scale: LogScale
 ) -> tuple[float, Law] | None:
-    """Fit the law with one formula A, or without one; None if its exponents are not simple.
+    """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if its exponents are not simple.
+
+    Parameters
+    ----------
+    formulas : sequence of Expression
+        The formulas Aⱼ; may be empty.
+    n_choices : float
+        Number of such lists of formulas that this one was chosen from.
+    data : LawData
+        Inputs, target and grammar.
+    scale : LogScale
+        The logarithms of target and inputs.
 
     Returns
     -------
@@ -180,38 +231,51 @@ def _fit_law(
     Law
         The law.
     """
-    factors: list[Expression] = [Column(name) for name in scale.names]
-    design, signs = scale.design, np.ones(len(data.target))
-    if formula is not None:
+    rows = data.select_rows(_MAX_RESCAN_ROWS)
+    target, scale = data.target[rows], scale.take(rows)
+    factors: list[Expression] = [*map(Column, scale.names), *formulas]
+    design, signs = scale.design, []
+    for formula in formulas:
         values = evaluate_expression(formula, data.columns)
-        if not np.isfinite(values).all() or (values == 0.0).any():
+        is_zero = values == 0.0
+        if not np.isfinite(values).all() or (is_zero & (data.target != 0.0)).any():
             return None
-        factors.append(formula)
-        design, signs = np.column_stack([design, np.log(np.abs(values))]), np.sign(values)
-    exponents, errors = _fit_exponents(design, signs, data.target, scale)
-    roots = _list_roots(data.grammar)
-    simple = [
-        _find_simple_exponent(value, error, roots)
-        for value, error in zip(exponents.tolist(), errors.tolist(), strict=True)
-    ]
+        # the sign 0 makes the prediction 0, as the target is
+        design = np.column_stack([design, np.log(np.where(is_zero, 1.0, np.abs(values)))[rows]])
+        signs.append(np.sign(values[rows]))
+    exponents, covariance = _fit_exponents(design, _choose_signs(signs, target), target, scale)
+    if not np.isfinite(covariance).all():
+        return None
+    exponents, simple = _simplify_exponents(exponents, covariance, _list_roots(data.grammar))
     n_constants = 0
-    if formula is not None and simple[-1] is None and np.isfinite(exponents[-1]):
+    for place in range(len(scale.names), len(factors)):
+        power = simple[place]
         # exp(u)^p = exp(p·u) has a meaning for every p
-        scaled = _scale_exponent(formula, float(exponents[-1]))
+        scaled = None if power == 0 else _scale_exponent(factors[place], power, float(exponents[place]))
         if scaled is not None:
-            factors[-1], simple[-1], n_constants = scaled, Fraction(1), 1
+            factors[place], simple[place] = scaled, Fraction(1)
+            n_constants += power is None
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
     if None in simple or not powers:
         return None
-    term = _build_product(_make_bases_positive(powers, data.columns))
+    term = build_power_product(_make_bases_positive(powers, data.columns))
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
     n_used = sum(1 for factor, _ in powers if isinstance(factor, Column))
     choices = comb(len(scale.names), min(n_used, len(scale.names))) * float(_N_EXPONENTS) ** n_used
     share = _round_share(_compute_share_without_intercept(values, data.target))
-    law = Law((term,), has_intercept=False, search_size=n_formulas * choices, n_constants=n_constants)
+    law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
+
+
+def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
+    """Return the product of those signs that agrees best with a target; each sign counts or does not."""
+    products = [np.ones(len(target))]
+    for values in signs:
+        products = [*(product * values for product in products), *products]
+    # of equal ones the first, which has the most factors
+    return max(products, key=lambda product: abs(float(product @ target)))
 
 
 def _list_roots(grammar: Grammar) -> tuple[int, ...]:
@@ -228,16 +292,17 @@ def _compute_share_without_intercept(values: Values, target: Values) -> float:
     return min(float(residuals @ residuals) / float(centred @ centred), 1.0)
 
 
-def _fit_exponents(design: Values, signs: Values, target: Values, scale: _LogScale) -> tuple[Values, Values]:
-    """Fit y = ±signs·exp(design·b) by least squares; return the k exponents and their standard errors.
+def _fit_exponents(design: Values, signs: Values, target: Values, scale: LogScale) -> tuple[Values, Values]:
+    """Fit y = ±signs·exp(design·b) by least squares; return k exponents and their covariance, shape (k, k).
 
     The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
     """
     n, n_parameters = design.shape
-    undefined = np.full(n_parameters - 1, np.nan)
-    solution = _solve_scaled(design * scale.weights[:, None], scale.target * scale.weights)
+    k = n_parameters - 1
+    undefined = np.full(k, np.nan), np.full((k, k), np.nan)
+    solution = _solve_normal_equations(design * scale.weights[:, None], scale.target * scale.weights)
     if solution is None:
-        return undefined, undefined
+        return undefined
 
     def predict(parameters: Values) -> Values:
         return np.asarray(signs * np.exp(design @ parameters))
@@ -249,9 +314,9 @@ def _fit_exponents(design: Values, signs: Values, target: Values, scale: _LogSca
         square = float(residuals @ residuals)
         for _ in range(_MAX_STEPS):
             jacobian = design * (target - residuals)[:, None]
-            step = _solve_scaled(jacobian, residuals)
+            step = _solve_normal_equations(jacobian, residuals)
             if step is None or not np.isfinite(square):
-                return undefined, undefined
+                return undefined
             previous = square
             for _ in range(_MAX_STEPS):
                 trial = target - predict(solution + step)
@@ -264,11 +329,61 @@ def _fit_exponents(design: Values, signs: Values, target: Values, scale: _LogSca
                 break
     jacobian = design * (target - residuals)[:, None]
     norms = np.linalg.norm(jacobian, axis=0)
-    _, r = np.linalg.qr(jacobian / norms)
-    if np.abs(np.diag(r)).min() < _MIN_SPREAD:
-        return undefined, undefined
-    variances = (np.linalg.inv(r) ** 2).sum(axis=1) * square / max(1, n - n_parameters)
-    return solution[1:], (np.sqrt(variances) / norms)[1:]
+    if not np.isfinite(norms).all() or not norms.all():
+        return undefined
+    scaled = jacobian / norms
+    gram = scaled.T @ scaled
+    if np.linalg.eigvalsh(gram)[0] < _MIN_SPREAD**2:
+        return undefined
+    covariance = np.linalg.inv(gram) / np.outer(norms, norms) * (square / max(1, n - n_parameters))
+    return solution[1:], covariance[1:, 1:]
+
+
+def _solve_normal_equations(design: Values, target: Values) -> Values | None:
+    """Solve a least-squares problem fast, to about half the digits; None if columns are dependent."""
+    norms = np.linalg.norm(design, axis=0)
+    if not np.isfinite(norms).all() or not norms.all():
+        return None
+    scaled = design / norms
+    try:
+        return np.asarray(np.linalg.solve(scaled.T @ scaled, scaled.T @ target) / norms)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _simplify_exponents(
+    exponents: Values, covariance: Values, roots: Sequence[int]
+) -> tuple[Values, list[Fraction | None]]:
+    """Round exponents to simple fractions, the most certain one first.
+
+    The others are then estimated again, given the rounded one. The exponents of inputs that vary together are
+    thus rounded consistently.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        The exponents.
+    list of Fraction or None
+        The same as fractions, None if no simple fraction agrees with the estimate.
+    """
+    exponents, covariance = exponents.copy(), covariance.copy()
+    simple: list[Fraction | None] = [None] * len(exponents)
+    pending = list(range(len(exponents)))
+    while pending:
+        variances = np.fmax(np.diag(covariance), 0.0)
+        k = min(pending, key=lambda index: variances[index])
+        pending.remove(k)
+        simple[k] = fraction = _find_simple_exponent(float(exponents[k]), float(np.sqrt(variances[k])), roots)
+        if fraction is None:
+            continue
+        # conditional normal distribution given the exponent k
+        shift = float(fraction) - exponents[k]
+        if variances[k] > 0.0:
+            column = covariance[:, k] / covariance[k, k]
+            exponents[pending] += column[pending] * shift
+            covariance = covariance - np.outer(column, covariance[k])
+        exponents[k] = float(fraction)
+    return exponents, simple
 
 
 def _solve_scaled(design: Values, target: Values) -> Values | None:
@@ -291,12 +406,19 @@ def _find_simple_exponent(value: float, error: float, roots: Sequence[int]) -> F
     return None
 
 
-def _scale_exponent(formula: Expression, factor: float) -> Expression | None:
-    """Return exp(factor·u) if a formula is exp(u), else None."""
+def _scale_exponent(formula: Expression, power: Fraction | None, value: float) -> Expression | None:
+    """Return exp(p·u) if a formula is exp(u), else None; p is a fraction, or a fitted number without one."""
     if not isinstance(formula, Call) or formula.operator.name != "exp":
         return None
-    scaled = apply_operator(OPERATORS["mul"], Constant(factor, fitted=True), formula.arguments[0])
-    return apply_operator(formula.operator, scaled)
+    if power is None:
+        factor = Constant(value, fitted=True)
+        return apply_operator(formula.operator, apply_operator(OPERATORS["mul"], factor, *formula.arguments))
+    (exponent,) = formula.arguments
+    if abs(power.numerator) != 1:
+        exponent = apply_operator(OPERATORS["mul"], Constant(abs(power.numerator)), exponent)
+    if power.denominator != 1:
+        exponent = apply_operator(OPERATORS["div"], exponent, Constant(power.denominator))
+    return apply_operator(formula.operator, _negate(exponent) if power < 0 else exponent)
 
 
 def _make_bases_positive(
@@ -316,46 +438,3 @@ def _negate(base: Expression) -> Expression:
     if isinstance(base, Call) and base.operator.name == "sub":
         return apply_operator(base.operator, *reversed(base.arguments))
     return apply_operator(OPERATORS["neg"], base)
-
-
-def _build_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expression:
-    """Build the product of powers as one fraction, with one root for all factors that have it."""
-    numerator = _build_factors([(base, power) for base, power in powers if power > 0])
-    denominator = _build_factors([(base, -power) for base, power in powers if power < 0])
-    if denominator is None:
-        return Constant(1) if numerator is None else numerator
-    if numerator is None:
-        return apply_operator(OPERATORS["inv"], denominator)
-    return apply_operator(OPERATORS["div"], numerator, denominator)
-
-
-def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression | None:
-    """Build the product of positive powers, or None if there are none."""
-    factors = []
-    for base, power in powers:
-        whole, rest = divmod(power.numerator, power.denominator)
-        if whole:
-            factors.append(_raise(base, whole))
-        if rest and power.denominator == 3:
-            factors.append(apply_operator(OPERATORS["cbrt"], _raise(base, rest)))
-    under_root = [base for base, power in powers if power.denominator == 2]
-    if under_root:
-        factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
-    return _multiply(factors) if factors else None
-
-
-def _raise(base: Expression, power: int) -> Expression:
-    """Raise a base to a positive integer power."""
-    if power == 1:
-        return base
-    if power in _POWERS:
-        return apply_operator(OPERATORS[_POWERS[power]], base)
-    return apply_operator(OPERATORS["pow"], base, Constant(power))
-
-
-def _multiply(factors: Sequence[Expression]) -> Expression:
-    """Multiply factors from left to right."""
-    product = factors[0]
-    for factor in factors[1:]:
-        product = apply_operator(OPERATORS["mul"], product, factor)
-    return product

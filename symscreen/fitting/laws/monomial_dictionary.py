@@ -1,0 +1,199 @@
+"""Dictionaries of simple terms: monomials of the inputs, times waves, logarithms or squared differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import Column, apply_operator
+from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+
+    Exponents = tuple[Fraction, ...]
+
+
+_MAX_MONOMIALS = 240  # of a dictionary of monomials alone
+_MAX_WAVE_MONOMIALS = 60  # that are multiplied by each wave
+_MAX_DIFFERENCE_COLUMNS = 100
+_EXPONENT_COSTS = {
+    Fraction(1): 4,
+    Fraction(2): 6,
+    Fraction(1, 2): 8,
+    Fraction(3): 10,
+    Fraction(4): 12,
+}  # in quarters of a factor
+_NEGATIVE_COST = 1  # of a negative exponent, in addition
+_WAVES = ("sin", "cos")
+
+
+@dataclass(frozen=True, eq=False)
+class MonomialDictionary:
+    """Terms Π xᵢ^aᵢ · f with a factor f.
+
+    Parameters
+    ----------
+    inputs : tuple of str
+        The inputs of the monomials.
+    terms : tuple of (tuple of Fraction, Expression or None)
+        The exponents of the inputs, and the factor f or None for 1.
+    """
+
+    inputs: tuple[str, ...]
+    terms: tuple[tuple[Exponents, Expression | None], ...]
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def take(self, indices: Sequence[int]) -> MonomialDictionary:
+        """Return the dictionary of some of the terms."""
+        return MonomialDictionary(self.inputs, tuple(self.terms[index] for index in indices))
+
+    def multiply(self, shift: Sequence[Fraction]) -> list[Expression]:
+        """Build the expressions of all terms, each times a power product of the inputs."""
+        terms = tuple(
+            (tuple(a + b for a, b in zip(exponents, shift, strict=True)), factor)
+            for exponents, factor in self.terms
+        )
+        dictionary = MonomialDictionary(self.inputs, terms)
+        return [dictionary.build_term(index) for index in range(len(terms))]
+
+    def build_term(self, index: int) -> Expression:
+        """Build the expression of a term; the number 1 for the constant term."""
+        exponents, factor = self.terms[index]
+        powers: list[tuple[Expression, Fraction]] = [
+            (Column(name), power) for name, power in zip(self.inputs, exponents, strict=True) if power
+        ]
+        if factor is not None:
+            powers.append((factor, Fraction(1)))
+        return build_power_product(powers)
+
+    def evaluate(self, columns: Mapping[str, Values]) -> Values:
+        """Evaluate all terms, shape (q, n); values are not finite where a term is undefined."""
+        n = len(next(iter(columns.values())))
+        values = np.ones((len(self.terms), n))
+        powers: dict[tuple[str, Fraction], Values] = {}
+        factors: dict[Expression, Values] = {}
+        with np.errstate(all="ignore"):
+            for index, (exponents, factor) in enumerate(self.terms):
+                for name, exponent in zip(self.inputs, exponents, strict=True):
+                    if exponent:
+                        if (name, exponent) not in powers:
+                            powers[name, exponent] = columns[name] ** float(exponent)
+                        values[index] *= powers[name, exponent]
+                if factor is not None:
+                    if factor not in factors:
+                        factors[factor] = evaluate_expression(factor, columns)
+                    values[index] *= factors[factor]
+        return values
+
+
+@lru_cache(maxsize=256)
+def list_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Exponents, ...]:
+    """List the exponents of the simplest monomials, at most `limit`, the constant first.
+
+    Monomials that are equally simple are all in the list or all left out, so the order of the inputs has no
+    effect.
+
+    Examples
+    --------
+    >>> [tuple(map(int, exponents)) for exponents in list_exponents(2, 5, has_roots=False)]
+    [(0, 0), (1, 0), (0, 1), (0, -1), (-1, 0)]
+    """
+    costs = {
+        sign * exponent: cost + (_NEGATIVE_COST if sign < 0 else 0)
+        for exponent, cost in _EXPONENT_COSTS.items()
+        if has_roots or exponent.denominator == 1
+        for sign in (1, -1)
+    }
+    found: list[Exponents] = []
+    for cost in range(n_inputs * max(costs.values()) + 1):
+        new = sorted(_iterate_exponents(n_inputs, cost, costs), reverse=True)
+        if len(found) + len(new) > limit:
+            break
+        found += new
+    return tuple(found)
+
+
+def _iterate_exponents(n_inputs: int, cost: int, costs: Mapping[Fraction, int]) -> Iterator[Exponents]:
+    """Yield all exponents of a cost."""
+    if n_inputs == 0:
+        if cost == 0:
+            yield ()
+        return
+    for rest in _iterate_exponents(n_inputs - 1, cost, costs):
+        yield (Fraction(0), *rest)
+    for exponent, own in costs.items():
+        if own <= cost:
+            for rest in _iterate_exponents(n_inputs - 1, cost - own, costs):
+                yield (exponent, *rest)
+
+
+def build_monomials(
+    inputs: Sequence[str], operators: frozenset[str], *, logs: bool, limit: int = _MAX_MONOMIALS
+) -> MonomialDictionary:
+    """Build the dictionary of monomials; on request with the logarithm of each input."""
+    exponents = list_exponents(len(inputs), limit, has_roots="sqrt" in operators)
+    terms: list[tuple[Exponents, Expression | None]] = [(each, None) for each in exponents]
+    if logs:
+        zero = (Fraction(0),) * len(inputs)
+        terms += [(zero, apply_operator(OPERATORS["log"], Column(name))) for name in inputs]
+    return MonomialDictionary(tuple(inputs), tuple(terms))
+
+
+def build_squared_differences(inputs: Sequence[str], operators: frozenset[str]) -> MonomialDictionary | None:
+    """Build the dictionary of monomials with all (xᵢ − xⱼ)²; None if there are not enough inputs."""
+    if len(inputs) < 3 or "sub" not in operators:
+        return None
+    exponents = list_exponents(len(inputs), _MAX_DIFFERENCE_COLUMNS, has_roots=False)
+    differences = [
+        apply_operator(OPERATORS["square"], apply_operator(OPERATORS["sub"], Column(first), Column(second)))
+        for first, second in combinations(inputs, 2)
+    ]
+    few = list_exponents(len(inputs), max(1, _MAX_DIFFERENCE_COLUMNS // len(differences)), has_roots=False)
+    # products of two inputs are left out, because they are sums of squares
+    terms: list[tuple[Exponents, Expression | None]] = [
+        (each, None) for each in exponents if sum(power != 0 for power in each) < 2
+    ]
+    terms += [(each, difference) for difference in differences for each in few]
+    return MonomialDictionary(tuple(inputs), tuple(terms))
+
+
+def build_waves(
+    inputs: Sequence[str], operators: frozenset[str], *, limit: int = _MAX_WAVE_MONOMIALS
+) -> list[MonomialDictionary]:
+    """Build a dictionary for each angle u: monomials of the other inputs times 1, sin u, cos u and sin² u.
+
+    The angle u is an input, or a difference, sum or product of two inputs.
+    """
+    waves = [OPERATORS[name] for name in _WAVES if name in operators]
+    if not waves:
+        return []
+    angles: list[Expression] = [Column(name) for name in inputs]
+    angles += [
+        apply_operator(OPERATORS[name], Column(first), Column(second))
+        for first, second in combinations(inputs, 2)
+        for name in ("sub", "add", "mul")
+        if name in operators
+    ]
+    dictionaries = []
+    for angle in angles:
+        used = collect_columns(angle)
+        others = tuple(name for name in inputs if name not in used)
+        factors: list[Expression | None] = [None, *(apply_operator(wave, angle) for wave in waves)]
+        factors.append(apply_operator(OPERATORS["square"], apply_operator(waves[0], angle)))
+        exponents = list_exponents(len(others), limit, has_roots="sqrt" in operators)
+        terms = tuple((each, factor) for factor in factors for each in exponents)
+        dictionaries.append(MonomialDictionary(others, terms))
+    return dictionaries

@@ -1,0 +1,79 @@
+"""Build expressions of power products, such as x**2*sqrt(y)/z."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symscreen.expressions.tree import Constant, apply_operator
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from symscreen.expressions.tree import Expression
+
+
+_POWERS = {2: "square", 3: "cube"}
+
+
+def build_power_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expression:
+    """Build the product of powers as one fraction, with one root for all factors that have it.
+
+    Parameters
+    ----------
+    powers : sequence of (Expression, Fraction)
+        Bases and exponents; the denominators are 1, 2 or 3.
+
+    Returns
+    -------
+    Expression
+        The number 1 if there are no powers.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from symscreen.expressions.tree import Column
+    >>> x, y = Column("x"), Column("y")
+    >>> print(build_power_product([(x, Fraction(3, 2)), (y, Fraction(1, 2)), (x, Fraction(-2))]))
+    x*sqrt(x*y)/x**2
+    """
+    numerator = _build_factors([(base, power) for base, power in powers if power > 0])
+    denominator = _build_factors([(base, -power) for base, power in powers if power < 0])
+    if denominator is None:
+        return Constant(1) if numerator is None else numerator
+    if numerator is None:
+        return apply_operator(OPERATORS["inv"], denominator)
+    return apply_operator(OPERATORS["div"], numerator, denominator)
+
+
+def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression | None:
+    """Build the product of positive powers, or None if there are none."""
+    factors = []
+    for base, power in powers:
+        whole, rest = divmod(power.numerator, power.denominator)
+        if whole:
+            factors.append(_raise(base, whole))
+        if rest and power.denominator == 3:
+            factors.append(apply_operator(OPERATORS["cbrt"], _raise(base, rest)))
+    under_root = [base for base, power in powers if power.denominator == 2]
+    if under_root:
+        factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
+    return _multiply(factors) if factors else None
+
+
+def _raise(base: Expression, power: int) -> Expression:
+    """Raise a base to a positive integer power."""
+    if power == 1:
+        return base
+    if power in _POWERS:
+        return apply_operator(OPERATORS[_POWERS[power]], base)
+    return apply_operator(OPERATORS["pow"], base, Constant(power))
+
+
+def _multiply(factors: Sequence[Expression]) -> Expression:
+    """Multiply factors from left to right."""
+    product = factors[0]
+    for factor in factors[1:]:
+        product = apply_operator(OPERATORS["mul"], product, factor)
+    return product

@@ -1,0 +1,285 @@
+"""Fit the constants inside the terms of a law on the scale of the target, and make them simple numbers.
+
+The outer coefficients of a law are optimal for given inner constants, so only the inner ones are searched
+(variable projection, as in `symscreen.fitting.constants`). Then the constants become simple numbers one after
+the other, simplest first. After each one the others are fitted again, and an F test against the fit without
+restrictions decides. For an exact law, the residuals must stay at the size of rounding errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.expressions.traversal import evaluate_expression, iterate_constants, rebuild_expression
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
+from symscreen.fitting.constants import negate_leading_number
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from symscreen._typing import Flags, Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.law import Law, LawData
+
+
+_LEVEL = 0.95  # of the F test
+_EXACT_RESIDUAL = 1e-9  # root mean square, relative to that of the target, of an exact law
+_RELATIVE_RADIUS = 1e-7  # of a constant of an exact law: larger distances from a number are no rounding
+_MAX_EVALUATIONS = 60
+_MIN_PIVOT = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Fitted constants, the sum of squared residuals, and the derivatives of the residuals, shape (n, p)."""
+
+    constants: Values
+    square: float
+    jacobian: Values
+
+
+def refine_law(law: Law, data: LawData) -> Law | None:
+    """Fit the inner constants of a law, and replace them by simple numbers where the data allow it.
+
+    Parameters
+    ----------
+    law : Law
+        A law whose inner constants are marked as fitted. They are the start of the fit.
+    data : LawData
+        The inputs and the target.
+
+    Returns
+    -------
+    Law or None
+        The law with other constants. Constants that became simple are no longer marked as fitted and no
+        longer counted. None if the law is undefined in some row or the data do not determine its constants.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> from symscreen.fitting.laws.law import Law, LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> x, z = np.random.default_rng(0).uniform(1, 3, (2, 100))
+    >>> start = rebuild_expression(parse_expression("sqrt(x + 1.8*z)"), number=lambda number: Constant(
+    ...     number.value, fitted=True))
+    >>> data = LawData({"x": x, "z": z}, 5 * np.sqrt(x + 2 * z), load_grammar("basic"))
+    >>> print(refine_law(Law((start,), False, 1.0, 1), data).terms[0])
+    sqrt(x + 2*z)
+    """
+    from threadpoolctl import threadpool_limits
+
+    start = np.array(
+        [constant.value for term in law.terms for constant in iterate_constants(term) if constant.fitted]
+    )
+    with threadpool_limits(1), np.errstate(all="ignore"):
+        model = _Model(law, data)
+        if not len(start):
+            return law if model.is_defined(start) else None
+        fit = model.fit(start, np.ones(len(start), dtype=bool))
+        if fit is None:
+            return None
+        constants, is_free = _snap(model, fit)
+        if not model.is_defined(constants):
+            return None
+    return _replace_constants(law, constants, is_free)
+
+
+class _Model:
+    """The residuals of a law as a function of its inner constants."""
+
+    def __init__(self, law: Law, data: LawData) -> None:
+        self.target = data.target
+        self.columns: dict[str, Values] = {"": np.empty(len(self.target))}
+        numbers = count()
+        self.terms = [self._prepare(term, data.columns, numbers) for term in law.terms]
+        self.intercept = [np.ones(len(self.target))] if law.has_intercept else []
+
+    def _prepare(self, term: Expression, columns: Mapping[str, Values], numbers: Iterator[int]) -> Expression:
+        """Replace the largest parts without fitted constants by columns of their values."""
+        if not any(constant.fitted for constant in iterate_constants(term)):
+            name = str(next(numbers))
+            self.columns[name] = evaluate_expression(term, columns)
+            return Column(name)
+        if isinstance(term, Call):
+            arguments = [self._prepare(argument, columns, numbers) for argument in term.arguments]
+            return Call(term.operator, tuple(arguments))
+        return term
+
+    def compute_residuals(self, constants: Values) -> Values:
+        """Return the residuals, shape (n,), with the best outer coefficients; NaN if they are not determined.
+
+        A term counts as 0 in rows where it is undefined, because noise may move some rows out of its domain.
+        """
+        design = self._evaluate_design(constants)
+        design = np.where(np.isfinite(design), design, 0.0)
+        magnitude = np.abs(design).max(axis=0)
+        if not magnitude.all():
+            return np.full(len(self.target), np.nan)
+        q, r = np.linalg.qr(design / magnitude)
+        diagonal = np.abs(np.diag(r))
+        if diagonal.min() < _MIN_PIVOT * diagonal.max():
+            return np.full(len(self.target), np.nan)
+        residuals = self.target - q @ (q.T @ self.target)
+        return np.asarray(residuals - q @ (q.T @ residuals))
+
+    def _evaluate_design(self, constants: Values) -> Values:
+        """Evaluate the intercept and the terms, shape (n, k); NaN where a term is undefined."""
+        values = iter(constants.tolist())
+        terms = [_substitute(term, values) for term in self.terms]
+        return np.column_stack(
+            [*self.intercept, *(evaluate_expression(term, self.columns) for term in terms)]
+        )
+
+    def is_defined(self, constants: Values) -> bool:
+        """Return whether all terms are defined in all rows."""
+        return bool(np.isfinite(self._evaluate_design(constants)).all())
+
+    def fit(self, start: Values, is_free: Flags) -> _Fit | None:
+        """Fit the free constants; None if the residuals are undefined at the start or have no derivative."""
+        from scipy.optimize import least_squares
+
+        def complete(free: Values) -> Values:
+            constants = start.copy()
+            constants[is_free] = free
+            return constants
+
+        def compute_residuals(free: Values) -> Values:
+            residuals = self.compute_residuals(complete(free))
+            return np.where(np.isfinite(residuals), residuals, self.worst)
+
+        initial = self.compute_residuals(start)
+        if not np.isfinite(initial).all():
+            return None
+        if not is_free.any():
+            return _Fit(start, float(initial @ initial), np.empty((len(initial), 0)))
+        # a step to constants for which the law is undefined is rejected, since it increases the square
+        self.worst = 1e3 * (np.abs(self.target).max() + 1.0)
+        solution: Any = least_squares(
+            compute_residuals,
+            start[is_free],
+            jac="3-point",
+            method="trf",
+            x_scale=np.abs(start[is_free]),
+            ftol=1e-15,
+            xtol=1e-15,
+            gtol=1e-15,
+            max_nfev=_MAX_EVALUATIONS,
+        )
+        if not np.isfinite(solution.jac).all():
+            return None
+        return _Fit(complete(solution.x), float(solution.fun @ solution.fun), solution.jac)
+
+
+def _substitute(term: Expression, values: Iterator[float]) -> Expression:
+    """Replace fitted constants from left to right."""
+    return rebuild_expression(
+        term, number=lambda number: replace(number, value=next(values)) if number.fitted else number
+    )
+
+
+def _snap(model: _Model, fit: _Fit) -> tuple[Values, Flags]:
+    """Replace constants by simple numbers one by one; return all constants and which are still fitted."""
+    from scipy.stats import f
+
+    n, n_outer = len(model.target), len(model.terms) + len(model.intercept)
+    n_freedom = n - n_outer - len(fit.constants)
+    is_free = np.ones(len(fit.constants), dtype=bool)
+    exact_square = n * (_EXACT_RESIDUAL * np.sqrt((model.target**2).mean())) ** 2
+    is_exact = fit.square <= exact_square
+    if n_freedom <= 0:
+        return fit.constants, is_free
+    current = fit
+    for n_snapped in range(1, len(fit.constants) + 1):
+        if is_exact:
+            radius = _RELATIVE_RADIUS * np.abs(current.constants)
+            limit = exact_square
+        else:
+            allowed = n_snapped * float(f.ppf(_LEVEL, n_snapped, n_freedom)) * fit.square / n_freedom
+            limit = fit.square + allowed
+            radius = np.sqrt(max(limit - current.square, 0.0)) * _compute_error_factors(current, is_free)
+        choice = _choose_number(model, current, is_free, radius, limit)
+        if choice is None:
+            break
+        place, current = choice
+        is_free[place] = False
+    return current.constants, is_free
+
+
+def _compute_error_factors(fit: _Fit, is_free: Flags) -> Values:
+    """Return the change of each constant that adds 1 to the sum of squares; 0 for fixed constants."""
+    factors = np.zeros(len(is_free))
+    norms = np.linalg.norm(fit.jacobian, axis=0)
+    if norms.all():
+        r = np.linalg.qr(fit.jacobian / norms, mode="r")
+        if np.abs(np.diag(r)).min() > _MIN_PIVOT:
+            factors[is_free] = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1)) / norms
+    return factors
+
+
+def _choose_number(
+    model: _Model, fit: _Fit, is_free: Flags, radius: Values, limit: float
+) -> tuple[int, _Fit] | None:
+    """Return the constant that becomes the simplest number without exceeding the limit, and the new fit."""
+    proposals = []
+    for place in np.flatnonzero(is_free).tolist():
+        value = float(fit.constants[place])
+        numbers = find_simple_numbers(value, float(radius[place])) if radius[place] > 0.0 else []
+        proposals += [(rank, abs(number), place, number) for rank, number in enumerate(numbers)]
+    for _, _, place, number in sorted(proposals):
+        start, rest = fit.constants.copy(), is_free.copy()
+        start[place], rest[place] = number, False
+        changed = model.fit(start, rest)
+        if changed is not None and changed.square <= limit:
+            return place, changed
+    return None
+
+
+def _replace_constants(law: Law, constants: Values, is_free: Flags) -> Law:
+    """Write the constants into the terms; those that are not free are plain numbers."""
+    pairs = iter(zip(constants.tolist(), is_free.tolist(), strict=True))
+
+    def replace_number(number: Constant) -> Expression:
+        if not number.fitted:
+            return number
+        value, fitted = next(pairs)
+        return Constant(int(value) if not fitted and value.is_integer() else value, fitted=fitted)
+
+    terms = tuple(_simplify(rebuild_expression(term, number=replace_number)) for term in law.terms)
+    return replace(law, terms=terms, n_constants=int(is_free.sum()))
+
+
+def _simplify(expression: Expression) -> Expression:
+    """Turn negative factors of summands into signs, and leave out factors 1.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> product = apply_operator(OPERATORS["mul"], Constant(-1), Column("y"))
+    >>> print(_simplify(apply_operator(OPERATORS["add"], parse_expression("1*x"), product)))
+    x - y
+    """
+    return rebuild_expression(rebuild_expression(expression, call=_merge_sign), call=_omit_one)
+
+
+def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
+    """Apply an operator; x + (−2)·y becomes x − 2·y."""
+    name = call.operator.name
+    negated = negate_leading_number(arguments[1]) if name in {"add", "sub"} else None
+    if negated is None:
+        return Call(call.operator, tuple(arguments))
+    return apply_operator(OPERATORS["sub" if name == "add" else "add"], arguments[0], negated)
+
+
+def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
+    """Apply an operator; 1·x becomes x."""
+    if call.operator.name == "mul" and arguments[0] == Constant(1):
+        return arguments[1]
+    if call.operator.name == "div" and arguments[0] == Constant(1):
+        return apply_operator(OPERATORS["inv"], arguments[1])
+    return Call(call.operator, tuple(arguments))

@@ -1,0 +1,81 @@
+"""Numbers that laws contain: integers, fractions, square roots and multiples of π."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from symscreen._typing import Values
+
+
+_MAX_INTEGER = 100
+_MAX_PART = 12  # of the numerator and the denominator of a fraction
+_FACTORS = {
+    1.0: 0.0,
+    math.pi: 3.0,
+    1.0 / math.pi: 3.0,
+    math.pi**2: 4.0,
+    1.0 / math.pi**2: 4.0,
+    **{math.sqrt(k): 3.0 for k in (2, 3, 5, 6, 7, 10)},
+}  # with their costs in bits
+_MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
+
+
+@cache
+def _build_table() -> tuple[Values, Values]:
+    """Return all positive simple numbers, ascending, and their costs in bits."""
+    fractions = {(p, 1) for p in range(1, _MAX_INTEGER + 1)}
+    fractions |= {
+        (p, q) for p in range(1, _MAX_PART + 1) for q in range(2, _MAX_PART + 1) if math.gcd(p, q) == 1
+    }
+    costs: dict[float, float] = {}
+    for p, q in sorted(fractions):
+        for factor, cost in _FACTORS.items():
+            own = math.log2(p) + (1.0 + math.log2(q) if q > 1 else 0.0) + cost
+            number = p / q * factor
+            costs[number] = min(own, costs.get(number, math.inf))
+    numbers = np.array(sorted(costs))
+    return numbers, np.array([costs[number] for number in numbers.tolist()])
+
+
+def find_simple_numbers(value: float, radius: float, keep: int = 3) -> list[float]:
+    """Return the simplest numbers near a value.
+
+    Parameters
+    ----------
+    value : float
+        The value.
+    radius : float
+        Largest distance of a number from the value, positive.
+    keep : int
+        Maximum number of results.
+
+    Returns
+    -------
+    list of float
+        Simplest first: integers up to 100, fractions of integers up to 12, and their products with π, π²,
+        1/π, 1/π² and square roots. Numbers are left out if about as many would lie within the radius by
+        chance. Empty if the value does not differ from 0 by more than the radius.
+
+    Examples
+    --------
+    >>> [find_simple_numbers(*each, keep=1) for each in ((1.98, 0.05), (6.2832, 1e-4), (1.234567, 1e-9))]
+    [[2.0], [6.283185307179586], []]
+    """
+    size = abs(value)
+    if not radius < size or not math.isfinite(size):
+        return []
+    numbers, costs = _build_table()
+    near = np.flatnonzero(np.abs(numbers - size) <= radius)
+    around = costs[(numbers >= size / 2.0) & (numbers <= size * 2.0)]
+    order = near[np.lexsort((np.abs(numbers[near] - size), costs[near]))]
+    found = []
+    for index in order[:keep].tolist():
+        n_as_simple = int((around <= costs[index]).sum())
+        if n_as_simple * 2.0 * radius <= _MAX_COINCIDENCES * 1.5 * size:
+            found.append(math.copysign(float(numbers[index]), value))
+    return found

@@ -1,0 +1,374 @@
+"""Find laws that become a short sum of simple terms once the target is transformed.
+
+A law y = C·g(S) with a sum S of up to four terms is linear in another scale: t(y/C) = S, where t is the
+inverse of g. So 1/y finds 1/(1/a + n/b), y² finds √(a² + b² − 2ab·cos θ), and log y finds products of
+exponentials. The terms come from dictionaries of monomials, and of monomials times waves of an angle or
+squared differences. C is a power product that the data show to be a factor of y.
+
+Each combination of a response t(y/C) and a dictionary is one weighted least-squares problem. An error δ of y
+is an error t′(y)·δ of the response, so the weights 1/t′(y) make residuals comparable between responses.
+Forward selection ranks all combinations. Then all subsets of up to three terms, and of four from the most
+useful terms, are tried for the best combinations. The best subsets are fitted again on the scale of y.
+
+With noise, t(y) is biased. If no law is exact, the search is therefore repeated with the linear expansion
+t(ŷ) + t′(ŷ)·(y − ŷ) around a smooth approximation ŷ, as in the working response of generalised linear models
+(McCullagh and Nelder 1989, Generalized Linear Models, section 2.5). Its error is proportional to that of y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._cached_property import lockfree_cached_property
+from symscreen.fitting.laws.forward_selection import build_gram, find_best_pair, select_forward
+from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
+from symscreen.fitting.laws.law_selection import (
+    EXACT_SHARE,
+    PLAIN_OPERATORS,
+    allows_law,
+    list_operator_names,
+    round_share,
+    select_laws,
+    select_spread_places,
+    select_spread_rows,
+)
+from symscreen.fitting.laws.monomial_dictionary import (
+    build_monomials,
+    build_squared_differences,
+    build_waves,
+)
+from symscreen.fitting.laws.sum_laws import build_sum_law
+from symscreen.fitting.laws.target_scales import (
+    IDENTITY,
+    SCALES,
+    build_response,
+    find_factored_powers,
+    predict_target,
+)
+from symscreen.linear_models.exhaustive_subsets import find_best_models
+from symscreen.linear_models.gram import GramMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Flags, Values
+    from symscreen.fitting.laws.law import Law, LawData
+    from symscreen.fitting.laws.monomial_dictionary import MonomialDictionary
+    from symscreen.fitting.laws.target_scales import Powers, Response, TargetScale
+
+
+_MAX_TERMS = 4
+_MAX_RANKING_ROWS = 400  # rows of the forward selection that ranks the combinations
+_MAX_FIT_ROWS = 2000  # rows of the search over all subsets
+_N_RANKED_AGAIN = 60  # combinations that are ranked again with the expansion
+_N_COMBINATIONS = 12  # whose subsets are all tried
+_N_SHORTLISTED = 72  # terms of which all subsets of four are tried
+_KEPT_SUBSETS = 40  # of each size and combination
+_EVALUATED_SUBSETS = 15  # of these, on the scale of y
+_FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
+_N_SMOOTHING_TERMS = 16
+_NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
+_WAVE_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt", "asin", "acos"})
+_SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences of all inputs
+_DIFFERENCE_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt", "exp"})
+
+
+@dataclass(frozen=True, eq=False)
+class _Combination:
+    """A response and the terms that shall explain it, with the weighted problem scaled to norm 1.
+
+    Parameters
+    ----------
+    response : Response
+        The response.
+    dictionary : MonomialDictionary
+        The dictionary.
+    values : float64 array, shape (q, n)
+        Values of the terms that are defined in all rows.
+    indices : int64 array, shape (q,)
+        The indices of these terms in the dictionary.
+    """
+
+    response: Response
+    dictionary: MonomialDictionary
+    values: Values
+    indices: NDArray[np.int64]
+
+    @lockfree_cached_property
+    def total(self) -> float:
+        """Weighted sum of squares of the response."""
+        weighted = self.response.values * self.response.weights
+        return float(weighted @ weighted)
+
+    @lockfree_cached_property
+    def gram(self) -> GramMatrix:
+        """Inner products of the weighted terms and the weighted response, not centred."""
+        weights = self.response.weights
+        return build_gram(self.values * weights, self.response.values * weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Subset:
+    """Terms of a combination, and the RSS on the scale of y of their weighted fit."""
+
+    square: float
+    combination: _Combination
+    members: tuple[int, ...]
+
+
+def find_transformed_sums(data: LawData) -> list[Law]:
+    """Find the best laws y = C·g(S) with a sum S of up to four simple terms.
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar. ``mul``, ``div`` and ``add`` must be among its operators, else there are
+        no laws of this form. Other operators are used if the grammar has them.
+
+    Returns
+    -------
+    list of Law
+        At most 60, best first. For g(S) = S each term has a coefficient of its own. Otherwise the law is one
+        term, whose inner constants are marked as fitted.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> rng = np.random.default_rng(0)
+    >>> a, b, n = rng.uniform(1, 5, (3, 200))
+    >>> laws = find_transformed_sums(LawData({"a": a, "b": b, "n": n}, 1/(1/a + n/b), load_grammar("basic")))
+    >>> len(laws[0].terms), laws[0].n_constants
+    (1, 1)
+    """
+    operators = list_operator_names(data.grammar)
+    if not {"mul", "div", "add"} <= operators or len(data.target) <= 2 * _MAX_TERMS:
+        return []
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        search = _Search(data, operators)
+        ranked = search.rank_combinations(None, range(len(search.plans)))
+        found = search.find_laws(None, ranked)
+        if not found or min(share for share, _ in found) > EXACT_SHARE:
+            smooth = search.smooth_target(ranked)
+            again = search.rank_combinations(smooth, sorted(ranked[:_N_RANKED_AGAIN]))
+            found += search.find_laws(smooth, again)
+    return select_laws(found, _MAX_TERMS)
+
+
+class _Search:
+    """The search of one problem: its rows, factors and dictionaries."""
+
+    def __init__(self, data: LawData, operators: frozenset[str]) -> None:
+        self.data, self.operators = data, operators
+        rows = select_spread_rows(data, _MAX_FIT_ROWS)
+        self.columns = {name: values[rows] for name, values in data.columns.items()}
+        self.target = data.target[rows]
+        # every k-th row of these, so that what is computed for the ranking is a part of what is fitted
+        self.ranking_rows = select_spread_places(len(rows), _MAX_RANKING_ROWS)
+        centred = self.target - self.target.mean()
+        self.total = float(centred @ centred)
+        self.values: dict[int, Values] = {}
+        self.plans = list(self._list_plans())
+        self.search_sizes = np.zeros(_MAX_TERMS)  # number of laws with up to 1, 2, 3 and 4 terms
+
+    def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
+        """Yield the scales, power products and dictionaries that are combined."""
+        factored = find_factored_powers(self.columns, self.target)
+        names = tuple(self.columns)
+        choices: list[tuple[Powers, tuple[str, ...]]] = [({}, names)]
+        rest = tuple(name for name in names if name not in factored)
+        if factored and rest:
+            choices.append(({name: power for name, power in factored.items() if power}, rest))
+        available = [scale for scale in SCALES if set(scale.operators) - PLAIN_OPERATORS <= self.operators]
+        for place, (powers, inputs) in enumerate(choices):
+            scales = available
+            plain = build_monomials(inputs, self.operators, logs=False)
+            with_logs = build_monomials(inputs, self.operators, logs="log" in self.operators)
+            # the logarithms of the inputs make any C possible, so only one C is needed
+            for scale in scales:
+                yield scale, powers, with_logs if scale.name == "exp" else plain
+            # where a power product is proposed, fewer combinations with all inputs are enough
+            is_last = place == len(choices) - 1
+            if not is_last:
+                scales = [scale for scale in scales if scale.name in _SCALES_WITHOUT_FACTOR]
+            differences = build_squared_differences(inputs, self.operators)
+            if differences is not None:
+                for scale in scales:
+                    if scale.name in _DIFFERENCE_SCALES:
+                        yield scale, powers, differences
+            for waves in build_waves(inputs, self.operators):
+                for scale in scales:
+                    if scale.name in _WAVE_SCALES:
+                        yield scale, powers, waves
+
+    def find_laws(self, smooth: Values | None, ranked: Sequence[int]) -> list[tuple[float, Law]]:
+        """Search all subsets of the best combinations; return rounded shares and laws."""
+        subsets: dict[int, list[_Subset]] = {size: [] for size in range(1, _MAX_TERMS + 1)}
+        for place in ranked[:_N_COMBINATIONS]:
+            combination = self._build_combination(place, smooth, slice(None))
+            if combination is not None:
+                for subset in _search_subsets(combination, self.target):
+                    subsets[len(subset.members)].append(subset)
+        found = []
+        for candidates in subsets.values():
+            candidates.sort(key=lambda subset: subset.square)
+            for subset in candidates[:_FINALISTS_PER_SIZE]:
+                fitted = self._fit_law(subset)
+                if fitted is not None:
+                    found.append(fitted)
+        return found
+
+    def smooth_target(self, ranked: Sequence[int]) -> Values:
+        """Approximate the target by forward selection of many terms, shape (n,)."""
+        best, square = self.target, np.inf
+        places = [place for place in ranked if self.plans[place][0] is IDENTITY]
+        for place in places[:2]:
+            combination = self._build_combination(place, None, slice(None))
+            if combination is None:
+                continue
+            members = select_forward(combination.gram, (), _N_SMOOTHING_TERMS)
+            design = combination.values[members] * combination.response.weights
+            solution = np.linalg.lstsq(
+                design.T, combination.response.values * combination.response.weights, rcond=None
+            )[0]
+            smooth = combination.response.factor * (solution @ combination.values[members])
+            residuals = self.target - smooth
+            if float(residuals @ residuals) < square:
+                best, square = smooth, float(residuals @ residuals)
+        return best
+
+    def rank_combinations(self, smooth: Values | None, places: Sequence[int]) -> list[int]:
+        """Return combinations in the order of the squares that forward selection leaves.
+
+        The target itself is transformed, or expanded around an approximation.
+        """
+        ranked = []
+        for place in places:
+            combination = self._build_combination(place, smooth, self.ranking_rows)
+            if combination is None:
+                continue
+            if smooth is None:
+                q = len(combination.indices)
+                self.search_sizes += np.cumsum([comb(q, size) for size in range(1, _MAX_TERMS + 1)])
+            ranked.append((_score_forward(combination, self.target[self.ranking_rows]), place))
+        return [place for _, place in sorted(ranked)]
+
+    def _build_combination(
+        self, place: int, smooth: Values | None, rows: slice | NDArray[np.int64]
+    ) -> _Combination | None:
+        """Build a combination on some of the rows; None if its response is undefined."""
+        scale, powers, dictionary = self.plans[place]
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        response = build_response(
+            scale, powers, columns, self.target[rows], None if smooth is None else smooth[rows]
+        )
+        if response is None:
+            return None
+        if isinstance(rows, slice):
+            values = dictionary.evaluate(columns)
+        else:
+            values = self._evaluate_for_ranking(dictionary, columns)
+        is_usable = np.isfinite(values).all(axis=1) & (np.abs(values).max(axis=1) > 0.0)
+        indices = np.flatnonzero(is_usable)
+        return _Combination(response, dictionary, values[indices], indices) if len(indices) else None
+
+    def _evaluate_for_ranking(self, dictionary: MonomialDictionary, columns: dict[str, Values]) -> Values:
+        """Evaluate a dictionary on the rows of the ranking, once."""
+        key = id(dictionary)
+        if key not in self.values:
+            self.values[key] = dictionary.evaluate(columns)
+        return self.values[key]
+
+    def _fit_law(self, subset: _Subset) -> tuple[float, Law] | None:
+        """Fit a subset on the scale of y; return the rounded share RSS/TSS and the law."""
+        combination = subset.combination
+        terms = combination.values[list(subset.members)]
+        fitted = _fit_on_target_scale(combination.response, terms, self.target)
+        if fitted is None:
+            return None
+        coefficients, square = fitted
+        if _is_rounding(terms * coefficients[:, None]).any():
+            return None  # the law without these terms is a candidate, too
+        expressions = [
+            combination.dictionary.build_term(int(combination.indices[member])) for member in subset.members
+        ]
+        search_size = float(self.search_sizes[len(expressions) - 1])
+        law = build_sum_law(combination.response, expressions, coefficients, search_size)
+        if law is None or not allows_law(self.data, law):
+            return None
+        return round_share(square / self.total), law
+
+
+def _score_forward(combination: _Combination, target: Values) -> float:
+    """Return the sum of squares that the best subset of forward selection leaves on the scale of y."""
+    gram = combination.gram
+    first = int(np.argmax(np.abs(gram.target_products[0])))
+    starts: list[tuple[int, ...]] = [(first,)]
+    if len(gram.columns) >= 2:
+        starts.append(find_best_pair(gram))
+    return min(
+        _compute_square(combination, select_forward(gram, start, _MAX_TERMS), target) for start in starts
+    )
+
+
+def _compute_square(combination: _Combination, members: Sequence[int], target: Values) -> float:
+    """Return the RSS on the scale of y of the weighted fit in the scale of the response."""
+    response, terms = combination.response, combination.values[list(members)]
+    solution = solve_least_squares(terms * response.weights, response.values * response.weights)
+    if solution is None:
+        return np.inf
+    residuals = target - predict_target(response, solution @ terms)
+    square = float(residuals @ residuals)
+    return square if np.isfinite(square) else np.inf
+
+
+def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
+    """Try all subsets of up to three terms, and of four from a shortlist; return the best of each size."""
+    gram = combination.gram
+    q = len(gram.columns)
+    models: list[NDArray[np.int64]] = [
+        find_best_models(gram, size, _KEPT_SUBSETS)[0].astype(np.int64) for size in range(1, min(3, q) + 1)
+    ]
+    best_first = np.concatenate([*(each.ravel() for each in reversed(models)), gram.strength_order])
+    shortlist = np.array(list(dict.fromkeys(best_first.tolist()))[:_N_SHORTLISTED])
+    if len(shortlist) >= _MAX_TERMS:
+        part = GramMatrix(
+            gram.columns[shortlist],
+            gram.target,
+            gram.products[np.ix_(shortlist, shortlist)],
+            np.ascontiguousarray(gram.target_products[:, shortlist]),
+        )
+        models.append(shortlist[find_best_models(part, _MAX_TERMS, _KEPT_SUBSETS)[0]])
+    return [
+        _Subset(_compute_square(combination, members, target), combination, tuple(members))
+        for each in models
+        for members in each[:_EVALUATED_SUBSETS].tolist()
+    ]
+
+
+def _fit_on_target_scale(response: Response, terms: Values, target: Values) -> tuple[Values, float] | None:
+    """Fit y = C·g(b·terms); return b and the RSS."""
+    start = solve_least_squares(terms * response.weights, response.values * response.weights)
+    if start is None:
+        return None
+    solution, square = improve_fit(
+        lambda b: predict_target(response, b @ terms),
+        lambda b: response.factor * response.scale.inverse_derivative(b @ terms) * terms,
+        start,
+        target,
+    )
+    return (solution, square) if np.isfinite(square) else None
+
+
+def _is_rounding(contributions: Values) -> Flags:
+    """Return which contributions to a sum are as small as rounding errors, shape (k,)."""
+    norms = np.linalg.norm(contributions, axis=1)
+    return np.asarray(norms <= _NEGLIGIBLE_CONTRIBUTION * norms.max())

@@ -1,0 +1,213 @@
+"""Laws of two formulas: planted pairs are found, and a search of all pairs agrees."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import Call, Constant
+from symscreen.fitting.laws.law import LawData, build_law_data
+from symscreen.fitting.laws.matched_pairs import find_matched_pairs
+from symscreen.grammar import load_grammar
+
+BASIC = load_grammar("basic")
+
+
+def make_columns(rng, names="uvwx", n=150):
+    return {name: rng.uniform(1.0, 4.0, n) for name in names}
+
+
+def compute_relative_error(law, columns, target):
+    values = [evaluate_expression(term, columns) for term in law.terms]
+    if law.has_intercept:
+        values.append(np.ones(len(target)))
+    design = np.column_stack(values)
+    design = design / np.abs(design).max(axis=0)
+    residuals = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    return np.linalg.norm(residuals) / np.linalg.norm(target - target.mean())
+
+
+def has_terms(law, columns, terms):
+    """Return whether the terms of a law are affine copies of these."""
+    values = [evaluate_expression(term, columns) for term in law.terms]
+    correlations = np.abs(np.corrcoef([*values, *terms])[: len(values), len(values) :])
+    return (correlations.max(axis=0) > 1.0 - 1e-12).all()
+
+
+def project_out(columns, values):
+    basis = np.linalg.qr(np.column_stack(columns))[0]
+    values = values - basis @ (basis.T @ values)
+    return values - basis @ (basis.T @ values)
+
+
+def find_exact_pairs(values, target, nuisance):
+    """Try all pairs: the target lies in the span of the nuisance columns, A and B, and needs both."""
+    target = project_out(nuisance, target)
+    target = target / np.linalg.norm(target)
+    values = project_out(nuisance, (values / np.linalg.norm(values, axis=1, keepdims=True)).T)
+    norms = np.linalg.norm(values, axis=0)
+    used = np.flatnonzero(norms > 1e-9)
+    columns = values[:, used] / norms[used]
+    fits_alone = np.abs(target @ columns) > 1.0 - 1e-14
+    pairs = []
+    for place, first in enumerate(used.tolist()):
+        left = project_out([columns[:, place]], columns)
+        lengths = np.linalg.norm(left, axis=0)
+        is_new = (lengths > 1e-6) & (used > first) & ~fits_alone & ~fits_alone[place]
+        response = project_out([columns[:, place]], target)
+        left = left[:, is_new] / lengths[is_new]
+        residuals = response[:, None] - left * (response @ left)
+        is_exact = np.linalg.norm(residuals, axis=0) < 1e-9
+        pairs += [(first, second) for second in used[is_new][is_exact].tolist()]
+    return pairs
+
+
+def plant_pair(rng, data):
+    """Choose two formulas that vary and are no affine copies of each other."""
+    pool = data.pool
+    while True:
+        pair = np.sort(rng.choice(len(pool), 2, replace=False)).tolist()
+        first, second = (evaluate_expression(pool.build_expression(each), data.columns) for each in pair)
+        if abs(np.corrcoef(first, second)[0, 1]) < 0.999:
+            return pair, first / first.std(), second / second.std()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("intercept", [0.0, 0.5, -3.0])
+def test_the_simplest_sum_is_that_of_a_search_of_all_pairs(rng, sign, intercept):
+    columns = make_columns(rng)
+    empty = LawData(columns, columns["u"], BASIC, pool_limit=250)
+    pair, first, second = plant_pair(rng, empty)
+    c = rng.uniform(0.5, 2.0)
+    data = LawData(columns, intercept + first + sign * c * second, BASIC, pool_limit=250)
+    laws = find_matched_pairs(data)
+    sums = [law for law in laws if law.has_intercept or len(law.terms) > 1]
+    assert all(compute_relative_error(law, columns, data.target) < 1e-8 for law in laws)
+    pairs = find_exact_pairs(data.pool.values, data.target[data.pool_rows], [np.ones(len(data.pool_rows))])
+    assert tuple(pair) in pairs
+    singles = [law for law in sums if len(law.terms) == 1]
+    if not singles:
+        complexity = min(data.pool.complexity[list(each)].sum() for each in pairs)
+        assert sum(map(compute_complexity, sums[0].terms)) == complexity
+        assert any(has_terms(law, columns, [first, second]) for law in sums)
+
+
+@pytest.mark.parametrize("power", [2, 1, -1, -2])
+def test_a_product_is_found_where_a_search_of_all_pairs_finds_it(rng, power):
+    columns = make_columns(rng)
+    empty = LawData(columns, columns["u"], BASIC, pool_limit=250)
+    _, first, second = plant_pair(rng, empty)
+    data = LawData(columns, 3.0 * first * second**power / columns["w"], BASIC, pool_limit=250)
+    laws = [law for law in find_matched_pairs(data) if not law.has_intercept and len(law.terms) == 1]
+    assert all(compute_relative_error(law, columns, data.target) < 1e-7 for law in laws)
+    usable = (data.pool.values != 0.0).all(axis=1) & (np.ptp(data.pool.values, axis=1) > 0.0)
+    logs = np.log(np.abs(data.pool.values[usable]))
+    nuisance = [np.ones(len(data.pool_rows)), *(np.log(each[data.pool_rows]) for each in columns.values())]
+    response = np.log(np.abs(data.target[data.pool_rows]))
+    if np.linalg.norm(project_out(nuisance, response)) > 1e-6 and find_exact_pairs(logs, response, nuisance):
+        assert laws
+
+
+def test_formulas_of_equal_direction_are_paired_with_each_other_and_not_only_neighbours(rng):
+    columns = make_columns(rng)
+    target = 2.0 + 3.0 * np.sqrt(columns["u"]) - columns["v"] ** 2
+    # both are in the span of the other terms and the target
+    columns["s"] = target + 5.0 * np.sqrt(columns["u"])
+    columns["t"] = target - 7.0 * np.sqrt(columns["u"])
+    laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
+    found = {frozenset(map(str, law.terms)) for law in laws}
+    of_direction = ["s", "t", "sqrt(u)", "v**2"]
+    assert {frozenset(pair) for pair in combinations(of_direction, 2)} <= found
+
+
+def test_a_third_simple_term_is_projected_out(rng):
+    columns = make_columns(rng)
+    u, v, w, x = columns.values()
+    target = 0.5 + 3.0 * np.sin(u * v) - 2.0 * np.exp(w) * x + 1.5 * v
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=5000))[0]
+    assert {str(term) for term in law.terms} == {"sin(u*v)", "x*exp(w)", "v"}
+    assert law.has_intercept
+
+
+def test_a_formula_that_fits_alone_comes_before_pairs(rng):
+    columns = make_columns(rng)
+    target = 4.0 - 2.0 * np.sin(columns["u"] * columns["x"])
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))[0]
+    assert [str(term) for term in law.terms] == ["sin(u*x)"]
+    assert law.has_intercept
+
+
+def test_constants_in_the_pool_are_no_terms(rng):
+    columns = make_columns(rng)
+    target = 4.0 - 2.0 * np.sin(1.0 + columns["u"]) + columns["v"]
+    data = LawData(columns, target, load_grammar("standard"), pool_limit=2000)
+    assert sum(isinstance(leaf, Constant) for leaf in data.pool.leaves) == 3
+    laws = find_matched_pairs(data)
+    assert {str(term) for term in laws[0].terms} == {"sin(u + 1)", "v"}
+
+
+def test_an_intercept_of_zero_is_left_out(rng):
+    columns = make_columns(rng)
+    target = 2.0 * np.sqrt(columns["u"]) + np.sin(columns["v"])
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))[0]
+    assert {str(term) for term in law.terms} == {"sqrt(u)", "sin(v)"}
+    assert not law.has_intercept
+
+
+def test_a_product_of_formulas_that_change_sign_is_found(rng):
+    columns = make_columns(rng)
+    u, v, w, x = columns.values()
+    target = u * np.sin(v) * (w - x)
+    target[:3] = 0.0
+    columns["x"][:3] = columns["w"][:3]
+    laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
+    assert any(compute_relative_error(law, columns, target) < 1e-9 for law in laws)
+
+
+def test_noise_without_a_law_gives_no_exact_law(rng):
+    columns = make_columns(rng)
+    target = rng.standard_normal(150)
+    laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
+    assert all(compute_relative_error(law, columns, target) > 0.1 for law in laws)
+
+
+def test_few_rows_give_no_law(rng):
+    columns = make_columns(rng, n=8)
+    assert find_matched_pairs(LawData(columns, columns["u"] + columns["v"], BASIC, pool_limit=300)) == []
+
+
+def test_terms_that_are_not_allowed_are_left_out(rng):
+    columns = make_columns(rng)
+    target = 1.0 + columns["u"] * columns["v"] + np.sin(columns["w"])
+
+    def has_no_sine(term):
+        return not (isinstance(term, Call) and term.operator.name == "sin")
+
+    data = LawData(columns, target, BASIC, is_allowed=has_no_sine, pool_limit=2000)
+    assert all(has_no_sine(term) for law in find_matched_pairs(data) for term in law.terms)
+    free = LawData(columns, target, BASIC, pool_limit=2000)
+    assert any(not has_no_sine(term) for law in find_matched_pairs(free) for term in law.terms)
+
+
+def test_the_order_of_rows_has_no_effect(rng):
+    columns = make_columns(rng)
+    target = 1.0 + columns["u"] * columns["v"] + np.sin(columns["w"] - columns["x"])
+    order = rng.permutation(len(target))
+    shuffled = {name: values[order] for name, values in columns.items()}
+    laws = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=5000))
+    again = find_matched_pairs(build_law_data(shuffled, target[order], BASIC, pool_limit=5000))
+    assert laws
+    assert [tuple(map(str, law.terms)) for law in laws] == [tuple(map(str, law.terms)) for law in again]
+
+
+def test_the_search_size_counts_pairs_up_to_the_complexity(rng):
+    columns = make_columns(rng)
+    target = 1.0 + columns["u"] * columns["v"] + np.sin(columns["w"])
+    data = LawData(columns, target, BASIC, pool_limit=2000)
+    law = next(law for law in find_matched_pairs(data) if len(law.terms) == 2)
+    limit = sum(map(compute_complexity, law.terms))
+    sums = data.pool.complexity[:, None] + data.pool.complexity[None, :]
+    assert law.search_size == (sums <= limit).sum() / 2

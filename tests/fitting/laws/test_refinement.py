@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
+from symscreen.expressions.tree import Constant, parse_expression
+from symscreen.fitting.laws.law import Law, LawData
+from symscreen.fitting.laws.refinement import refine_law
+from symscreen.grammar import load_grammar
+
+GRAMMAR = load_grammar("basic")
+
+
+def make_law(*texts, has_intercept=False):
+    """Make a law whose decimal numbers are fitted."""
+    terms = [
+        rebuild_expression(
+            parse_expression(text),
+            number=lambda number: Constant(number.value, fitted=isinstance(number.value, float)),
+        )
+        for text in texts
+    ]
+    n_constants = sum(text.count(".") for text in texts)
+    return Law(tuple(terms), has_intercept, 100.0, n_constants)
+
+
+def make_data(rng, formula, *, noise=0.0, n=400):
+    columns = {name: rng.uniform(1, 3, n) for name in ("x", "y", "z")}
+    target = evaluate_expression(parse_expression(formula), columns)
+    return LawData(columns, target + noise * target.std() * rng.normal(size=n), GRAMMAR)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("start", "formula", "refined"),
+    [
+        ("sqrt(x**2 + 0.9*y**2 + 1.7*x*y*z)", "3*sqrt(x**2 + y**2 + 2*x*y*z)", "sqrt(x**2 + y**2 + 2*x*y*z)"),
+        ("exp(0.3*x)", "7*exp(-x/2)", "exp(-0.5*x)"),
+        ("1/(x + 0.8*y)", "1/(x - 0.25*y + 1)", None),
+        ("x/(y + 0.6*z)", "2*x/(y - z/4)", "x/(y - 0.25*z)"),
+        ("z/(1.1/x + y)", "z/(1/x + y)", "z/(1/x + y)"),
+    ],
+)
+def test_constants_become_the_simple_numbers_of_the_truth(rng, start, formula, refined, noise):
+    law = refine_law(make_law(start), make_data(rng, formula, noise=noise))
+    if refined is None:
+        assert law.n_constants == 1
+    else:
+        assert str(law.terms[0]) == refined
+        assert law.n_constants == 0
+
+
+def test_multiples_of_pi_and_roots_are_recognised_without_noise(rng):
+    data = make_data(rng, "sqrt(x + 3/8*pi*y + sqrt(2)*z)")
+    law = refine_law(make_law("sqrt(x + 1.5*y + 1.2*z)"), data)
+    assert str(law.terms[0]) == f"sqrt(x + {3 / 8 * np.pi}*y + {np.sqrt(2)}*z)"
+    assert law.n_constants == 0
+
+
+def test_a_constant_that_is_not_simple_stays_fitted(rng):
+    law = refine_law(make_law("exp(0.9*x)"), make_data(rng, "exp(1.2345678*x)"))
+    assert law.n_constants == 1
+    assert float(str(law.terms[0]).removeprefix("exp(").split("*")[0]) == pytest.approx(1.2345678, rel=1e-10)
+
+
+def test_a_simple_number_that_the_data_reject_is_not_chosen(rng):
+    law = refine_law(make_law("exp(0.9*x)"), make_data(rng, "exp(1.0134*x)", noise=0.001))
+    (constant,) = [float(str(law.terms[0]).removeprefix("exp(").split("*")[0])]
+    assert constant == pytest.approx(1.0134, abs=2e-3)
+    assert constant != 1.0
+
+
+def test_several_terms_and_an_intercept_are_fitted_together(rng):
+    data = make_data(rng, "2 + 3*exp(-x/2) - sin(2*y)", noise=0.01)
+    law = refine_law(make_law("exp(-0.4*x)", "sin(1.8*y)", has_intercept=True), data)
+    assert [str(term) for term in law.terms] == ["exp(-0.5*x)", "sin(2*y)"]
+
+
+def test_exponents_and_other_plain_numbers_do_not_change(rng):
+    law = refine_law(make_law("x**4/(y + 1.3*z)"), make_data(rng, "x**4/(y + 2*z)"))
+    assert str(law.terms[0]) == "x**4/(y + 2*z)"
+
+
+def test_a_law_without_constants_is_returned_unchanged(rng):
+    law = make_law("x*y")
+    assert refine_law(law, make_data(rng, "x*y", noise=0.1)) is law
+
+
+def test_an_undefined_law_gives_none(rng):
+    data = make_data(rng, "x*y")
+    assert refine_law(make_law("log(x - 9)"), data) is None
+    assert refine_law(make_law("sqrt(y - 0.5*x*x - z)"), data) is None

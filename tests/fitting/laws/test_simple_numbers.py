@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers
+
+
+@pytest.mark.parametrize(
+    "number",
+    [1, 2, 17, 0.5, 2 / 3, 7 / 12, math.pi, 4 * math.pi, 3 / (8 * math.pi), math.sqrt(2), math.pi**2 / 6],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_simple_number_is_found_from_its_neighbourhood(number, sign):
+    assert find_simple_numbers(sign * number * (1 + 1e-8), 1e-7 * number)[0] == pytest.approx(
+        sign * number, rel=1e-15
+    )
+
+
+def test_every_result_lies_within_the_radius():
+    for value, radius in ((1.9, 0.2), (0.333, 0.01), (-6.2, 0.1)):
+        numbers = find_simple_numbers(value, radius, keep=10)
+        assert numbers
+        assert all(abs(number - value) <= radius for number in numbers)
+
+
+def test_an_interval_with_many_numbers_or_with_zero_gives_none():
+    assert find_simple_numbers(0.9, 0.85) == []
+    assert find_simple_numbers(0.1, 0.2) == []
+    assert find_simple_numbers(math.nan, 0.2) == []
+
+
+def test_a_random_number_is_not_simple(rng):
+    values = rng.uniform(0.1, 10, 1000)
+    assert sum(bool(find_simple_numbers(value, 1e-7 * value)) for value in values.tolist()) <= 2
