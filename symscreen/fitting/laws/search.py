@@ -69,7 +69,19 @@ def find_laws(data: LawData) -> list[Law]:
         fitted = fit_laws(laws, data.columns, data.target)
         if any(each.unexplained_share <= EXACT_SHARE for each in fitted):
             break
-    return found
+    return _merge_equal_laws(found)
+
+
+def _merge_equal_laws(laws: Sequence[Law]) -> list[Law]:
+    """Keep one of equal laws, with the smallest search size: the cheapest search would have been enough."""
+    merged: dict[tuple[frozenset[str], bool], Law] = {}
+    for law in laws:
+        key = (frozenset(map(str, law.terms)), law.has_intercept)
+        known = merged.get(key)
+        merged[key] = (
+            law if known is None else replace(known, search_size=min(known.search_size, law.search_size))
+        )
+    return list(merged.values())
 
 
 def _limit_search_size(law: Law, pool: FormulaPool) -> Law:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import symscreen
-from symscreen.expressions.tree import parse_expression
+from symscreen.expressions.tree import Column, parse_expression
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.laws.law import Law, build_law_data
-from symscreen.fitting.laws.search import build_law_dictionary, find_laws, fit_laws
+from symscreen.fitting.laws.search import _merge_equal_laws, build_law_dictionary, find_laws, fit_laws
 from symscreen.grammar import load_grammar
 
 
@@ -39,6 +39,22 @@ def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng
 def test_given_layers_are_searched_alone(rng):
     result = symscreen.fit(make_frame(rng), target="force", layers="u")
     assert len(result.terms) != 1 or result.formula.intercept != 0.0
+
+
+def test_equal_laws_become_one_with_the_smallest_search_size():
+    x, y = Column("x"), Column("y")
+    laws = [
+        Law((x, y), has_intercept=False, search_size=1e6),
+        Law((x,), has_intercept=False, search_size=10.0),
+        Law((y, x), has_intercept=False, search_size=1e3),
+        Law((x,), has_intercept=True, search_size=5.0),
+    ]
+    merged = _merge_equal_laws(laws)
+    assert [(law.terms, law.has_intercept, law.search_size) for law in merged] == [
+        ((x, y), False, 1e3),
+        ((x,), False, 10.0),
+        ((x,), True, 5.0),
+    ]
 
 
 def test_no_law_is_claimed_for_noise(rng):
