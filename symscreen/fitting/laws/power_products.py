@@ -115,7 +115,7 @@ def find_power_products(data: LawData) -> list[Law]:
     return [law for _, law in ranked[:_MAX_LAWS]]
 
 
-def _round_share(share: float) -> float:
+def round_share(share: float) -> float:
     """Round a share to the digits that are compared; shares that are rounding are 0."""
     return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
@@ -154,7 +154,7 @@ def _scan_pool(pool: FormulaPool, scale: LogScale) -> Iterator[tuple[Expression,
     correlation = residuals @ scaled
     # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
     shares = ((scaled - correlation[:, None] * residuals) ** 2).sum(axis=1)
-    rounded = np.array([_round_share(share) for share in shares.tolist()])
+    rounded = np.array([round_share(share) for share in shares.tolist()])
     complexity = pool.complexity[indices]
     order = np.lexsort((indices, rounded, complexity))
     counts: dict[tuple[int, float], int] = {}
@@ -223,7 +223,7 @@ def fit_power_product(
         return None
     n_used = sum(1 for factor, _ in powers if isinstance(factor, Column))
     choices = comb(len(scale.names), min(n_used, len(scale.names))) * float(_N_EXPONENTS) ** n_used
-    share = _round_share(_compute_share_without_intercept(values, data.target))
+    share = round_share(_compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
 
