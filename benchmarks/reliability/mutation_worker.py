@@ -56,12 +56,15 @@ class Outcome:
         The first line of its failure.
     n_run : int
         How many tests ran.
+    failed : list of str
+        All tests that failed.
     """
 
     verdict: str
     killed_by: str = ""
     message: str = ""
     n_run: int = 0
+    failed: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)  # pytest hashes its plugins
@@ -84,8 +87,10 @@ class SelectionPlugin:
         items[:] = [one for place, one in sorted(found, key=lambda pair: pair[0] or 0) if place is not None]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Count tests, and note the first failure."""
+        """Count tests, and note the first failure and the names of all."""
         self.found["n_run"] += report.when == "call"
+        if report.failed:
+            self.found.setdefault("failed", []).append(report.nodeid)
         if report.failed and "killed_by" not in self.found:
             self.found |= {"killed_by": report.nodeid, "message": _shorten(report)}
 
@@ -161,8 +166,8 @@ class Worker:
             self._remove_bytecode(path)
 
     def run_unchanged(self, tests: Sequence[str], limit: float) -> Outcome:
-        """Run tests with no file mutated."""
-        return self._run(tests, limit, self._base_cache)
+        """Run all tests with no file mutated."""
+        return self._run(tests, limit, self._base_cache, options=())
 
     def record(
         self, places: Sequence[str], make_plugin: Callable[[Path], Any], options: Sequence[str]
@@ -176,7 +181,9 @@ class Worker:
 
         self._fork(run, 3600.0, self._base_cache)
 
-    def _run(self, tests: Sequence[str], limit: float, cache: Path) -> Outcome:
+    def _run(
+        self, tests: Sequence[str], limit: float, cache: Path, options: Sequence[str] = ("-x",)
+    ) -> Outcome:
         target = self.copy.parent / "outcome.json"
         target.unlink(missing_ok=True)
 
@@ -186,7 +193,9 @@ class Worker:
             plugin = SelectionPlugin(tests)
             files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
             sys.dont_write_bytecode = True
-            status = pytest.main([*self._list_options(), "-x", "--slow", *files], plugins=[plugin])
+            # the option is that of tests/conftest.py, which is not loaded for doctests alone
+            slow = ["--slow"] if any(name.startswith("tests/") for name in files) else []
+            status = pytest.main([*self._list_options(), *options, *slow, *files], plugins=[plugin])
             target.write_text(json.dumps(plugin.found | {"status": int(status)}))
 
         ended = self._fork(run, limit, cache)
@@ -197,12 +206,12 @@ class Worker:
         found = json.loads(target.read_text())
         if found["status"] == 0:
             return Outcome("survived", n_run=found["n_run"])
-        if found["status"] == 3:
+        if found["status"] in {3, 4}:
             raise RuntimeError(f"pytest itself failed; {self._log} says why")
         if found["status"] == 5:  # no test collected
             return Outcome("killed", "import", "the tests are not there any more")
         by = found.get("killed_by", f"exit status {found['status']} of pytest")
-        return Outcome("killed", by, found.get("message", ""), found["n_run"])
+        return Outcome("killed", by, found.get("message", ""), found["n_run"], found.get("failed", []))
 
     def _list_options(self) -> list[str]:
         return [

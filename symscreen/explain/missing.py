@@ -20,10 +20,10 @@ from symscreen.explain.feature_lookup import (
     is_constant_on,
 )
 from symscreen.explain.rank_position import compute_max_classes, compute_rank_position
+from symscreen.expressions.grammar_rules import find_forbidding_rule
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
     collect_columns,
-    collect_operator_names,
     compute_complexity,
     compute_key,
     fold_expression,
@@ -46,46 +46,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Operator
     from symscreen.units import Units
-
-
-def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
-    """Return the rule that forbids to apply a formula's outermost operator to its arguments.
-
-    Parameters
-    ----------
-    expression : Expression
-        The formula. Its parts are assumed to be allowed.
-    grammar : Grammar
-        The rules.
-
-    Returns
-    -------
-    str
-        The rule as in a grammar file. Empty if no rule applies.
-
-    Examples
-    --------
-    >>> from symscreen.expressions.tree import parse_expression
-    >>> from symscreen.grammar import load_grammar
-    >>> find_forbidding_rule(parse_expression("log(exp(x))"), load_grammar("basic"))
-    '[forbid] log: exp'
-    """
-    if not isinstance(expression, Call):
-        return ""
-    name = expression.operator.name
-    argument_operators = [
-        argument.operator.name for argument in expression.arguments if isinstance(argument, Call)
-    ]
-    for inner in argument_operators:
-        if inner in grammar.forbid.get(name, ()):
-            return f"[forbid] {name}: {inner}"
-    inner_operators = collect_operator_names(*expression.arguments)
-    for inner in sorted(inner_operators & grammar.forbid_within.get(name, frozenset())):
-        return f"[forbid_within] {name}: {inner}"
-    if name in grammar.columns:
-        for column in sorted(collect_columns(expression) - grammar.columns[name]):
-            return f"[columns] {name}: not {column}"
-    return ""
 
 
 _MAX_LAYERS = 8  # longest sequence of layers that is tried

@@ -45,7 +45,7 @@ class CoefficientEstimates:
     Parameters
     ----------
     coefficients : float64 array, shape (k + 1,)
-        The intercept, followed by the coefficient of each term.
+        The intercept, followed by the coefficient of each term. The intercept of a model without one is 0.
     low, high : float64 arrays, shape (k + 1,)
         Ends of the confidence intervals. NaN if there is no residual degree of freedom.
     level : float
@@ -56,6 +56,8 @@ class CoefficientEstimates:
         Residual standard deviation. NaN if there is no residual degree of freedom.
     n_rows : int
         Number of rows used.
+    has_intercept : bool
+        Whether the intercept was fitted.
     """
 
     coefficients: Values
@@ -65,6 +67,12 @@ class CoefficientEstimates:
     unexplained_share: float
     residual_std: float
     n_rows: int
+    has_intercept: bool = True
+
+    @property
+    def n_freedom(self) -> int:
+        """Number of residual degrees of freedom."""
+        return self.n_rows - len(self.coefficients) + (not self.has_intercept)
 
 
 def _build_design(values: Values) -> tuple[Values, Values]:
@@ -75,7 +83,9 @@ def _build_design(values: Values) -> tuple[Values, Values]:
     return (design / norms[:, None]).T, norms
 
 
-def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -> CoefficientEstimates:
+def estimate_coefficients(
+    values: Values, target: Values, level: float = 0.95, *, has_intercept: bool = True
+) -> CoefficientEstimates:
     """Fit a model by least squares.
 
     Parameters
@@ -87,6 +97,8 @@ def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -
     level : float
         Coverage of the intervals, from Student's t with n − k − 1 degrees of freedom. The coverage is exact
         for independent normal errors of equal variance, if the terms were not selected on the same rows.
+    has_intercept : bool
+        Whether the model has an intercept. A law such as y = c·x1/x2 has none.
 
     Returns
     -------
@@ -101,6 +113,8 @@ def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -
     from scipy.stats import t
 
     design, norms = _build_design(values)
+    if not has_intercept:
+        design, norms = design[:, 1:], norms[1:]
     n, p = design.shape
     # scaling by a power of two is exact, and squares of values near 1 neither overflow nor underflow
     _, exponent = np.frexp(np.abs(target).max())
@@ -116,7 +130,7 @@ def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -
     standard_errors = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1) * variance)
     t_quantile = float(t.ppf(0.5 + level / 2, n_freedom)) if n_freedom > 0 else np.nan
     coefficients, low, high = (
-        np.ldexp(vector / norms, int(exponent))
+        np.concatenate((np.zeros(int(not has_intercept)), np.ldexp(vector / norms, int(exponent))))
         for vector in (
             solution,
             solution - t_quantile * standard_errors,
@@ -131,6 +145,7 @@ def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -
         unexplained_share=float((residuals * residuals).sum() / (centred * centred).sum()),
         residual_std=float(np.ldexp(np.sqrt(variance), int(exponent))),
         n_rows=n,
+        has_intercept=has_intercept,
     )
 
 
@@ -212,16 +227,17 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
     largest = np.abs(target).max()
     scaled_target, scaled_coefficients = target / largest, snapped / largest
     residuals = scaled_target - scaled_coefficients[0] - (scaled_coefficients[1:, None] * values).sum(axis=0)
-    n, p = len(target), len(snapped)
+    p = len(snapped)
     if np.abs(residuals).max() <= p * _RELATIVE_TOLERANCE:
         return snapped
     centred = scaled_target - scaled_target.mean()
     share = float((residuals * residuals).sum() / (centred * centred).sum())
     n_changed = int((snapped != estimates.coefficients).sum())
-    if n <= p or not n_changed or estimates.unexplained_share <= 0.0:
+    n_freedom = estimates.n_freedom
+    if n_freedom <= 0 or not n_changed or estimates.unexplained_share <= 0.0:
         return None
-    statistic = (share - estimates.unexplained_share) / n_changed / (estimates.unexplained_share / (n - p))
-    return snapped if statistic <= float(f.ppf(estimates.level, n_changed, n - p)) else None
+    statistic = (share - estimates.unexplained_share) / n_changed / (estimates.unexplained_share / n_freedom)
+    return snapped if statistic <= float(f.ppf(estimates.level, n_changed, n_freedom)) else None
 
 
 def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
@@ -234,12 +250,14 @@ def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: 
     low = np.fmin(estimates.low, estimates.coefficients - tolerance)
     high = np.fmax(estimates.high, estimates.coefficients + tolerance)
     design, norms = _build_design(values)
-    inverse = np.linalg.inv(np.linalg.qr(design)[1])
-    covariance = inverse @ inverse.T  # Σ of the coefficients of scaled columns, for residuals of variance 1
+    first = 0 if estimates.has_intercept else 1
+    inverse = np.linalg.inv(np.linalg.qr(design[:, first:])[1])
+    # Σ of the coefficients of scaled columns, for residuals of variance 1; a missing intercept is certain
+    covariance = np.pad(inverse @ inverse.T, (first, 0))
     coefficients = estimates.coefficients.copy()
     # terms are never dropped here, so only the intercept may become 0
-    pending = [k for k in range(len(coefficients)) if k == 0 or not low[k] <= 0.0 <= high[k]]
-    n_freedom = estimates.n_rows - len(coefficients)
+    pending = [k for k in range(first, len(coefficients)) if k == 0 or not low[k] <= 0.0 <= high[k]]
+    n_freedom = estimates.n_freedom
     # F test of all m restrictions: Σ z² ≤ m·F, z being the change divided by its standard error, given the
     # earlier ones
     m = len(pending)
@@ -317,7 +335,14 @@ def is_identifiable(values: ArrayLike) -> bool:
     return bool(np.isfinite(shares[0]))
 
 
-def fit_formulas(terms: Sequence[Expression], dataset: Dataset, level: float, *, snap: bool) -> FormulaFits:
+def fit_formulas(
+    terms: Sequence[Expression],
+    dataset: Dataset,
+    level: float,
+    *,
+    snap: bool,
+    has_intercept: bool = True,
+) -> FormulaFits:
     """Fit the coefficients of terms on the rows of a dataset, separately for each target.
 
     Parameters
@@ -330,6 +355,8 @@ def fit_formulas(terms: Sequence[Expression], dataset: Dataset, level: float, *,
         Coverage of the intervals.
     snap : bool
         Whether to replace coefficients by simple numbers if possible.
+    has_intercept : bool
+        Whether the model has an intercept.
 
     Returns
     -------
@@ -340,23 +367,30 @@ def fit_formulas(terms: Sequence[Expression], dataset: Dataset, level: float, *,
     """
     values, targets = evaluate_terms(terms, dataset), get_targets(dataset)
     return tuple(
-        _fit_formula(terms, values, name, target, level, snap=snap, is_multi_output=len(targets) > 1)
+        _build_fit(
+            terms,
+            values,
+            name,
+            target,
+            estimate_coefficients(values, target, level, has_intercept=has_intercept),
+            snap=snap,
+            is_multi_output=len(targets) > 1,
+        )
         for name, target in targets.items()
     )
 
 
-def _fit_formula(
+def _build_fit(
     terms: Sequence[Expression],
     values: NDArray[np.float64],
     name: str,
     target: NDArray[np.float64],
-    level: float,
+    estimates: CoefficientEstimates,
     *,
     snap: bool,
     is_multi_output: bool,
 ) -> tuple[Formula, CoefficientEstimates, bool]:
-    """Fit the formula of one target."""
-    estimates = estimate_coefficients(values, target, level)
+    """Build the formula of one target from its estimates."""
     snapped = snap_coefficients(estimates, values, target) if snap else None
     coefficients = estimates.coefficients if snapped is None else snapped
     # with several targets, a term may be irrelevant for one of them; with a single target, no term is
@@ -403,6 +437,7 @@ def build_term_table(fits: FormulaFits, units: Units | None) -> pd.DataFrame:
     import pandas as pd
 
     terms = fits[0][0].terms
+    first = 0 if fits[0][1].has_intercept else 1
     columns: dict[str, Sequence[object]] = {"term": ["1", *map(to_text, terms)]}
     for formula, estimates, _ in fits:
         suffix = f"[{formula.target}]" if len(fits) > 1 else ""
@@ -413,7 +448,8 @@ def build_term_table(fits: FormulaFits, units: Units | None) -> pd.DataFrame:
         }
         if units is not None:
             columns[f"unit{suffix}"] = format_coefficient_units(terms, formula.target, units)
-    return pd.DataFrame({**columns, "complexity": [0, *map(compute_complexity, terms)]})
+    columns["complexity"] = [0, *map(compute_complexity, terms)]
+    return pd.DataFrame({name: values[first:] for name, values in columns.items()})
 
 
 def build_model_table(
@@ -470,7 +506,8 @@ def _format_fitted_formula(
     """Format a model as a formula with coefficients that are fitted to the only target."""
     ((name, target),) = targets.items()
     terms = search_result.terms.take(np.array(model.term_indices, dtype=np.int64))
-    intercept, *coefficients = estimate_coefficients(terms.values, target).coefficients.tolist()
+    estimates = estimate_coefficients(terms.values, target, has_intercept=model.has_intercept)
+    intercept, *coefficients = estimates.coefficients.tolist()
     return Formula(name, intercept, tuple(coefficients), terms.expressions).round_numbers(_TABLE_DIGITS).text
 
 

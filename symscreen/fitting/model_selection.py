@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Criterion = Literal["ebic", "bic", "aic"]
 
+_SimplicityKey = tuple[int, bool, tuple[int, ...], tuple[int, ...]]
+
 _CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
 _MIN_ROWS_PER_PARAMETER = 5  # rows
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
@@ -43,6 +45,8 @@ class ScoredModel:
     n_rewritings : int
         Number of other models with as many terms and the same unexplained share. These are other forms of the
         same formula or, if nothing is unexplained, other exact formulas.
+    has_intercept : bool
+        Whether the model has an intercept.
     """
 
     term_indices: tuple[int, ...]
@@ -51,6 +55,7 @@ class ScoredModel:
     score: float
     term_complexities: tuple[int, ...] = ()
     n_rewritings: int = 0
+    has_intercept: bool = True
 
 
 def score_models(
@@ -84,7 +89,8 @@ def score_models(
     """
     groups: dict[tuple[int, float], list[ScoredModel]] = {}
     for members, share in [((), 1.0), *search_result.models.items()]:
-        n_parameters = n_targets * (1 + len(members)) + int(
+        has_intercept = members not in search_result.models_without_intercept
+        n_parameters = n_targets * (has_intercept + len(members)) + int(
             search_result.terms.n_constants[list(members)].sum()
         )
         if (
@@ -100,7 +106,12 @@ def score_models(
             search_result, members, n_parameters, n_rows, criterion
         )
         model = ScoredModel(
-            members, share, sum(term_complexities) + len(term_complexities), score, term_complexities
+            members,
+            share,
+            sum(term_complexities) + len(term_complexities),
+            score,
+            term_complexities,
+            has_intercept=has_intercept,
         )
         rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
         groups.setdefault((len(members), rounded_share), []).append(model)
@@ -111,7 +122,7 @@ def score_models(
     return sorted(simplest, key=_build_rank_key)
 
 
-def _build_rank_key(model: ScoredModel) -> tuple[float, tuple[int, tuple[int, ...], tuple[int, ...]]]:
+def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
     # exact formulas come first and are sorted by simplicity alone
     """Return the sort key of a model: score, then simplicity."""
     return -np.inf if model.unexplained_share <= EXACT_SHARE else round(
@@ -119,9 +130,9 @@ def _build_rank_key(model: ScoredModel) -> tuple[float, tuple[int, tuple[int, ..
     ), _build_simplicity_key(model)
 
 
-def _build_simplicity_key(model: ScoredModel) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+def _build_simplicity_key(model: ScoredModel) -> _SimplicityKey:
     """Return the sort key of a model by simplicity."""
-    return model.complexity, model.term_complexities, model.term_indices
+    return model.complexity, model.has_intercept, model.term_complexities, model.term_indices
 
 
 def _compute_penalty(

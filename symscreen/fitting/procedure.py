@@ -67,7 +67,9 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     cv_errors = _compute_nested_errors(search_task, criterion) if options.criterion == "cv" else None
     selected = _choose_model(found, models, cv_errors, estimation_rows)
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
-    fits = fit_formulas(expressions, estimation_rows, options.level, snap=options.snap)
+    fits = fit_formulas(
+        expressions, estimation_rows, options.level, snap=options.snap, has_intercept=selected.has_intercept
+    )
     notices += _format_fit_notices(selected, fits, task)
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
@@ -215,7 +217,13 @@ def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion:
         model = next((candidate for candidate in models if len(candidate.term_indices) == size), None)
         if model is not None:
             terms = [result.terms.expressions[place] for place in model.term_indices]
-            fits = fit_formulas(terms, training_task.dataset, training_task.options.level, snap=False)
+            fits = fit_formulas(
+                terms,
+                training_task.dataset,
+                training_task.options.level,
+                snap=False,
+                has_intercept=model.has_intercept,
+            )
             errors = np.stack([predict_on_dataset(formula, dataset) for formula, _, _ in fits]) - actual
             squares[size] = (errors**2 / _compute_scales(actual)[:, None]).mean(axis=0)
     return squares

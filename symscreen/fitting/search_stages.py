@@ -16,11 +16,15 @@ from symscreen.config.screen_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
-from symscreen.fitting.coefficients import get_input_columns, get_targets
+from symscreen.fitting.coefficients import estimate_coefficients, get_input_columns, get_targets
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
-from symscreen.fitting.model_selection import score_models
+from symscreen.fitting.lack_of_fit import compute_lack_of_fit
+from symscreen.fitting.laws.law import build_law_data
+from symscreen.fitting.laws.search import FittedLaw, build_law_dictionary, find_laws, fit_laws
+from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.subset_search import (
+    EXACT_SHARE,
     FitData,
     ModelSearchBudget,
     ModelSearchResult,
@@ -50,6 +54,9 @@ _MAX_VALUES = 1_200_000_000
 _BROAD_SHARE = 0.05  # of these limits, for layers of a grammar with a narrower one
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
+_MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
+_MIN_LACK_OF_FIT_ROWS = 500  # rows; with fewer, the test of lack of fit does not end a search
+_LACK_OF_FIT_LEVEL = 0.05  # p-value of the test of lack of fit above which a law needs no better one
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
 
@@ -92,11 +99,17 @@ class SearchTask:
         Notices for the user. Stages append to it.
     found : ModelSearchResult
         The models of the stages before.
+    laws : tuple of FittedLaw
+        Candidates for the law behind the target.
+    is_law_found : bool
+        Whether the best law leaves nothing that the inputs explain. Large spaces are then not searched.
     """
 
     fit: FitTask
     notices: list[str]
     found: ModelSearchResult
+    laws: tuple[FittedLaw, ...] = ()
+    is_law_found: bool = False
 
     @property
     def data(self) -> FitData:
@@ -121,22 +134,56 @@ def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult]
 def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     """Run the stages on the rows of a dataset; notices for the user are appended to `notices`."""
     task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
+    if _searches_laws(fit):
+        data = task.data
+        laws = find_laws(build_law_data(data.inputs, data.target.values, fit.grammar, data.is_allowed))
+        fitted = tuple(fit_laws(laws, data.inputs, data.target.values))
+        task = replace(task, laws=fitted, is_law_found=is_law_sufficient(fitted, fit))
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
-    return task.found
+    return add_laws(task.found, task.laws)
+
+
+def _searches_laws(fit: FitTask) -> bool:
+    """Return whether laws are searched: not with given layers, a preset or several targets."""
+    options = fit.options
+    return options.layers is None and options.preset is None and len(get_targets(fit.dataset)) == 1
+
+
+def add_laws(found: ModelSearchResult, laws: Sequence[FittedLaw]) -> ModelSearchResult:
+    """Add laws to the models of a search; their terms are not merged with affine copies."""
+    if not laws:
+        return found
+    models, without_intercept = dict(found.models), set(found.models_without_intercept)
+    start = len(found.terms)
+    for fitted in laws:
+        members = tuple(range(start, start + len(fitted.values)))
+        models[members] = fitted.unexplained_share
+        if not fitted.law.has_intercept:
+            without_intercept.add(members)
+        start += len(members)
+    return replace(
+        found,
+        terms=found.terms.concatenate(build_law_dictionary(laws)),
+        models=models,
+        n_models=found.n_models + len(laws),
+        models_without_intercept=frozenset(without_intercept),
+    )
 
 
 def search_spaces(task: SearchTask) -> ModelSearchResult:
     """Search the spaces of the layer schedule for models of up to four terms, small spaces exhaustively.
 
     If there is a narrow grammar, the small spaces of the whole grammar are searched first. Then, unless a
-    model is exact, the schedule is searched with the narrow grammar.
+    model is exact or a law leaves nothing to explain, the schedule is searched with the narrow grammar.
     """
     fit, narrow_grammar = task.fit, task.fit.narrow_grammar
     broad_kinds, narrow_kinds = list[str](), list[str]()
     share = 1.0 if narrow_grammar is None else _BROAD_SHARE
     broad_spaces = _generate_spaces(fit, broad_kinds, share)
-    found = search_models(broad_spaces, task.data, fit.backend, task.budget)
+    found = search_models(broad_spaces, task.data, fit.backend, task.budget, is_law_found=task.is_law_found)
+    if task.is_law_found:
+        return found
     if narrow_grammar is None:
         task.notices.extend(map(_format_skipped_layers, broad_kinds))
     if narrow_grammar is None or found.has_exact_model:
@@ -153,6 +200,32 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
             f"alone; layers={narrowed[0]!r} searches them with all"
         )
     return merge_search_results(narrow_found, found)
+
+
+def is_law_sufficient(laws: Sequence[FittedLaw], fit: FitTask) -> bool:
+    """Return whether the best law leaves nothing that the inputs explain, so that no search can do better.
+
+    A law that is not exact needs many rows, because the test of lack of fit finds little with few, and
+    the spaces then take seconds. It must also be clearly better than the mean.
+    """
+    if not laws:
+        return False
+    n, dataset = fit.dataset.target.n, fit.dataset
+    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), laws)
+    models = score_models(found, n, "ebic")
+    best = select_model(models)
+    if best.unexplained_share <= EXACT_SHARE:
+        return True
+    if n < _MIN_LACK_OF_FIT_ROWS:
+        return False
+    mean = next(model for model in models if not model.term_indices)
+    if mean.score - best.score < _MIN_SCORE_GAIN:
+        return False
+    (target,) = get_targets(dataset).values()
+    values = found.terms.values[list(best.term_indices)]
+    coefficients = estimate_coefficients(values, target, has_intercept=best.has_intercept).coefficients
+    residuals = target - coefficients[0] - coefficients[1:] @ values
+    return compute_lack_of_fit([*dataset.columns], residuals) > _LACK_OF_FIT_LEVEL
 
 
 def search_lasso_subsets(task: SearchTask) -> ModelSearchResult:
@@ -200,7 +273,12 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
     found, dataset = task.found, task.fit.dataset
     target = dataset.regression_target
     max_terms = min(task.fit.options.max_terms, dataset.target.n - 2)
-    if max_terms <= _MAX_SUBSET_TERMS or len(found.terms) <= _MAX_SUBSET_TERMS or found.has_exact_model:
+    if (
+        max_terms <= _MAX_SUBSET_TERMS
+        or len(found.terms) <= _MAX_SUBSET_TERMS
+        or found.has_exact_model
+        or task.is_law_found
+    ):
         return found
     ranked = score_models(found, dataset.target.n, "bic", len(get_targets(dataset)))
     best_indices = dict.fromkeys(index for model in ranked for index in model.term_indices)

@@ -113,12 +113,16 @@ class ModelSearchResult:
         Number of features tried.
     n_models : int
         Number of models tried.
+    models_without_intercept : frozenset of tuple of int
+        The models that have no intercept; 1 − R² of such a model is RSS divided by the sum of squares around
+        the mean, too.
     """
 
     terms: TermDictionary
     models: dict[tuple[int, ...], float]
     n_features: int
     n_models: int
+    models_without_intercept: frozenset[tuple[int, ...]] = frozenset()
 
     @property
     def has_exact_model(self) -> bool:
@@ -175,7 +179,12 @@ def _compute_rounding(target: NDArray[np.float64]) -> float:
 
 
 def search_models(
-    spaces: Iterable[Space], data: FitData, backend: Backend, budget: ModelSearchBudget
+    spaces: Iterable[Space],
+    data: FitData,
+    backend: Backend,
+    budget: ModelSearchBudget,
+    *,
+    is_law_found: bool = False,
 ) -> ModelSearchResult:
     """Search spaces for models with few features, smaller spaces first.
 
@@ -190,6 +199,8 @@ def search_models(
         Where chunks are scored. Its threads also try models.
     budget : ModelSearchBudget
         Limits of the search.
+    is_law_found : bool
+        Whether an earlier stage has found a law that needs no better one. Large spaces are then not searched.
 
     Returns
     -------
@@ -199,7 +210,7 @@ def search_models(
     result = ModelSearchResult(make_empty_dictionary(data.target.n), {}, 0, 0)
     refined_templates: set[object] = set()
     for space in spaces:
-        if result.has_exact_model and space.size > budget.exhaustive_limit:
+        if (is_law_found or result.has_exact_model) and space.size > budget.exhaustive_limit:
             break
         new_terms = select_terms(space, data.target, budget.exhaustive_limit, backend)
         terms, active = result.terms.merge(new_terms)

@@ -59,22 +59,22 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
 
 
 @pytest.mark.parametrize(
-    ("truth", "term"),
+    "truth",
     [
-        ("3*cos(pi*x1) + x2", "cos(pi*x1)"),
-        ("2*asin(x1)/x2", "asin(x1)/x2"),
-        ("x1*acos(x2) - 1", "x1*acos(x2)"),
-        ("5 - tan(x1)", "tan(x1)"),
-        ("log(2 - x2) + x1**3", "log(2 - x2)"),
-        ("x1/(1 + x2)", "x1/(1 + x2)"),
+        "3*cos(pi*x1) + x2",
+        "2*asin(x1)/x2",
+        "x1*acos(x2) - 1",
+        "5 - tan(x1)",
+        "log(2 - x2) + x1**3",
+        "x1/(1 + x2)",
     ],
 )
-def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, term):
+def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth):
     x1, x2 = rng.uniform(0.05, 0.95, (2, 60))
     y = evaluate_expression(parse_expression(truth), {"x1": x1, "x2": x2})
     result = symscreen.fit({"x1": x1, "x2": x2}, y)
     assert 1 - result.r2 < 1e-20
-    assert {compute_key(found) for found in result.formula.terms} >= {compute_key(parse_expression(term))}
+    assert compute_key(result.formula.round_numbers(9).expression) == compute_key(parse_expression(truth))
     assert not [notice for notice in result.notices if "layers" in notice]
 
 

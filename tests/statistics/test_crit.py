@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symscreen.statistics._kernels import RELATIVE_GAIN_TOLERANCE
 from symscreen.statistics.crit_tree import RankingSample, compute_importances, find_leaves, grow_tree
 
 
@@ -203,3 +204,14 @@ def test_categories_not_in_the_node_go_to_the_heavier_child():
     nodes = grow_tree(sample_of([column], ranks, None, [3]))
     assert nodes.goes_left[0].tolist() == [True, True, False, True]
     assert find_leaves(nodes, np.array([[0.0, 1.0, 2.0, 3.0]])).tolist() == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_gain_of_no_more_than_the_tolerance_does_not_end_the_search(seed):
+    # The first feature's gain is 1e-12 of the rows' weight, to the last bit; the second parts the signs.
+    a, b = float.fromhex("0x1.0893fd895a92ap-1"), float.fromhex("0x1.0893dadb98615p-1")
+    assert 2.0 * (a - b) ** 2 / (a + b) == RELATIVE_GAIN_TOLERANCE * (a + b + b + a)
+    columns = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+    signs, no_gaps = np.array([[1], [-1], [1], [-1]], dtype=np.int8), np.empty((0, 1), dtype=bool)
+    sample = RankingSample(columns, np.zeros(2, dtype=np.int64), signs, no_gaps, np.array([a, b, b, a]))
+    assert grow_tree(sample, max_features=1, seed=seed).feature.tolist() == [1, -1, -1]

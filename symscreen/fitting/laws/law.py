@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.expressions.traversal import compute_complexity
+from symscreen.expressions.grammar_rules import is_expressible
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ class Law:
 
 @dataclass(frozen=True, eq=False)
 class LawData:
-    """What a search for laws needs.
+    """What a search for laws needs; see `build_law_data`.
 
     Parameters
     ----------
     columns : mapping of str to float64 array, shape (n,)
-        The inputs by name, sorted by name; at least one.
+        The inputs by name, in the order of their names; at least one.
     target : float64 array, shape (n,)
-        The target y, finite and not constant.
+        The target y, finite, not constant, and ascending.
     grammar : Grammar
         Operators, constants and rules.
     is_allowed : callable, optional
@@ -76,13 +76,8 @@ class LawData:
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
-        """Rows on which the formulas of the pool are evaluated, shape (m,).
-
-        The rows are spread evenly over the sorted targets, so that their order in the table has no effect.
-        """
-        order = np.lexsort((*self.columns.values(), self.target))
-        n_rows = min(_MAX_POOL_ROWS, _MAX_POOL_VALUES // self.pool_limit)
-        return np.asarray(order[np.unique(np.linspace(0, len(order) - 1, n_rows).astype(np.int64))])
+        """Rows on which the formulas of the pool are evaluated, shape (m,)."""
+        return self.select_rows(min(_MAX_POOL_ROWS, _MAX_POOL_VALUES // self.pool_limit))
 
     @lockfree_cached_property
     def pool(self) -> FormulaPool:
@@ -90,11 +85,43 @@ class LawData:
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
         return grow_formula_pool(columns, self.grammar, self.pool_limit)
 
+    def select_rows(self, limit: int) -> NDArray[np.int64]:
+        """Return a limited number of rows, spread evenly over all, shape (m,)."""
+        return np.unique(np.linspace(0, len(self.target) - 1, limit).astype(np.int64))
+
     def allows(self, law: Law) -> bool:
         """Return whether the grammar and the units allow the terms of a law."""
-        limit = self.grammar.max_complexity
         return all(
-            (limit is None or compute_complexity(term) <= limit)
-            and (self.is_allowed is None or self.is_allowed(term))
+            is_expressible(term, self.grammar) and (self.is_allowed is None or self.is_allowed(term))
             for term in law.terms
         )
+
+
+def build_law_data(
+    columns: Mapping[str, Values],
+    target: Values,
+    grammar: Grammar,
+    is_allowed: Callable[[Expression], bool] | None = None,
+    *,
+    pool_limit: int = _POOL_LIMIT,
+) -> LawData:
+    """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
+
+    Parameters
+    ----------
+    columns, target, grammar, is_allowed, pool_limit
+        See `LawData`.
+
+    Returns
+    -------
+    LawData
+    """
+    sorted_columns = {name: columns[name] for name in sorted(columns)}
+    order = np.lexsort((*sorted_columns.values(), target))
+    return LawData(
+        {name: values[order] for name, values in sorted_columns.items()},
+        target[order],
+        grammar,
+        is_allowed,
+        pool_limit,
+    )

@@ -56,6 +56,19 @@ class MonomialDictionary:
     def __len__(self) -> int:
         return len(self.terms)
 
+    def take(self, indices: Sequence[int]) -> MonomialDictionary:
+        """Return the dictionary of some of the terms."""
+        return MonomialDictionary(self.inputs, tuple(self.terms[index] for index in indices))
+
+    def multiply(self, shift: Sequence[Fraction]) -> list[Expression]:
+        """Build the expressions of all terms, each times a power product of the inputs."""
+        terms = tuple(
+            (tuple(a + b for a, b in zip(exponents, shift, strict=True)), factor)
+            for exponents, factor in self.terms
+        )
+        dictionary = MonomialDictionary(self.inputs, terms)
+        return [dictionary.build_term(index) for index in range(len(terms))]
+
     def build_term(self, index: int) -> Expression:
         """Build the expression of a term; the number 1 for the constant term."""
         exponents, factor = self.terms[index]
@@ -96,7 +109,7 @@ def list_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Expon
     Examples
     --------
     >>> [tuple(map(int, exponents)) for exponents in list_exponents(2, 5, has_roots=False)]
-    [(0, 0), (0, 1), (1, 0), (-1, 0), (0, -1)]
+    [(0, 0), (1, 0), (0, 1), (0, -1), (-1, 0)]
     """
     costs = {
         sign * exponent: cost + (_NEGATIVE_COST if sign < 0 else 0)
@@ -106,7 +119,7 @@ def list_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Expon
     }
     found: list[Exponents] = []
     for cost in range(n_inputs * max(costs.values()) + 1):
-        new = sorted(_iterate_exponents(n_inputs, cost, costs))
+        new = sorted(_iterate_exponents(n_inputs, cost, costs), reverse=True)
         if len(found) + len(new) > limit:
             break
         found += new
@@ -127,9 +140,11 @@ def _iterate_exponents(n_inputs: int, cost: int, costs: Mapping[Fraction, int]) 
                 yield (exponent, *rest)
 
 
-def build_monomials(inputs: Sequence[str], operators: frozenset[str], *, logs: bool) -> MonomialDictionary:
+def build_monomials(
+    inputs: Sequence[str], operators: frozenset[str], *, logs: bool, limit: int = _MAX_MONOMIALS
+) -> MonomialDictionary:
     """Build the dictionary of monomials; on request with the logarithm of each input."""
-    exponents = list_exponents(len(inputs), _MAX_MONOMIALS, has_roots="sqrt" in operators)
+    exponents = list_exponents(len(inputs), limit, has_roots="sqrt" in operators)
     terms: list[tuple[Exponents, Expression | None]] = [(each, None) for each in exponents]
     if logs:
         zero = (Fraction(0),) * len(inputs)
@@ -155,7 +170,9 @@ def build_squared_differences(inputs: Sequence[str], operators: frozenset[str]) 
     return MonomialDictionary(tuple(inputs), tuple(terms))
 
 
-def build_waves(inputs: Sequence[str], operators: frozenset[str]) -> list[MonomialDictionary]:
+def build_waves(
+    inputs: Sequence[str], operators: frozenset[str], *, limit: int = _MAX_WAVE_MONOMIALS
+) -> list[MonomialDictionary]:
     """Build a dictionary for each angle u: monomials of the other inputs times 1, sin u, cos u and sin² u.
 
     The angle u is an input, or a difference, sum or product of two inputs.
@@ -176,7 +193,7 @@ def build_waves(inputs: Sequence[str], operators: frozenset[str]) -> list[Monomi
         others = tuple(name for name in inputs if name not in used)
         factors: list[Expression | None] = [None, *(apply_operator(wave, angle) for wave in waves)]
         factors.append(apply_operator(OPERATORS["square"], apply_operator(waves[0], angle)))
-        exponents = list_exponents(len(others), _MAX_WAVE_MONOMIALS, has_roots="sqrt" in operators)
+        exponents = list_exponents(len(others), limit, has_roots="sqrt" in operators)
         terms = tuple((each, factor) for factor in factors for each in exponents)
         dictionaries.append(MonomialDictionary(others, terms))
     return dictionaries

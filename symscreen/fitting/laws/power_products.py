@@ -32,18 +32,20 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
-    from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import LawData
     from symscreen.grammar import Grammar
 
 
-_FINALISTS_PER_COMPLEXITY = 12  # formulas A of each complexity that are fitted on all rows
+_BLOCK_FORMULAS = 1_024  # formulas that are compared together
+_MAX_RESCAN_ROWS = 4_000  # rows on which the better formulas A are compared again, and exponents fitted
+_SEMIFINALISTS_PER_COMPLEXITY = 200  # formulas A of each complexity that are compared again
+_FINALISTS_PER_COMPLEXITY = 40  # formulas A of each complexity that are fitted on all rows
 _FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v, that are tried
 _MAX_LAWS = 60  # laws that are returned
 _MAX_STEPS = 30  # of the fit on the scale of y
 _STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the fit ends
 _MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
-_MAX_ERRORS = 3.0  # standard errors between an exponent and the fraction it is rounded to
+_MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is rounded to
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
 _N_EXPONENTS = 48  # different exponents other than 0 that are considered: multiples of 1/2 and 1/3 up to ±6
@@ -107,7 +109,7 @@ def find_power_products(data: LawData) -> list[Law]:
     if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
         return []
     found: dict[str, tuple[float, Law]] = {}
-    for formula, n_formulas in [(None, 1), *_scan_pool(data.pool, scale.take(data.pool_rows))]:
+    for formula, n_formulas in [(None, 1), *_scan_pool(data, scale)]:
         fitted = fit_power_product(() if formula is None else (formula,), n_formulas, data, scale)
         if fitted is not None and data.allows(fitted[1]):
             found.setdefault(str(fitted[1].terms[0]), fitted)
@@ -134,38 +136,76 @@ def compute_log_scale(columns: Mapping[str, Values], target: Values) -> LogScale
     )
 
 
-def _scan_pool(pool: FormulaPool, scale: LogScale) -> Iterator[tuple[Expression, int]]:
-    """Yield the best formulas A of each complexity, and the number of formulas that are not more complex."""
-    indices = np.flatnonzero((pool.values != 0.0).all(axis=1) & (np.ptp(pool.values, axis=1) > 0.0))
-    logs = np.log(np.abs(pool.values[indices])) * scale.weights
-    basis = np.linalg.qr(scale.design * scale.weights[:, None])[0]
-    residuals = logs - (logs @ basis) @ basis.T
-    residuals -= (residuals @ basis) @ basis.T  # once more, against the rounding of the first projection
-    left = scale.target * scale.weights
+def _scan_pool(data: LawData, scale: LogScale) -> Iterator[tuple[Expression, int]]:
+    """Yield the best formulas A of each complexity, and the number of formulas that are not more complex.
+
+    The formulas are compared on the few rows of the pool, and the better ones again on more rows.
+    """
+    pool = data.pool
+    shares = _compute_log_shares(pool.values, scale.take(data.pool_rows))
+    finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS_PER_COMPLEXITY)
+    formulas = [pool.build_expression(index) for index in finalists.tolist()]
+    rows = data.select_rows(_MAX_RESCAN_ROWS)
+    if len(rows) > len(data.pool_rows) and formulas:
+        columns = {name: values[rows] for name, values in data.columns.items()}
+        values = np.array([evaluate_expression(formula, columns) for formula in formulas])
+        shares = _compute_log_shares(values, scale.take(rows))
+    else:
+        shares = shares[finalists]
+    complexity = pool.complexity[finalists]
+    for place in _select_finalists(shares, complexity, _FINALISTS_PER_COMPLEXITY).tolist():
+        yield formulas[place], int((pool.complexity <= complexity[place]).sum())
+
+
+def _compute_log_shares(values: Values, scale: LogScale) -> Values:
+    """Compute the share of log|y| that each formula A leaves unexplained beside the inputs, shape (q,).
+
+    It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
+    """
+    weights = scale.weights
+    basis = np.linalg.qr(scale.design * weights[:, None])[0]
+    left = scale.target * weights
     left = left - basis @ (basis.T @ left)
-    norms, sizes = np.linalg.norm(residuals, axis=1), np.linalg.norm(logs, axis=1)
-    # logarithms of power products of the inputs leave nothing
-    is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
     total = np.linalg.norm(left)
-    if total == 0.0 or not is_new.any():
-        return
-    indices, residuals = indices[is_new], residuals[is_new] / norms[is_new, None]
-    scaled = left / total
-    correlation = residuals @ scaled
+    shares = np.full(len(values), np.inf)
+    if total > 0.0:
+        for start in range(0, len(values), _BLOCK_FORMULAS):
+            block = slice(start, start + _BLOCK_FORMULAS)
+            shares[block] = _compute_block_shares(values[block], weights, basis, left / total)
+    return shares
+
+
+def _compute_block_shares(values: Values, weights: Values, basis: Values, left: Values) -> Values:
+    """Compute the shares of a block of formulas, shape (q,); `left` is what the inputs leave, of norm 1."""
+    shares = np.full(len(values), np.inf)
+    indices = np.flatnonzero(np.isfinite(values).all(axis=1) & (values != 0.0).all(axis=1))
+    residuals = np.log(np.abs(values[indices])) * weights
+    sizes = np.linalg.norm(residuals, axis=1)
+    for _ in range(2):  # the second time against the rounding of the first
+        residuals -= (residuals @ basis) @ basis.T
+    norms = np.linalg.norm(residuals, axis=1)
+    is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
+    directions = residuals[is_new] / norms[is_new, None]
     # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
-    shares = ((scaled - correlation[:, None] * residuals) ** 2).sum(axis=1)
+    shares[indices[is_new]] = ((left - (directions @ left)[:, None] * directions) ** 2).sum(axis=1)
+    return shares
+
+
+def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return the formulas with the smallest shares of each complexity; few of those with equal shares."""
     rounded = np.array([round_share(share) for share in shares.tolist()])
-    complexity = pool.complexity[indices]
-    order = np.lexsort((indices, rounded, complexity))
     counts: dict[tuple[int, float], int] = {}
     n_finalists: dict[int, int] = {}
-    for place in order.tolist():
-        size = int(complexity[place])
-        fit = (size, float(rounded[place]))
-        counts[fit] = counts.get(fit, 0) + 1
-        if counts[fit] <= _FORMS_PER_FIT and n_finalists.get(size, 0) < _FINALISTS_PER_COMPLEXITY:
+    finalists = []
+    for index in np.lexsort((np.arange(len(shares)), rounded, complexity)).tolist():
+        size, share = int(complexity[index]), float(rounded[index])
+        if not np.isfinite(share) or n_finalists.get(size, 0) >= limit:
+            continue
+        counts[size, share] = counts.get((size, share), 0) + 1
+        if counts[size, share] <= _FORMS_PER_FIT:
             n_finalists[size] = n_finalists.get(size, 0) + 1
-            yield pool.build_expression(int(indices[place])), int((pool.complexity <= size).sum())
+            finalists.append(index)
+    return np.array(finalists, dtype=np.int64)
 
 
 def fit_power_product(
@@ -191,6 +231,8 @@ def fit_power_product(
     Law
         The law.
     """
+    rows = data.select_rows(_MAX_RESCAN_ROWS)
+    target, scale = data.target[rows], scale.take(rows)
     factors: list[Expression] = [*map(Column, scale.names), *formulas]
     design, signs = scale.design, []
     for formula in formulas:
@@ -199,21 +241,20 @@ def fit_power_product(
         if not np.isfinite(values).all() or (is_zero & (data.target != 0.0)).any():
             return None
         # the sign 0 makes the prediction 0, as the target is
-        design = np.column_stack([design, np.log(np.where(is_zero, 1.0, np.abs(values)))])
-        signs.append(np.sign(values))
-    exponents, errors = _fit_exponents(design, _choose_signs(signs, data.target), data.target, scale)
-    roots = _list_roots(data.grammar)
-    simple = [
-        _find_simple_exponent(value, error, roots)
-        for value, error in zip(exponents.tolist(), errors.tolist(), strict=True)
-    ]
+        design = np.column_stack([design, np.log(np.where(is_zero, 1.0, np.abs(values)))[rows]])
+        signs.append(np.sign(values[rows]))
+    exponents, covariance = _fit_exponents(design, _choose_signs(signs, target), target, scale)
+    if not np.isfinite(covariance).all():
+        return None
+    exponents, simple = _simplify_exponents(exponents, covariance, _list_roots(data.grammar))
     n_constants = 0
     for place in range(len(scale.names), len(factors)):
-        if simple[place] is None and np.isfinite(exponents[place]):
-            # exp(u)^p = exp(p·u) has a meaning for every p
-            scaled = _scale_exponent(factors[place], float(exponents[place]))
-            if scaled is not None:
-                factors[place], simple[place], n_constants = scaled, Fraction(1), n_constants + 1
+        power = simple[place]
+        # exp(u)^p = exp(p·u) has a meaning for every p
+        scaled = None if power == 0 else _scale_exponent(factors[place], power, float(exponents[place]))
+        if scaled is not None:
+            factors[place], simple[place] = scaled, Fraction(1)
+            n_constants += power is None
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
     if None in simple or not powers:
         return None
@@ -252,15 +293,16 @@ def _compute_share_without_intercept(values: Values, target: Values) -> float:
 
 
 def _fit_exponents(design: Values, signs: Values, target: Values, scale: LogScale) -> tuple[Values, Values]:
-    """Fit y = ±signs·exp(design·b) by least squares; return the k exponents and their standard errors.
+    """Fit y = ±signs·exp(design·b) by least squares; return k exponents and their covariance, shape (k, k).
 
     The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
     """
     n, n_parameters = design.shape
-    undefined = np.full(n_parameters - 1, np.nan)
-    solution = _solve_scaled(design * scale.weights[:, None], scale.target * scale.weights)
+    k = n_parameters - 1
+    undefined = np.full(k, np.nan), np.full((k, k), np.nan)
+    solution = _solve_normal_equations(design * scale.weights[:, None], scale.target * scale.weights)
     if solution is None:
-        return undefined, undefined
+        return undefined
 
     def predict(parameters: Values) -> Values:
         return np.asarray(signs * np.exp(design @ parameters))
@@ -272,9 +314,9 @@ def _fit_exponents(design: Values, signs: Values, target: Values, scale: LogScal
         square = float(residuals @ residuals)
         for _ in range(_MAX_STEPS):
             jacobian = design * (target - residuals)[:, None]
-            step = _solve_scaled(jacobian, residuals)
+            step = _solve_normal_equations(jacobian, residuals)
             if step is None or not np.isfinite(square):
-                return undefined, undefined
+                return undefined
             previous = square
             for _ in range(_MAX_STEPS):
                 trial = target - predict(solution + step)
@@ -287,11 +329,61 @@ def _fit_exponents(design: Values, signs: Values, target: Values, scale: LogScal
                 break
     jacobian = design * (target - residuals)[:, None]
     norms = np.linalg.norm(jacobian, axis=0)
-    _, r = np.linalg.qr(jacobian / norms)
-    if np.abs(np.diag(r)).min() < _MIN_SPREAD:
-        return undefined, undefined
-    variances = (np.linalg.inv(r) ** 2).sum(axis=1) * square / max(1, n - n_parameters)
-    return solution[1:], (np.sqrt(variances) / norms)[1:]
+    if not np.isfinite(norms).all() or not norms.all():
+        return undefined
+    scaled = jacobian / norms
+    gram = scaled.T @ scaled
+    if np.linalg.eigvalsh(gram)[0] < _MIN_SPREAD**2:
+        return undefined
+    covariance = np.linalg.inv(gram) / np.outer(norms, norms) * (square / max(1, n - n_parameters))
+    return solution[1:], covariance[1:, 1:]
+
+
+def _solve_normal_equations(design: Values, target: Values) -> Values | None:
+    """Solve a least-squares problem fast, to about half the digits; None if columns are dependent."""
+    norms = np.linalg.norm(design, axis=0)
+    if not np.isfinite(norms).all() or not norms.all():
+        return None
+    scaled = design / norms
+    try:
+        return np.asarray(np.linalg.solve(scaled.T @ scaled, scaled.T @ target) / norms)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _simplify_exponents(
+    exponents: Values, covariance: Values, roots: Sequence[int]
+) -> tuple[Values, list[Fraction | None]]:
+    """Round exponents to simple fractions, the most certain one first.
+
+    The others are then estimated again, given the rounded one. The exponents of inputs that vary together are
+    thus rounded consistently.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        The exponents.
+    list of Fraction or None
+        The same as fractions, None if no simple fraction agrees with the estimate.
+    """
+    exponents, covariance = exponents.copy(), covariance.copy()
+    simple: list[Fraction | None] = [None] * len(exponents)
+    pending = list(range(len(exponents)))
+    while pending:
+        variances = np.fmax(np.diag(covariance), 0.0)
+        k = min(pending, key=lambda index: variances[index])
+        pending.remove(k)
+        simple[k] = fraction = _find_simple_exponent(float(exponents[k]), float(np.sqrt(variances[k])), roots)
+        if fraction is None:
+            continue
+        # conditional normal distribution given the exponent k
+        shift = float(fraction) - exponents[k]
+        if variances[k] > 0.0:
+            column = covariance[:, k] / covariance[k, k]
+            exponents[pending] += column[pending] * shift
+            covariance = covariance - np.outer(column, covariance[k])
+        exponents[k] = float(fraction)
+    return exponents, simple
 
 
 def _solve_scaled(design: Values, target: Values) -> Values | None:
@@ -314,12 +406,19 @@ def _find_simple_exponent(value: float, error: float, roots: Sequence[int]) -> F
     return None
 
 
-def _scale_exponent(formula: Expression, factor: float) -> Expression | None:
-    """Return exp(factor·u) if a formula is exp(u), else None."""
+def _scale_exponent(formula: Expression, power: Fraction | None, value: float) -> Expression | None:
+    """Return exp(p·u) if a formula is exp(u), else None; p is a fraction, or a fitted number without one."""
     if not isinstance(formula, Call) or formula.operator.name != "exp":
         return None
-    scaled = apply_operator(OPERATORS["mul"], Constant(factor, fitted=True), formula.arguments[0])
-    return apply_operator(formula.operator, scaled)
+    if power is None:
+        factor = Constant(value, fitted=True)
+        return apply_operator(formula.operator, apply_operator(OPERATORS["mul"], factor, *formula.arguments))
+    (exponent,) = formula.arguments
+    if abs(power.numerator) != 1:
+        exponent = apply_operator(OPERATORS["mul"], Constant(abs(power.numerator)), exponent)
+    if power.denominator != 1:
+        exponent = apply_operator(OPERATORS["div"], exponent, Constant(power.denominator))
+    return apply_operator(formula.operator, _negate(exponent) if power < 0 else exponent)
 
 
 def _make_bases_positive(

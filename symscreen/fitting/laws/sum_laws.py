@@ -49,7 +49,7 @@ def build_sum_law(
     """
     numbers = [float(value) for value in coefficients]
     factor = [(Column(name), power) for name, power in response.powers.items() if power]
-    if not all(map(_is_usable, numbers)):
+    if not all(map(is_usable, numbers)):
         return None
     if response.scale.name == "id":
         inputs = [term for term in terms if factor or term != _ONE]
@@ -76,7 +76,7 @@ def _build_function(
             return None
         first = next((k for k, number in enumerate(numbers) if number > 0.0), 0)
         numbers, lead = [number / numbers[first] for number in numbers], {first}
-    value = _build_sum(terms, numbers, lead)
+    value = build_weighted_sum(terms, numbers, lead)
     for name in scale.operators:
         value = apply_operator(OPERATORS[name], value)
     return Law(
@@ -87,7 +87,7 @@ def _build_function(
     )
 
 
-def _is_usable(number: float) -> bool:
+def is_usable(number: float) -> bool:
     """Return whether a coefficient is neither 0 nor so large that products may overflow."""
     return number != 0.0 and abs(number) < 1e100
 
@@ -112,7 +112,7 @@ def _build_exponential(
             rest.append(term)
             rest_numbers.append(number)
     if rest:
-        exponential = apply_operator(OPERATORS["exp"], _build_sum(rest, rest_numbers, set()))
+        exponential = apply_operator(OPERATORS["exp"], build_weighted_sum(rest, rest_numbers, set()))
         powers.append((exponential, Fraction(1)))
     product = build_power_product(powers)
     return Law((product,), has_intercept=False, search_size=search_size, n_constants=len(rest))
@@ -128,7 +128,7 @@ def _multiply_powers(factor: Sequence[tuple[Column, Fraction]], value: Expressio
     return build_power_product(powers if value == _ONE else [*powers, (value, Fraction(1))])
 
 
-def _build_sum(terms: Sequence[Expression], numbers: Sequence[float], plain: set[int]) -> Expression:
+def build_weighted_sum(terms: Sequence[Expression], numbers: Sequence[float], plain: set[int]) -> Expression:
     """Build Σ numberₖ·termₖ, positive terms first; those in `plain` have the number 1."""
     order = sorted(range(len(terms)), key=lambda k: (k not in plain, numbers[k] < 0.0, k))
     total: Expression | None = None

@@ -209,6 +209,13 @@ def build_response(
     return Response(scale, powers, factor, np.where(is_used, values, 0.0), weights)
 
 
+def predict_target(response: Response, sums: Values) -> Values:
+    """Return C·g(S), and 0 where it is undefined: noise moves some S out of the domain of g."""
+    with np.errstate(all="ignore"):
+        predicted = response.factor * response.scale.inverse(sums)
+    return np.where(np.isfinite(predicted), predicted, 0.0)
+
+
 def _differentiate(function: Callable[[Values], Values], points: Values) -> Values:
     """Return a rough derivative, whose sign is used only."""
     step = 1e-6 * np.maximum(np.abs(points), 1e-6)

@@ -24,19 +24,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.expressions.traversal import (
-    collect_operator_names,
-    compute_complexity,
-    rebuild_expression,
+from symscreen.fitting.laws.forward_selection import build_gram, find_best_pair, select_forward
+from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
+from symscreen.fitting.laws.law_selection import (
+    EXACT_SHARE,
+    PLAIN_OPERATORS,
+    allows_law,
+    list_operator_names,
+    round_share,
+    select_laws,
+    select_spread_places,
+    select_spread_rows,
 )
-from symscreen.expressions.tree import Constant
 from symscreen.fitting.laws.monomial_dictionary import (
     build_monomials,
     build_squared_differences,
     build_waves,
 )
 from symscreen.fitting.laws.sum_laws import build_sum_law
-from symscreen.fitting.laws.target_scales import IDENTITY, SCALES, build_response, find_factored_powers
+from symscreen.fitting.laws.target_scales import (
+    IDENTITY,
+    SCALES,
+    build_response,
+    find_factored_powers,
+    predict_target,
+)
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import GramMatrix
 
@@ -52,7 +64,6 @@ if TYPE_CHECKING:
 
 
 _MAX_TERMS = 4
-_MAX_LAWS = 60
 _MAX_RANKING_ROWS = 400  # rows of the forward selection that ranks the combinations
 _MAX_FIT_ROWS = 2000  # rows of the search over all subsets
 _N_RANKED_AGAIN = 60  # combinations that are ranked again with the expansion
@@ -62,16 +73,10 @@ _KEPT_SUBSETS = 40  # of each size and combination
 _EVALUATED_SUBSETS = 15  # of these, on the scale of y
 _FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
 _N_SMOOTHING_TERMS = 16
-_EXACT_SHARE = 1e-18  # RSS/TSS of laws that are exact
 _NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
-_MIN_PIVOT = 1e-9  # share of a term that others must leave in forward selection
-_STEP_TOLERANCE = 1e-9  # relative decrease of the squared error at which the fit ends
-_MAX_STEPS = 12  # of the fit on the scale of y
-_SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _WAVE_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt", "asin", "acos"})
 _SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences of all inputs
 _DIFFERENCE_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt", "exp"})
-_PLAIN_OPERATORS = frozenset({"square", "cube", "pow", "inv", "mul", "div", "add"})  # of products and sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +109,8 @@ class _Combination:
     @lockfree_cached_property
     def gram(self) -> GramMatrix:
         """Inner products of the weighted terms and the weighted response, not centred."""
-        columns = self.values * self.response.weights
-        columns = columns / np.linalg.norm(columns, axis=1)[:, None]
-        target = (self.response.values * self.response.weights)[None, :] / np.sqrt(self.total)
-        products = columns @ columns.T
-        return GramMatrix(columns, target, products, target @ columns.T)
+        weights = self.response.weights
+        return build_gram(self.values * weights, self.response.values * weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,7 @@ def find_transformed_sums(data: LawData) -> list[Law]:
     >>> len(laws[0].terms), laws[0].n_constants
     (1, 1)
     """
-    operators = frozenset(each.name for each in (*data.grammar.unary, *data.grammar.binary))
+    operators = list_operator_names(data.grammar)
     if not {"mul", "div", "add"} <= operators or len(data.target) <= 2 * _MAX_TERMS:
         return []
     from threadpoolctl import threadpool_limits
@@ -154,53 +156,11 @@ def find_transformed_sums(data: LawData) -> list[Law]:
         search = _Search(data, operators)
         ranked = search.rank_combinations(None, range(len(search.plans)))
         found = search.find_laws(None, ranked)
-        if not found or min(share for share, _ in found) > _EXACT_SHARE:
+        if not found or min(share for share, _ in found) > EXACT_SHARE:
             smooth = search.smooth_target(ranked)
             again = search.rank_combinations(smooth, sorted(ranked[:_N_RANKED_AGAIN]))
             found += search.find_laws(smooth, again)
-    return _select_laws(found)
-
-
-def _select_laws(found: Sequence[tuple[float, Law]]) -> list[Law]:
-    """Return the best laws, the same number of each size, in the order of their shares."""
-    ordered = sorted(found, key=lambda pair: (pair[0], _measure_size(pair[1]), _format_law(pair[1])))
-    counts: dict[int, int] = {}
-    known: set[str] = set()
-    kept = []
-    for _, law in ordered:
-        text, size = _format_law(law), len(law.terms) + law.n_constants
-        if text in known or counts.get(size, 0) >= _MAX_LAWS // _MAX_TERMS:
-            continue
-        known.add(text)
-        counts[size] = counts.get(size, 0) + 1
-        kept.append(law)
-    return kept[:_MAX_LAWS]
-
-
-def _measure_size(law: Law) -> int:
-    """Return the complexity of all terms together."""
-    return sum(map(compute_complexity, law.terms))
-
-
-def _format_law(law: Law) -> str:
-    """Return a text that is equal for laws that differ in fitted constants only."""
-    shapes = [
-        str(rebuild_expression(term, number=lambda number: Constant(0.5) if number.fitted else number))
-        for term in law.terms
-    ]
-    return " + ".join(sorted(shapes)) + (" + c" if law.has_intercept else "")
-
-
-def _round_share(share: float) -> float:
-    """Round a share to the digits that are compared; shares that are rounding are 0."""
-    return 0.0 if share < _EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
-
-
-def _select_rows(data: LawData, limit: int) -> NDArray[np.int64]:
-    """Return rows that are spread evenly over the sorted targets."""
-    order = np.lexsort((*data.columns.values(), data.target))
-    n = len(order)
-    return np.asarray(order[np.unique(np.linspace(0, n - 1, limit).astype(np.int64))])
+    return select_laws(found, _MAX_TERMS)
 
 
 class _Search:
@@ -208,12 +168,11 @@ class _Search:
 
     def __init__(self, data: LawData, operators: frozenset[str]) -> None:
         self.data, self.operators = data, operators
-        rows = _select_rows(data, _MAX_FIT_ROWS)
+        rows = select_spread_rows(data, _MAX_FIT_ROWS)
         self.columns = {name: values[rows] for name, values in data.columns.items()}
         self.target = data.target[rows]
-        n = len(rows)
         # every k-th row of these, so that what is computed for the ranking is a part of what is fitted
-        self.ranking_rows = np.unique(np.linspace(0, n - 1, _MAX_RANKING_ROWS).astype(np.int64))
+        self.ranking_rows = select_spread_places(len(rows), _MAX_RANKING_ROWS)
         centred = self.target - self.target.mean()
         self.total = float(centred @ centred)
         self.values: dict[int, Values] = {}
@@ -228,7 +187,7 @@ class _Search:
         rest = tuple(name for name in names if name not in factored)
         if factored and rest:
             choices.append(({name: power for name, power in factored.items() if power}, rest))
-        available = [scale for scale in SCALES if set(scale.operators) - _PLAIN_OPERATORS <= self.operators]
+        available = [scale for scale in SCALES if set(scale.operators) - PLAIN_OPERATORS <= self.operators]
         for place, (powers, inputs) in enumerate(choices):
             scales = available
             plain = build_monomials(inputs, self.operators, logs=False)
@@ -275,7 +234,7 @@ class _Search:
             combination = self._build_combination(place, None, slice(None))
             if combination is None:
                 continue
-            members = _select_forward(combination.gram, (), _N_SMOOTHING_TERMS)
+            members = select_forward(combination.gram, (), _N_SMOOTHING_TERMS)
             design = combination.values[members] * combination.response.weights
             solution = np.linalg.lstsq(
                 design.T, combination.response.values * combination.response.weights, rcond=None
@@ -343,16 +302,9 @@ class _Search:
         ]
         search_size = float(self.search_sizes[len(expressions) - 1])
         law = build_sum_law(combination.response, expressions, coefficients, search_size)
-        if law is None or not self._allows(law):
+        if law is None or not allows_law(self.data, law):
             return None
-        return _round_share(square / self.total), law
-
-    def _allows(self, law: Law) -> bool:
-        """Return whether the grammar has all operators of a law, and the limits allow it."""
-        used = collect_operator_names(*law.terms) - _PLAIN_OPERATORS
-        if "neg" in used and "sub" in self.operators:
-            used -= {"neg"}
-        return used <= self.operators and self.data.allows(law)
+        return round_share(square / self.total), law
 
 
 def _score_forward(combination: _Combination, target: Values) -> float:
@@ -361,58 +313,21 @@ def _score_forward(combination: _Combination, target: Values) -> float:
     first = int(np.argmax(np.abs(gram.target_products[0])))
     starts: list[tuple[int, ...]] = [(first,)]
     if len(gram.columns) >= 2:
-        starts.append(_find_best_pair(gram))
+        starts.append(find_best_pair(gram))
     return min(
-        _compute_square(combination, _select_forward(gram, start, _MAX_TERMS), target) for start in starts
+        _compute_square(combination, select_forward(gram, start, _MAX_TERMS), target) for start in starts
     )
 
 
 def _compute_square(combination: _Combination, members: Sequence[int], target: Values) -> float:
     """Return the RSS on the scale of y of the weighted fit in the scale of the response."""
     response, terms = combination.response, combination.values[list(members)]
-    solution = _solve(terms * response.weights, response.values * response.weights)
+    solution = solve_least_squares(terms * response.weights, response.values * response.weights)
     if solution is None:
         return np.inf
-    residuals = target - _predict(response, solution @ terms)
+    residuals = target - predict_target(response, solution @ terms)
     square = float(residuals @ residuals)
     return square if np.isfinite(square) else np.inf
-
-
-def _predict(response: Response, sums: Values) -> Values:
-    """Return C·g(S), and 0 where it is undefined: noise moves some S out of the domain of g."""
-    with np.errstate(all="ignore"):
-        predicted = response.factor * response.scale.inverse(sums)
-    return np.where(np.isfinite(predicted), predicted, 0.0)
-
-
-def _find_best_pair(gram: GramMatrix) -> tuple[int, int]:
-    """Return the pair of terms that explains most, from the closed form of R²."""
-    c, g = gram.target_products[0], gram.products
-    determinant = 1.0 - g * g
-    gains = c[:, None] ** 2 + c**2 - 2.0 * g * np.outer(c, c)
-    with np.errstate(all="ignore"):
-        shares = np.where(determinant > _MIN_PIVOT, gains / determinant, -np.inf)
-    np.fill_diagonal(shares, -np.inf)
-    first, second = np.unravel_index(int(np.argmax(shares)), shares.shape)
-    return int(first), int(second)
-
-
-def _select_forward(gram: GramMatrix, start: Sequence[int], n_terms: int) -> list[int]:
-    """Add the most useful term again and again to a start."""
-    products, c = gram.products.copy(), gram.target_products[0].copy()
-    members: list[int] = []
-    for step in range(min(n_terms, len(c))):
-        pivots = np.diagonal(products)
-        with np.errstate(all="ignore"):
-            gains = np.where(pivots > _MIN_PIVOT, c**2 / pivots, 0.0)
-        k = start[step] if step < len(start) else int(np.argmax(gains))
-        if gains[k] <= 0.0:
-            break
-        members.append(k)
-        column = products[k] / products[k, k]
-        c -= column * c[k]
-        products -= np.outer(column, products[k])
-    return members
 
 
 def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
@@ -440,28 +355,16 @@ def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
 
 
 def _fit_on_target_scale(response: Response, terms: Values, target: Values) -> tuple[Values, float] | None:
-    """Fit y = C·g(b·terms) by Gauss-Newton steps with halving; return b and the RSS."""
-    solution = _solve(terms * response.weights, response.values * response.weights)
-    if solution is None:
+    """Fit y = C·g(b·terms); return b and the RSS."""
+    start = solve_least_squares(terms * response.weights, response.values * response.weights)
+    if start is None:
         return None
-    residuals = target - _predict(response, solution @ terms)
-    square = float(residuals @ residuals)
-    for _ in range(_MAX_STEPS):
-        with np.errstate(all="ignore"):
-            jacobian = response.factor * response.scale.inverse_derivative(solution @ terms) * terms
-        step = _solve(np.where(np.isfinite(jacobian).all(axis=0), jacobian, 0.0), residuals)
-        if step is None:
-            break
-        previous = square
-        for _ in range(_MAX_STEPS):
-            trial = target - _predict(response, (solution + step) @ terms)
-            trial_square = float(trial @ trial)
-            if trial_square < square:
-                solution, residuals, square = solution + step, trial, trial_square
-                break
-            step = step / 2.0
-        if square >= previous * (1.0 - _STEP_TOLERANCE):
-            break
+    solution, square = improve_fit(
+        lambda b: predict_target(response, b @ terms),
+        lambda b: response.factor * response.scale.inverse_derivative(b @ terms) * terms,
+        start,
+        target,
+    )
     return (solution, square) if np.isfinite(square) else None
 
 
@@ -469,12 +372,3 @@ def _is_rounding(contributions: Values) -> Flags:
     """Return which contributions to a sum are as small as rounding errors, shape (k,)."""
     norms = np.linalg.norm(contributions, axis=1)
     return np.asarray(norms <= _NEGLIGIBLE_CONTRIBUTION * norms.max())
-
-
-def _solve(rows: Values, target: Values) -> Values | None:
-    """Solve a least-squares problem with rows, shape (k, n), that are scaled to norm 1."""
-    norms = np.linalg.norm(rows, axis=1)
-    if not np.isfinite(norms).all() or not norms.all():
-        return None
-    solution, _, rank, _ = np.linalg.lstsq((rows / norms[:, None]).T, target, rcond=None)
-    return None if rank < len(rows) else np.asarray(solution / norms)

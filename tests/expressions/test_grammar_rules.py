@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.expansion import CandidateStatus, expand
-from symscreen.explain.missing import find_forbidding_rule
+from symscreen.expressions.grammar_rules import find_forbidding_rule
 
 
 @settings(max_examples=40)

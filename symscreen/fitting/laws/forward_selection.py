@@ -1,0 +1,54 @@
+"""Forward selection of terms on inner products, without an intercept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.linear_models.gram import GramMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symscreen._typing import Values
+
+
+_MIN_PIVOT = 1e-9  # share of a term that the others must leave
+
+
+def build_gram(rows: Values, target: Values) -> GramMatrix:
+    """Build the inner products of rows, shape (q, n), and a target, scaled to norm 1 and not centred."""
+    columns = rows / np.linalg.norm(rows, axis=1)[:, None]
+    unit_target = (target / np.linalg.norm(target))[None, :]
+    return GramMatrix(columns, unit_target, columns @ columns.T, unit_target @ columns.T)
+
+
+def find_best_pair(gram: GramMatrix) -> tuple[int, int]:
+    """Return the pair of terms that explains most, from the closed form of R²."""
+    c, g = gram.target_products[0], gram.products
+    determinant = 1.0 - g * g
+    gains = c[:, None] ** 2 + c**2 - 2.0 * g * np.outer(c, c)
+    with np.errstate(all="ignore"):
+        shares = np.where(determinant > _MIN_PIVOT, gains / determinant, -np.inf)
+    np.fill_diagonal(shares, -np.inf)
+    first, second = np.unravel_index(int(np.argmax(shares)), shares.shape)
+    return int(first), int(second)
+
+
+def select_forward(gram: GramMatrix, start: Sequence[int], n_terms: int) -> list[int]:
+    """Add the most useful term again and again to a start."""
+    products, c = gram.products.copy(), gram.target_products[0].copy()
+    members: list[int] = []
+    for step in range(min(n_terms, len(c))):
+        pivots = np.diagonal(products)
+        with np.errstate(all="ignore"):
+            gains = np.where(pivots > _MIN_PIVOT, c**2 / pivots, 0.0)
+        k = start[step] if step < len(start) else int(np.argmax(gains))
+        if gains[k] <= 0.0:
+            break
+        members.append(k)
+        column = products[k] / products[k, k]
+        c -= column * c[k]
+        products -= np.outer(column, products[k])
+    return members

@@ -1,0 +1,88 @@
+"""Least squares for a few parameters, linear or by Gauss-Newton steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symscreen._typing import Values
+
+
+_MAX_STEPS = 12
+_STEP_TOLERANCE = 1e-9  # relative decrease of the squared error at which the fit ends
+
+
+def solve_least_squares(rows: Values, target: Values) -> Values | None:
+    """Solve min ‖target − b·rows‖² with rows of shape (k, n), which are scaled to norm 1.
+
+    Returns
+    -------
+    float64 array, shape (k,), or None
+        None if the rows are linearly dependent, zero or not finite.
+    """
+    norms = np.linalg.norm(rows, axis=1)
+    if not np.isfinite(norms).all() or not norms.all():
+        return None
+    solution, _, rank, _ = np.linalg.lstsq((rows / norms[:, None]).T, target, rcond=None)
+    return None if rank < len(rows) else np.asarray(solution / norms)
+
+
+def improve_fit(
+    predict: Callable[[Values], Values],
+    differentiate: Callable[[Values], Values],
+    start: Values,
+    target: Values,
+) -> tuple[Values, float]:
+    """Minimise ‖target − predict(b)‖² by Gauss-Newton steps, which are halved until the square decreases.
+
+    Parameters
+    ----------
+    predict : callable
+        Maps parameters, shape (k,), to predictions, shape (n,), finite in all rows.
+    differentiate : callable
+        Maps parameters to derivatives of the predictions, shape (k, n). Rows of the data with derivatives
+        that are not finite take no part in a step.
+    start : float64 array, shape (k,)
+        The start.
+    target : float64 array, shape (n,)
+        The target.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        The parameters.
+    float
+        The squared error.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 20)
+    >>> b, square = improve_fit(
+    ...     lambda b: np.exp(b[0] * x), lambda b: (x * np.exp(b[0] * x))[None], np.ones(1), np.exp(2 * x))
+    >>> b.round(6).tolist(), square < 1e-20
+    ([2.0], True)
+    """
+    solution = start
+    residuals = target - predict(solution)
+    square = float(residuals @ residuals)
+    for _ in range(_MAX_STEPS):
+        with np.errstate(all="ignore"):
+            jacobian = differentiate(solution)
+        step = solve_least_squares(np.where(np.isfinite(jacobian).all(axis=0), jacobian, 0.0), residuals)
+        if step is None:
+            break
+        previous = square
+        for _ in range(_MAX_STEPS):
+            trial = target - predict(solution + step)
+            trial_square = float(trial @ trial)
+            if trial_square < square:
+                solution, residuals, square = solution + step, trial, trial_square
+                break
+            step = step / 2.0
+        if square >= previous * (1.0 - _STEP_TOLERANCE):
+            break
+    return solution, square

@@ -1,0 +1,112 @@
+"""What searches for laws share: the rows they use, and the choice among the laws they find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import (
+    collect_operator_names,
+    compute_complexity,
+    rebuild_expression,
+)
+from symscreen.expressions.tree import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen.fitting.laws.law import Law, LawData
+    from symscreen.grammar import Grammar
+
+
+EXACT_SHARE = 1e-18
+"""RSS/TSS of laws that are exact."""
+
+PLAIN_OPERATORS = frozenset({"square", "cube", "pow", "inv", "mul", "div", "add"})
+"""Operators of products and sums, which need only ``mul``, ``div`` and ``add`` in the grammar."""
+
+_MAX_LAWS = 60
+_FORMS_PER_FIT = 4  # laws with equal shares and equally many constants
+_SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
+
+
+def list_operator_names(grammar: Grammar) -> frozenset[str]:
+    """Return the names of the operators of a grammar."""
+    return frozenset(operator.name for operator in (*grammar.unary, *grammar.binary))
+
+
+def allows_law(data: LawData, law: Law) -> bool:
+    """Return whether the grammar has all operators of a law, and the limits and units allow it."""
+    operators = list_operator_names(data.grammar) | PLAIN_OPERATORS
+    if "sub" in operators:
+        operators |= {"neg"}
+    return collect_operator_names(*law.terms) <= operators and data.allows(law)
+
+
+def select_spread_rows(data: LawData, limit: int) -> NDArray[np.int64]:
+    """Return at most `limit` rows that are spread evenly over the sorted targets."""
+    order = np.lexsort((*data.columns.values(), data.target))
+    return np.asarray(order[select_spread_places(len(order), limit)])
+
+
+def select_spread_places(n: int, limit: int) -> NDArray[np.int64]:
+    """Return at most `limit` places from 0 to n − 1 at about equal distances."""
+    return np.unique(np.linspace(0, n - 1, limit).astype(np.int64))
+
+
+def round_share(share: float) -> float:
+    """Round a share RSS/TSS to the digits that are compared; shares that are rounding are 0."""
+    return 0.0 if share < EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
+
+
+def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:
+    """Return the best laws in the order of their shares, the simplest first among equal ones.
+
+    Parameters
+    ----------
+    found : sequence of (float, Law)
+        Rounded shares RSS/TSS, and laws.
+    n_sizes : int
+        Number of sizes. Of each number of constants at most 60/`n_sizes` laws are kept, so that simple laws
+        stay beside those with more constants, which always fit better.
+
+    Returns
+    -------
+    list of Law
+        At most 60 laws. Of laws that differ in fitted constants only, the best one is kept, and of laws with
+        equal shares the four simplest.
+    """
+    ordered = sorted(found, key=lambda pair: (pair[0], _measure_size(pair[1]), _format_shape(pair[1])))
+    counts: dict[int, int] = {}
+    n_forms: dict[tuple[float, int], int] = {}
+    known: set[str] = set()
+    kept = []
+    for share, law in ordered:
+        shape, size = _format_shape(law), len(law.terms) + law.n_constants
+        is_full = (
+            counts.get(size, 0) >= _MAX_LAWS // n_sizes or n_forms.get((share, size), 0) >= _FORMS_PER_FIT
+        )
+        if shape in known or is_full:
+            continue
+        n_forms[share, size] = n_forms.get((share, size), 0) + 1
+        known.add(shape)
+        counts[size] = counts.get(size, 0) + 1
+        kept.append(law)
+    return kept[:_MAX_LAWS]
+
+
+def _measure_size(law: Law) -> int:
+    """Return the complexity of all terms together."""
+    return sum(map(compute_complexity, law.terms))
+
+
+def _format_shape(law: Law) -> str:
+    """Return a text that is equal for laws that differ in fitted constants only."""
+    shapes = [
+        str(rebuild_expression(term, number=lambda number: Constant(0.5) if number.fitted else number))
+        for term in law.terms
+    ]
+    return " + ".join(sorted(shapes)) + (" + c" if law.has_intercept else "")

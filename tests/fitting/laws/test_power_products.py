@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.expressions.traversal import collect_columns, compute_complexity, evaluate_expression
+from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.law import LawData, build_law_data
+from symscreen.fitting.laws.power_products import find_power_products
+from symscreen.grammar import load_grammar
+
+LAWS = [
+    "q*v*b/p",
+    "m*r*v*sin(t)",
+    "m/sqrt(1 - v**2/c**2)",
+    "sqrt(a/b)",
+    "1/(a*b**2)",
+    "a*b**3/c**2",
+    "exp(-a**2/2)",
+    "a*exp(-b/c)",
+    "a*(b + c)/d",
+    "sqrt(a*(b - a)*c)",
+]
+
+
+def make_data(formula, rng, n=300, noise=0.0, grammar=None):
+    """Inputs between 1 and 2, but 3 to 5 for b and c, and an exact law with a factor 2.5."""
+    names = sorted(collect_columns(parse_expression(formula)))
+    columns = {name: rng.uniform(3, 5, n) if name in "bc" else rng.uniform(1, 2, n) for name in names}
+    target = 2.5 * evaluate_expression(parse_expression(formula), columns)
+    target = target + noise * np.sqrt(np.mean(target**2)) * rng.normal(size=n)
+    return build_law_data(columns, target, grammar or load_grammar("basic"))
+
+
+def compute_share(law, data):
+    """RSS/TSS of y = c·term on all rows."""
+    (term,) = law.terms
+    values = evaluate_expression(term, data.columns)
+    residuals = data.target - values * (values @ data.target) / (values @ values)
+    return (residuals**2).sum() / ((data.target - data.target.mean()) ** 2).sum()
+
+
+@pytest.mark.parametrize("formula", LAWS)
+def test_the_first_law_is_the_planted_one(formula, rng):
+    data = make_data(formula, rng)
+    law = find_power_products(data)[0]
+    assert compute_share(law, data) < 1e-20
+    assert not law.has_intercept
+
+
+@pytest.mark.parametrize("formula", LAWS[1:3] + LAWS[-1:])
+def test_with_noise_the_planted_law_is_among_the_candidates(formula, rng):
+    data = make_data(formula, rng, n=1000, noise=0.01)
+    truth = evaluate_expression(parse_expression(formula), data.columns)
+    laws = find_power_products(data)
+    values = [evaluate_expression(law.terms[0], data.columns) for law in laws if not law.n_constants]
+    assert any(np.ptp(each / truth) < 1e-9 * np.abs(each / truth).max() for each in values)
+
+
+def test_the_order_of_rows_has_no_effect(rng):
+    data = make_data("m*r*v*sin(t)", rng, noise=0.05)
+    order = rng.permutation(len(data.target))
+    shuffled = build_law_data(
+        {name: values[order] for name, values in data.columns.items()}, data.target[order], data.grammar
+    )
+    assert [str(law.terms[0]) for law in find_power_products(shuffled)] == [
+        str(law.terms[0]) for law in find_power_products(data)
+    ]
+
+
+def test_a_grammar_without_products_has_no_power_products(rng):
+    grammar = load_grammar("basic").override(binary=["add", "sub"])
+    assert find_power_products(make_data("q*v*b/p", rng, grammar=grammar)) == []
+
+
+def test_the_limit_of_complexity_and_the_rules_hold(rng):
+    for limit in (4, 5):
+        grammar = load_grammar("basic").override(max_complexity=limit)
+        laws = find_power_products(make_data("a*b/c", rng, grammar=grammar))
+        assert all(compute_complexity(law.terms[0]) <= limit for law in laws)
+        assert any(str(law.terms[0]) == "a*b/c" for law in laws) == (limit == 5)
+    no_roots = load_grammar("basic").override(unary=["square"])
+    laws = find_power_products(make_data("sqrt(a/b)", rng, grammar=no_roots))
+    assert all("sqrt" not in str(law.terms[0]) for law in laws)
+
+
+def test_terms_without_the_right_unit_are_left_out(rng):
+    data = make_data("q*v*b/p", rng)
+    refused = LawData(data.columns, data.target, data.grammar, is_allowed=lambda term: "p" not in str(term))
+    assert all("p" not in str(law.terms[0]) for law in find_power_products(refused))
