@@ -50,10 +50,10 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
         print_notices((f"written: {out}",), quiet=quiet)
     # equations are never folded: programs read them, too
     if isinstance(result, SharedFitResult):
-        click.echo("\n".join(format_equations(result)))
+        click.echo("\n".join([*format_equations(result), result.verdict]))
         print_table(show_shared_fit(result))
         return
-    click.echo(format_equation(result))
+    click.echo(f"{format_equation(result)}\n{result.verdict}")
     print_table(show_fit(result))
 
 

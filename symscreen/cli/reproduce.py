@@ -8,11 +8,19 @@ from typing import Any, get_args
 
 import click
 
-from symscreen._option_values import ExperimentSize
+from symscreen._option_values import ExperimentSize, parse_name_list
 from symscreen.cli.options import parse_ratios
 from symscreen.cli.output import open_progress_bar, print_notices
 from symscreen.errors import OptionError
 from symscreen.messages import suggest
+
+
+def _parse_problems(
+    ctx: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, ...] | None:
+    """Read names of problems, ``I_34_8,test_7``."""
+    del ctx, parameter
+    return None if text is None else parse_name_list(text, "problems")
 
 
 @click.command()
@@ -30,6 +38,7 @@ from symscreen.messages import suggest
 )
 @click.option(
     "--noise-ratio",
+    "--noise",
     "noise_ratios",
     metavar="R,…",
     callback=parse_ratios,
@@ -47,6 +56,19 @@ from symscreen.messages import suggest
     type=click.Path(path_type=Path),
     help="A folder with data that symscreen does not ship, for experiments that read some.",
 )
+@click.option(
+    "--problems",
+    metavar="NAME,…",
+    callback=_parse_problems,
+    help="The problems of a benchmark, such as I_34_8,test_7.",
+)
+@click.option("--units", is_flag=True, help="Give the fits of a benchmark the units of its columns.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append each result to this file of JSON lines: the same command continues from there.",
+)
 @click.option("--out", metavar="DIR", help="Write tables as CSV and pictures as PNG into a folder.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -61,6 +83,7 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
       symscreen reproduce figure5 --size small
       symscreen reproduce strogatz --noise-ratio 0,0.01 --seeds 3 --out results
       symscreen reproduce lr-benchmarks --data label-ranking
+      symscreen reproduce srbench --noise 0,0.1 --units --checkpoint rows.jsonl
     """
     from symscreen.experiments import EXPERIMENTS, ExperimentSettings, check_settings, describe_size
     from symscreen.report.experiment_report import (

@@ -19,6 +19,7 @@ from symscreen.experiments.base import (
     check_settings,
     describe_size,
 )
+from symscreen.experiments.srbench import benchmark as srbench_benchmark
 
 __all__ = [
     "EXPERIMENTS",
@@ -38,6 +39,7 @@ EXPERIMENTS = {
         additive_model.FIGURE6_EXPERIMENT,
         table3.EXPERIMENT,
         strogatz_benchmark.EXPERIMENT,
+        srbench_benchmark.EXPERIMENT,
         ranking_noise.EXPERIMENT,
         ranking_benchmarks.EXPERIMENT,
         median_regression.EXPERIMENT,

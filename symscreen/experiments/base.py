@@ -61,6 +61,12 @@ class ExperimentSettings:
         Number of threads. Default: all cores. Affects only measured times.
     data : Path, optional
         Folder with data that symscreen does not ship.
+    problems : tuple of str, optional
+        Names of the problems of a benchmark. Default: set by the size.
+    units : bool
+        Whether fits are given the units of the columns.
+    checkpoint : Path, optional
+        File of results, from which a run that was stopped continues.
     progress : callable, optional
         Called with (steps done, total steps).
     """
@@ -71,6 +77,9 @@ class ExperimentSettings:
     noise_ratios: tuple[float, ...] | None = None
     jobs: int | None = None
     data: Path | None = None
+    problems: tuple[str, ...] | None = None
+    units: bool = False
+    checkpoint: Path | None = None
     progress: ProgressCallback | None = None
 
     def report_progress(self, done: int, total: int) -> None:
@@ -79,7 +88,7 @@ class ExperimentSettings:
             self.progress(done, total)
 
     def choose_plan(self, sizes: Mapping[ExperimentSize, Plan]) -> Plan:
-        """Return the plan of the size, with the user's number of repeats and noise ratios if given.
+        """Return the plan of the size, with the user's repeats, noise ratios and problems if given.
 
         Parameters
         ----------
@@ -96,8 +105,8 @@ class ExperimentSettings:
         changes: dict[str, Any] = {}
         if self.repeats is not None:
             changes |= dict.fromkeys([name for name in names if name.endswith("repeats")], self.repeats)
-        if self.noise_ratios is not None and "noise_ratios" in names:
-            changes["noise_ratios"] = self.noise_ratios
+        given = {"noise_ratios": self.noise_ratios, "problems": self.problems}
+        changes |= {name: value for name, value in given.items() if value is not None and name in names}
         return replace(plan, **changes)
 
     def track(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -148,7 +157,8 @@ class Experiment:
     extras : tuple of str
         Required extras of the package, such as ``"bart"``.
     supported_settings : tuple of str
-        Which of ``repeats``, ``noise_ratios`` and ``data`` have an effect.
+        Which of ``repeats``, ``noise_ratios``, ``data``, ``problems``, ``units`` and ``checkpoint`` have an
+        effect.
     required_data : str
         Required contents of the folder of data; empty if no data are required.
     """
@@ -308,6 +318,9 @@ def check_settings(experiment: Experiment, settings: ExperimentSettings) -> None
         "repeats": ("seeds", settings.repeats),
         "noise_ratios": ("noise_ratio", settings.noise_ratios),
         "data": ("data", settings.data),
+        "problems": ("problems", settings.problems),
+        "units": ("units", settings.units or None),
+        "checkpoint": ("checkpoint", settings.checkpoint),
     }
     for name, (option, value) in options.items():
         if value is not None and name not in experiment.supported_settings:

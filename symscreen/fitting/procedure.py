@@ -25,6 +25,7 @@ from symscreen.fitting.coefficients import (
     is_identifiable,
     predict_on_dataset,
 )
+from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import find_alternatives, find_pareto_front, score_models, select_model
 from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
+_VERDICT_LEVEL = 0.01  # p-value of the test of lack of fit below which a formula is an approximation
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
@@ -79,6 +81,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         "alternatives": build_model_table(found, search_rows, alternatives, criterion),
     }
     record = _build_fit_record(found, task, search_rows.target.n, estimation_rows.target.n, cv_errors)
+    record["verdict"] = _judge_model(selected, fits, estimation_rows)
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 
@@ -118,6 +121,26 @@ def _build_fit_record(
         **({} if task.units_record is None else {"units": task.units_record}),
         **(task.categories_record or {}),
     }
+
+
+def _judge_model(selected: ScoredModel, fits: FormulaFits, dataset: Dataset) -> dict[str, Any]:
+    """Build the record of the verdict: its kind, and the p-value of the test of lack of fit if there is one.
+
+    With several targets, it is the smallest of their p-values, multiplied by their number.
+    """
+    if not selected.term_indices:
+        return {"kind": "none", "p_value": None}
+    if selected.unexplained_share <= EXACT_SHARE:
+        return {"kind": "exact", "p_value": None}
+    targets = get_targets(dataset)
+    p_values = [
+        compute_lack_of_fit(
+            [*dataset.columns], targets[formula.target] - predict_on_dataset(formula, dataset)
+        )
+        for formula, _, _ in fits
+    ]
+    p_value = min(1.0, min(p_values) * len(p_values))
+    return {"kind": "approximation" if p_value < _VERDICT_LEVEL else "noise", "p_value": p_value}
 
 
 def _split_rows(task: FitTask) -> tuple[Dataset, Dataset | None]:

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
+_VERDICTS = {
+    "none": "no formula: none is better than the mean",
+    "exact": "exact: the formula leaves nothing but rounding",
+    "noise": "law within noise: no sign that the residuals depend on the inputs",
+    "approximation": "approximation: the residuals depend on the inputs",
+}
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 
 
@@ -68,10 +74,10 @@ class _BaseFitResult:
 
     def __repr__(self) -> str:
         head = f"<{type(self).__name__}: {'; '.join(self._rounded_equations)}>"
-        return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
+        return format_repr(head, (self.verdict, *self.notices), {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return _format_fit_html(self._rounded_equations, self.notices, self.terms)
+        return _format_fit_html(self._rounded_equations, (self.verdict, *self.notices), self.terms)
 
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
@@ -80,6 +86,19 @@ class _BaseFitResult:
     def _rounded_equations(self) -> tuple[str, ...]:
         rounded = self.formula.round_numbers(_DIGITS)
         return (rounded.equation,) if isinstance(rounded, Formula) else rounded.equations
+
+    @property
+    def verdict(self) -> str:
+        """What the formula is: exact, a law within noise, an approximation, or none; one line.
+
+        The record has its kind and, unless the formula is exact, the p-value of the test of lack of fit. It
+        tests whether neighbouring rows have similar residuals, see
+        `symscreen.fitting.lack_of_fit.compute_lack_of_fit`.
+        """
+        verdict = self.record["verdict"]
+        kind, p_value = verdict["kind"], verdict["p_value"]
+        text = _VERDICTS[kind]
+        return text if p_value is None else f"{text} (p = {p_value:.2g})"
 
     @property
     def formula_in_original_units(self) -> Formula | SharedFormula:

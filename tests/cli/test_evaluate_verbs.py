@@ -126,7 +126,7 @@ def test_reproduce_lists_its_experiments(run):
     status, out, _ = run("reproduce")
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
-    for name in ("figure4", "table1", "figure5", "figure6", "table3", "strogatz",
+    for name in ("figure4", "table1", "figure5", "figure6", "table3", "strogatz", "srbench",
                  "lr-noise", "lr-benchmarks", "rmr-simulated", "gss", "multistage"):  # fmt: skip
         assert name in out
 
@@ -181,6 +181,9 @@ def test_an_experiment_is_printed_and_written(run, tmp_path):
         (["figure4", "--noise-ratio", "-1"], "at least 0"),
         (["figure4", "--noise-ratio", "nan"], "at least 0"),
         (["figure4", "--data", "."], "does not support --data"),
+        (["figure4", "--problems", "I_34_8"], "does not support --problems"),
+        (["figure4", "--units"], "does not support --units"),
+        (["figure4", "--checkpoint", "rows"], "does not support --checkpoint"),
         (["gss"], "gss needs a folder (--data) with gss_job_rankings.csv"),
         (["gss", "--data", "no/such/folder"], "no such folder"),
         (["figure4", "--seeds", "0"], "--seeds"),

@@ -79,6 +79,11 @@ PLANS = {
         "repeats 1, noise_ratios 0; 0.001; 0.01; 0.1, systems (14 of them)",
         "repeats 10, large_space_draws 3, noise_ratios 0; 0.001; 0.01; 0.1, systems (14 of them)",
     ),
+    "srbench": (
+        "repeats 1, strogatz_repeats 1, noise_ratios 0; 0.01, problems (44 of them)",
+        "repeats 1, strogatz_repeats 3, noise_ratios 0; 0.001; 0.01; 0.1, problems (130 of them)",
+        "repeats 10, strogatz_repeats 10, noise_ratios 0; 0.001; 0.01; 0.1, problems (130 of them)",
+    ),
     "lr-noise": (
         "repeats 1, n_folds 2, n_rows 400, n_trees 5, families SFN; SFN published, deviations 0.02, thetas 1",
         (

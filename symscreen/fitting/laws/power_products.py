@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import LawData
     from symscreen.grammar import Grammar
 
 
 _BLOCK_FORMULAS = 1_024  # formulas that are compared together
 _MAX_RESCAN_ROWS = 4_000  # rows on which the better formulas A are compared again, and exponents fitted
-_SEMIFINALISTS_PER_COMPLEXITY = 200  # formulas A of each complexity that are compared again
+_SEMIFINALISTS = 5  # formulas A that are compared again for each one that is fitted
 _FINALISTS_PER_COMPLEXITY = 40  # formulas A of each complexity that are fitted on all rows
 _FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v, that are tried
 _MAX_LAWS = 60  # laws that are returned
@@ -91,7 +92,7 @@ def find_power_products(data: LawData) -> list[Law]:
     Returns
     -------
     list of Law
-        Best first; at most 60 laws without an intercept.
+        Best first; laws without an intercept.
 
     Examples
     --------
@@ -108,16 +109,48 @@ def find_power_products(data: LawData) -> list[Law]:
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
         return []
+    monomial = fit_power_product((), 1.0, data, scale)
+    laws = [] if monomial is None or not data.allows(monomial[1]) else [monomial[1]]
+    return [*find_best_factors(data.pool, 1.0, data, scale), *laws]
+
+
+def find_best_factors(
+    pool: FormulaPool,
+    n_pools: float,
+    data: LawData,
+    scale: LogScale,
+    n_finalists: int = _FINALISTS_PER_COMPLEXITY,
+) -> list[Law]:
+    """Find the laws y = c · Πxᵢ^aᵢ · A^p with the best formulas A of a pool.
+
+    Parameters
+    ----------
+    pool : FormulaPool
+        The formulas A, with values on `LawData.pool_rows`.
+    n_pools : float
+        Number of pools that this one was chosen from.
+    data : LawData
+        Inputs, target and grammar.
+    scale : LogScale
+        The logarithms of target and inputs.
+    n_finalists : int
+        Number of formulas A of each complexity that are fitted.
+
+    Returns
+    -------
+    list of Law
+        Best first; at most 60 laws.
+    """
     found: dict[str, tuple[float, Law]] = {}
-    for formula, n_formulas in [(None, 1), *_scan_pool(data, scale)]:
-        fitted = fit_power_product(() if formula is None else (formula,), n_formulas, data, scale)
+    for formula, n_formulas in _scan_pool(pool, data, scale, n_finalists):
+        fitted = fit_power_product((formula,), n_pools * n_formulas, data, scale)
         if fitted is not None and data.allows(fitted[1]):
             found.setdefault(str(fitted[1].terms[0]), fitted)
     ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
     return [law for _, law in ranked[:_MAX_LAWS]]
 
 
-def _round_share(share: float) -> float:
+def round_share(share: float) -> float:
     """Round a share to the digits that are compared; shares that are rounding are 0."""
     return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
@@ -136,14 +169,15 @@ def compute_log_scale(columns: Mapping[str, Values], target: Values) -> LogScale
     )
 
 
-def _scan_pool(data: LawData, scale: LogScale) -> Iterator[tuple[Expression, int]]:
+def _scan_pool(
+    pool: FormulaPool, data: LawData, scale: LogScale, n_finalists: int
+) -> Iterator[tuple[Expression, int]]:
     """Yield the best formulas A of each complexity, and the number of formulas that are not more complex.
 
     The formulas are compared on the few rows of the pool, and the better ones again on more rows.
     """
-    pool = data.pool
     shares = _compute_log_shares(pool.values, scale.take(data.pool_rows))
-    finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS_PER_COMPLEXITY)
+    finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS * n_finalists)
     formulas = [pool.build_expression(index) for index in finalists.tolist()]
     rows = data.select_rows(_MAX_RESCAN_ROWS)
     if len(rows) > len(data.pool_rows) and formulas:
@@ -153,7 +187,7 @@ def _scan_pool(data: LawData, scale: LogScale) -> Iterator[tuple[Expression, int
     else:
         shares = shares[finalists]
     complexity = pool.complexity[finalists]
-    for place in _select_finalists(shares, complexity, _FINALISTS_PER_COMPLEXITY).tolist():
+    for place in _select_finalists(shares, complexity, n_finalists).tolist():
         yield formulas[place], int((pool.complexity <= complexity[place]).sum())
 
 
@@ -193,7 +227,7 @@ def _compute_block_shares(values: Values, weights: Values, basis: Values, left: 
 
 def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Return the formulas with the smallest shares of each complexity; few of those with equal shares."""
-    rounded = np.array([_round_share(share) for share in shares.tolist()])
+    rounded = np.array([round_share(share) for share in shares.tolist()])
     counts: dict[tuple[int, float], int] = {}
     n_finalists: dict[int, int] = {}
     finalists = []
@@ -264,7 +298,7 @@ def fit_power_product(
         return None
     n_used = sum(1 for factor, _ in powers if isinstance(factor, Column))
     choices = comb(len(scale.names), min(n_used, len(scale.names))) * float(_N_EXPONENTS) ** n_used
-    share = _round_share(_compute_share_without_intercept(values, data.target))
+    share = round_share(_compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from symscreen.fitting.coefficients import estimate_coefficients, is_identifiabl
 from symscreen.fitting.feature_dictionary import TermDictionary
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
+from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.subset_search import EXACT_SHARE, compute_rounding_share
 
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from symscreen._typing import Values
+    from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import Law, LawData
 
 
 _STAGES: tuple[Callable[[LawData], list[Law]], ...] = (
     find_power_products,
+    find_single_index_laws,
     find_transformed_sums,
     find_matched_pairs,
 )
@@ -63,12 +66,21 @@ def find_laws(data: LawData) -> list[Law]:
     """
     found: list[Law] = []
     for stage in _STAGES:
-        laws = stage(data)
+        laws = [_limit_search_size(law, data.pool) for law in stage(data)]
         found += laws
         fitted = fit_laws(laws, data.columns, data.target)
         if any(each.unexplained_share <= EXACT_SHARE for each in fitted):
             break
     return found
+
+
+def _limit_search_size(law: Law, pool: FormulaPool) -> Law:
+    """Limit the cost of a law that the pool contains to the number of formulas that are not more complex."""
+    complexity = sum(map(compute_complexity, law.terms))
+    if len(law.terms) > 1 or law.n_constants or complexity >= pool.complexity[-1]:
+        return law
+    n_formulas = float((pool.complexity <= complexity).sum())
+    return replace(law, search_size=min(law.search_size, n_formulas))
 
 
 def fit_laws(laws: Sequence[Law], columns: Mapping[str, Values], target: Values) -> list[FittedLaw]:

@@ -1,0 +1,1 @@
+"""SRBench's ground-truth problems: protocol, judge, resumable trials, and rates beside the published ones."""

@@ -1,0 +1,188 @@
+"""Find laws y = M(x) · h(θ), where M and θ are products of powers of the inputs (single-index laws).
+
+In the order of θ, neighbouring rows have nearly the same h(θ). Within bins of similar θ, log|y| is thus
+linear in the logarithms of the inputs, with a remainder that is small only for the right θ. This is tried for
+many θ at the cost of a sort each, without any assumption about h. For the best θ, h is then searched among
+all formulas of this one variable, which may be much more complex than formulas of all inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, islice, product
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
+from symscreen.expressions.tree import Call, Column, apply_operator
+from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.fitting.laws.law import Law, LawData
+    from symscreen.fitting.laws.power_products import LogScale
+
+
+_MAX_INDICES = 4_000  # products θ that are tried
+_MAX_FACTORS = 5  # inputs in θ
+_SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # of the first comparison of all θ
+_COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # of the second comparison of the better ones
+_N_COMPARED = 60  # products θ that are compared again
+_N_INDICES = 8  # products θ for which h is searched
+_POOL_LIMIT = 4_000  # formulas h
+_N_FINALISTS = 10  # formulas h of each complexity that are fitted
+_MIN_ROWS = 60  # rows; with fewer, bins of similar θ are too wide
+_RIDGE = 1e-10  # relative; θ itself hardly varies within bins
+_NAME = "θ"  # of the only variable of h, before it is replaced
+
+
+def find_single_index_laws(data: LawData) -> list[Law]:
+    """Find the best laws of the form y = c · Π xᵢ^aᵢ · h(Π xᵢ^bᵢ).
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar. Products and quotients must be among its operators, else there are no laws
+        of this form.
+
+    Returns
+    -------
+    list of Law
+        Laws without an intercept; the best for each θ first.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> rng = np.random.default_rng(0)
+    >>> columns = dict(zip("kTnv", rng.uniform(1, 3, (4, 500))))
+    >>> target = columns["n"] / (np.exp(columns["v"] / (columns["k"] * columns["T"])) - 1)
+    >>> laws = find_single_index_laws(LawData(columns, target, load_grammar("standard")))
+    >>> print(laws[0].terms[0])
+    n/(1 - exp(v/(k*T)))
+    """
+    scale = compute_log_scale(data.columns, data.target)
+    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
+    n_names = len(scale.names)
+    if not has_products or n_names < 2 or len(data.target) < _MIN_ROWS or not scale.weights.any():
+        return []
+    exponents = np.array(list(islice(_list_exponents(n_names), _MAX_INDICES)), dtype=np.int64)
+    laws: list[Law] = []
+    for index in select_indices(exponents, data, scale).tolist():
+        theta = build_power_product(
+            [(Column(name), Fraction(power)) for name, power in zip(scale.names, index, strict=True) if power]
+        )
+        pool = _grow_pool(theta, data)
+        found = find_best_factors(pool, float(len(exponents)), data, scale, _N_FINALISTS)
+        laws += [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in found]
+    return laws
+
+
+def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
+    """Yield exponents of θ, simplest first; of exponents with the same order of rows, only one."""
+    sizes = range(2, min(n_inputs, _MAX_FACTORS) + 1)
+    candidates = (
+        (sum(map(abs, powers)), len(chosen), chosen, powers)
+        for size in sizes
+        for chosen in combinations(range(n_inputs), size)
+        for powers in product((1, -1, 2, -2), repeat=size)
+        if powers[0] > 0 and gcd(*powers) == 1
+    )
+    for _, _, chosen, powers in sorted(candidates):
+        exponents = [0] * n_inputs
+        for place, power in zip(chosen, powers, strict=True):
+            exponents[place] = power
+        yield tuple(exponents)
+
+
+def select_indices(exponents: NDArray[np.int64], data: LawData, scale: LogScale) -> NDArray[np.int64]:
+    """Select the products θ whose order of rows leaves least of log|y| beside linear terms.
+
+    Parameters
+    ----------
+    exponents : int64 array, shape (m, k)
+        Exponents of the products.
+    data : LawData
+        Inputs and target.
+    scale : LogScale
+        The logarithms of target and inputs.
+
+    Returns
+    -------
+    int64 array, shape (s, k)
+        At most 8 of the exponents, best first.
+    """
+    for n_rows, n_bins, n_kept in (
+        (_SCAN_ROWS, _N_SCAN_BINS, _N_COMPARED),
+        (_COMPARED_ROWS, _N_COMPARED_BINS, _N_INDICES),
+    ):
+        rows = scale.take(data.select_rows(n_rows))
+        remainders = compute_bin_remainders(exponents, rows, min(n_bins, len(rows.target) // 15))
+        exponents = exponents[np.argsort(remainders, kind="stable")[:n_kept]]
+    return exponents
+
+
+def compute_bin_remainders(exponents: NDArray[np.int64], scale: LogScale, n_bins: int) -> Values:
+    """Compute the weighted squares of log|y| that bins of similar θ and linear terms leave, shape (m,).
+
+    Within each bin, log|y| and the logarithms of the inputs are freed of their weighted means; one regression
+    over all bins follows.
+    """
+    weights = scale.weights**2
+    columns = np.column_stack([scale.design[:, 1:], scale.target])
+    weighted = np.column_stack([weights, columns * weights[:, None]])
+    total = columns.T @ weighted[:, 1:]
+    starts = np.linspace(0, len(columns), n_bins, endpoint=False).astype(np.int64)
+    logs = scale.design[:, 1:].T
+    remainders = np.empty(len(exponents))
+    for place, powers in enumerate(exponents):
+        order = np.argsort(powers @ logs, kind="stable")
+        sums = np.add.reduceat(weighted[order], starts, axis=0)
+        means = sums[:, 1:] / np.maximum(sums[:, :1], 1e-300)
+        within = total - means.T @ sums[:, 1:]
+        gram, cross = within[:-1, :-1], within[:-1, -1]
+        gram = gram + np.diag(_RIDGE * np.diag(total)[:-1] + 1e-300)
+        remainders[place] = within[-1, -1] - cross @ np.linalg.solve(gram, cross)
+    return remainders
+
+
+def _grow_pool(theta: Expression, data: LawData) -> FormulaPool:
+    """Grow the formulas h of the variable θ, with θ written in the inputs."""
+    values = evaluate_expression(theta, data.columns)[data.pool_rows]
+    pool = grow_formula_pool({_NAME: values}, data.grammar, _POOL_LIMIT)
+    return replace(pool, leaves=(theta, *pool.leaves[1:]))
+
+
+def invert_quotients(expression: Expression) -> Expression:
+    """Replace 1/(a/b) by b/a and x/(a/b) by x*b/a everywhere in a formula.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(invert_quotients(parse_expression("exp(1/(a/b)) + x/(a/b)")))
+    exp(b/a) + x*b/a
+    """
+
+    def rebuild(call: Call, arguments: list[Expression]) -> Expression:
+        is_quotient = call.operator.name in {"inv", "div"}
+        divisor = arguments[-1]
+        if is_quotient and isinstance(divisor, Call) and divisor.operator.name == "div":
+            above, below = divisor.arguments
+            factors = [*arguments[:-1], below]
+            numerator = below if len(factors) == 1 else apply_operator(OPERATORS["mul"], *factors)
+            return apply_operator(divisor.operator, numerator, above)
+        return apply_operator(call.operator, *arguments)
+
+    return rebuild_expression(expression, call=rebuild)

@@ -1,0 +1,87 @@
+"""Why a fit missed its law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from symscreen.experiments.srbench.misses import (
+    TIME_LIMIT_S,
+    diagnose_miss,
+    list_candidates,
+    measure_number_change,
+)
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
+from symscreen.results.fit_result import FitResult
+
+LAW = "x*exp(-0.7*y) + 2.25"
+POOR = parse_expression("0.3*x - 0.2*y")
+
+
+@pytest.fixture
+def rows(rng):
+    return {name: rng.uniform(1.0, 3.0, 400) for name in "xy"}
+
+
+@pytest.fixture
+def truth(rows):
+    return evaluate_expression(parse_expression(LAW), rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        (LAW, 0.0),
+        ("x*exp(-0.7001*y) + 2.2498", 0.0002),
+        ("x*exp(-0.6*y) + 2.2", 0.1),
+        ("0.9*x*exp(-0.71*y) + 2.26", 0.1),
+        ("2.25 + x/exp(0.7*y)", 0.0),
+    ],
+)
+def test_the_form_of_the_law_is_recognised_with_other_numbers(text, change, rows, truth):
+    assert measure_number_change(parse_expression(text), rows, truth) == pytest.approx(change, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.3*x - 0.2*y",
+        "7",
+        "2.25 + 0.5*x - 0.2*x*y + 0.02*x*y**2",
+        "0.5*log(x - 1.5) + y",  # undefined in some rows
+        "2.25 + x*exp(-y)",  # an integer is no fitted number
+    ],
+)
+def test_another_formula_is_not(text, rows, truth):
+    assert measure_number_change(parse_expression(text), rows, truth) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "seconds", "cause"),
+    [
+        ("2.25 + x/exp(0.7*y)", (), 1.0, "not recognised"),
+        ("x*exp(-0.6*y) + 2.2", (), 1.0, "wrong numbers"),
+        ("0.3*x - 0.2*y", ("x", LAW), 1.0, "approximation chosen"),
+        ("0.3*x - 0.2*y", ("x", LAW), 2 * TIME_LIMIT_S, "approximation chosen"),
+        ("0.3*x - 0.2*y", ("x", "y"), 2 * TIME_LIMIT_S, "over the time limit"),
+        ("0.3*x - 0.2*y", ("x", "y"), TIME_LIMIT_S, "not found"),
+    ],
+)
+def test_the_cause_of_a_miss(text, candidates, seconds, cause, rows, truth):
+    others = [parse_expression(each) for each in candidates]
+    assert diagnose_miss(parse_expression(text), others, rows, truth, seconds) == cause
+
+
+def test_the_candidates_are_those_of_the_front_and_the_alternatives_with_the_best_first():
+    front = pd.DataFrame({"r2": [0.1, 0.9], "formula": ["x", "2*x + y"]})
+    alternatives = pd.DataFrame({"r2": [0.95, 0.9, 0.5], "formula": ["exp(x)", "2*x + y", "not a formula"]})
+    result = FitResult(
+        formula=None, terms=None, front=front, alternatives=alternatives, r2=0.9, notices=(), record={}
+    )
+    assert list(map(str, list_candidates(result, ["x", "y"]))) == ["exp(x)", "2*x + y", "x"]
+
+
+def test_a_constant_law_has_no_form(rows):
+    assert measure_number_change(POOR, rows, np.full(400, 2.0)) is None
