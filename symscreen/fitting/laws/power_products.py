@@ -149,7 +149,7 @@ def find_best_factors(
     return [law for _, law in ranked[:_MAX_LAWS]]
 
 
-def _round_share(share: float) -> float:
+def round_share(share: float) -> float:
     """Round a share to the digits that are compared; shares that are rounding are 0."""
     return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
@@ -226,7 +226,7 @@ def _compute_block_shares(values: Values, weights: Values, basis: Values, left: 
 
 def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Return the formulas with the smallest shares of each complexity; few of those with equal shares."""
-    rounded = np.array([_round_share(share) for share in shares.tolist()])
+    rounded = np.array([round_share(share) for share in shares.tolist()])
     counts: dict[tuple[int, float], int] = {}
     n_finalists: dict[int, int] = {}
     finalists = []
@@ -299,7 +299,7 @@ def fit_power_product(
     choices = count_exponents(exponents_of_inputs)
     for power in simple[len(scale.names) :]:
         choices *= 2.0 * _measure_exponent(power) if power else 1.0
-    share = _round_share(_compute_share_without_intercept(values, data.target))
+    share = round_share(_compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
 

@@ -211,3 +211,36 @@ def test_the_search_size_counts_pairs_up_to_the_complexity(rng):
     limit = sum(map(compute_complexity, law.terms))
     sums = data.pool.complexity[:, None] + data.pool.complexity[None, :]
     assert law.search_size == (sums <= limit).sum() / 2
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.01])
+def test_a_noisy_sum_is_found(rng, noise):
+    columns = make_columns(rng, n=500)
+    u, v, w, x = columns.values()
+    target = 1.0 + 2.0 * np.sin(u * v) - np.sqrt(w + x)
+    target += noise * np.sqrt((target**2).mean()) * rng.standard_normal(500)
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=5000))[0]
+    assert {str(term) for term in law.terms} == {"sin(u*v)", "sqrt(w + x)"}
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.01])
+def test_a_noisy_product_is_found(rng, noise):
+    columns = make_columns(rng, n=500)
+    u, v, w, x = columns.values()
+    target = np.sin(u - v) * (w + np.sqrt(x)) / u
+    noisy = target + noise * np.sqrt((target**2).mean()) * rng.standard_normal(500)
+    laws = find_matched_pairs(LawData(columns, noisy, BASIC, pool_limit=5000))
+    products = [law for law in laws if len(law.terms) == 1 and not law.has_intercept]
+    assert compute_relative_error(products[0], columns, target) < 1e-9
+
+
+def test_the_order_of_noisy_rows_has_no_effect(rng):
+    columns = make_columns(rng)
+    target = columns["u"] * np.sin(columns["v"]) + np.sqrt(columns["w"]) + 0.05 * rng.standard_normal(150)
+    order = rng.permutation(len(target))
+    shuffled = {name: values[order] for name, values in columns.items()}
+    laws = find_matched_pairs(build_law_data(columns, target, BASIC, pool_limit=2000))
+    again = find_matched_pairs(build_law_data(shuffled, target[order], BASIC, pool_limit=2000))
+    assert laws
+    assert [tuple(map(str, law.terms)) for law in laws] == [tuple(map(str, law.terms)) for law in again]
+    assert [law.search_size for law in laws] == [law.search_size for law in again]

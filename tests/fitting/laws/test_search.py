@@ -41,19 +41,22 @@ def test_given_layers_are_searched_alone(rng):
     assert len(result.terms) != 1 or result.formula.intercept != 0.0
 
 
-def test_no_law_is_claimed_for_noise(rng):
+def test_a_law_is_hardly_ever_claimed_for_noise(rng):
     frame = make_frame(rng, n=200)
+    columns, grammar = {name: frame[name] for name in ("m", "r")}, load_grammar("basic")
     claims = 0
-    for _ in range(3):
-        data = build_law_data(
-            {name: frame[name] for name in ("m", "r")}, rng.normal(size=200), load_grammar("basic")
-        )
+    for _ in range(8):
+        data = build_law_data(columns, rng.normal(size=200), grammar, pool_limit=2000)
         fitted = fit_laws(find_laws(data), data.columns, data.target)
-        # BIC of one coefficient against the mean; EBIC adds the cost of the search
         claims += any(
-            200 * np.log(each.unexplained_share) + 2 * np.log(each.law.search_size) < 0.0 for each in fitted
+            # BIC against the mean, which has one coefficient; EBIC adds the cost of the search
+            200 * np.log(each.unexplained_share)
+            + (len(each.law.terms) + each.law.has_intercept + each.law.n_constants - 1) * np.log(200)
+            + 2 * np.log(each.law.search_size)
+            < 0.0
+            for each in fitted
         )
-    assert claims == 0
+    assert claims <= 1
 
 
 def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_the_origin(rng):

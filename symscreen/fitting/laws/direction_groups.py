@@ -1,0 +1,163 @@
+"""Compare formulas of a pool by direction, after nuisance columns and a response are projected out.
+
+Directions are compared in a few random projections with a constant seed, so that equal ones are found by
+sorting. One pass over the pool gives the inner products with all vectors that may be projected out later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+
+
+N_DIRECTIONS = 6
+"""Number of random directions in which formulas are compared."""
+
+_ROUNDING = 1e-15  # relative error of a value
+_MAX_ERROR = 1e-7  # formulas whose directions are less exact are not compared
+
+
+@dataclass(frozen=True, eq=False)
+class Projections:
+    """Inner products of formulas with a few vectors that are orthogonal to some nuisance columns.
+
+    Parameters
+    ----------
+    indices : int64 array, shape (q,)
+        The formulas of the pool.
+    values : float64 array, shape (k, q)
+        Inner products of the vectors with the formulas, which are scaled to largest absolute value 1.
+    products : float64 array, shape (k, k)
+        Inner products of the vectors. The first ones are random directions.
+    errors : float64 array, shape (q,)
+        Bounds of the rounding of `values`.
+    """
+
+    indices: NDArray[np.int64]
+    values: Values
+    products: Values
+    errors: Values
+
+    def take(self, places: NDArray[np.int64]) -> Projections:
+        """Return some of the formulas."""
+        return Projections(self.indices[places], self.values[:, places], self.products, self.errors[places])
+
+    def remove(self, vector: int, kept: int | None = None) -> Projections:
+        """Project a vector out of the formulas and of the other vectors, the random ones and the kept one."""
+        vectors = np.r_[: N_DIRECTIONS if kept is None else N_DIRECTIONS + 1]
+        vectors[N_DIRECTIONS:] = kept or 0
+        direction = self.products[vector, vectors] / self.products[vector, vector]
+        return Projections(
+            self.indices,
+            self.values[vectors] - direction[:, None] * self.values[vector],
+            self.products[np.ix_(vectors, vectors)] - np.outer(self.products[vectors, vector], direction),
+            self.errors,
+        )
+
+    @property
+    def norms(self) -> Values:
+        """Norms of the formulas in the random directions, shape (q,)."""
+        return np.asarray(np.sqrt((self.values[:N_DIRECTIONS] ** 2).sum(axis=0)))
+
+    def find_zeros(self) -> NDArray[np.int64]:
+        """Return the formulas that are zero up to rounding, in ascending order."""
+        return np.asarray(self.indices[self.norms <= self.errors])
+
+    def merge_copies(self) -> Projections:
+        """Keep the first of the formulas with equal directions, and none that is rounding."""
+        is_kept = self.errors < _MAX_ERROR * self.norms
+        for group in self.group():
+            is_kept[group[1:]] = False
+        return self.take(np.flatnonzero(is_kept))
+
+    def group(self) -> list[NDArray[np.int64]]:
+        """List the groups of two or more formulas with equal directions, each in ascending order."""
+        norms = self.norms
+        places = np.flatnonzero(self.errors < _MAX_ERROR * norms)
+        errors = self.errors[places] / norms[places]
+        key = np.abs(self.values[0, places] / norms[places])
+        order = np.argsort(key, kind="stable")
+        key, errors = key[order], errors[order]
+        # most formulas have no neighbour within the errors
+        is_near = key[1:] - errors[1:] <= np.maximum.accumulate(key + errors)[:-1]
+        order = order[np.r_[is_near, False] | np.r_[False, is_near]]
+        order.sort()
+        places = places[order]
+        if not len(places):
+            return []
+        directions = (self.values[:N_DIRECTIONS, places] / norms[places]).T
+        groups = _group_directions(directions, self.errors[places] / norms[places])
+        order = np.argsort(groups, kind="stable")
+        parts = np.split(places[order], np.flatnonzero(np.diff(groups[order])) + 1)
+        return [part for part in parts if len(part) > 1]
+
+
+def _group_directions(directions: Values, errors: Values) -> NDArray[np.int64]:
+    """Group unit vectors that agree up to sign and errors; a group is named by its first member.
+
+    Vectors of one group lie side by side when they are sorted by the size of their first coordinate, but
+    others may lie between them. In each round, the first vector of a run of neighbours is compared with all
+    of it; the rest of the run waits for the next round.
+    """
+    groups = np.arange(len(directions))
+    key = np.abs(directions[:, 0])
+    waiting = np.argsort(key, kind="stable")
+    while len(waiting):
+        reach = np.maximum.accumulate(key[waiting] + errors[waiting])
+        is_start = np.r_[True, key[waiting[1:]] - errors[waiting[1:]] > reach[:-1]]
+        runs = np.cumsum(is_start) - 1
+        leaders = waiting[is_start][runs]
+        products = (directions[waiting] * directions[leaders]).sum(axis=1)
+        signs = np.where(products < 0.0, -1.0, 1.0)
+        distances = np.abs(directions[waiting] - signs[:, None] * directions[leaders]).max(axis=1)
+        is_equal = distances <= errors[waiting] + errors[leaders]
+        members, member_runs = waiting[is_equal], runs[is_equal]
+        first = np.full(int(runs[-1]) + 1, len(directions))
+        np.minimum.at(first, member_runs, members)
+        groups[members] = first[member_runs]
+        waiting = waiting[~is_equal]
+    return groups
+
+
+def project_formulas(
+    blocks: Iterable[tuple[NDArray[np.int64], Values]], nuisance: Values, vectors: Values
+) -> Projections:
+    """Project formulas on random directions and given vectors, without the nuisance columns.
+
+    Parameters
+    ----------
+    blocks : iterable of (int64 array, float64 array)
+        Indices of formulas, shape (b,), and their values, shape (b, m).
+    nuisance : float64 array, shape (m, r)
+        Columns that are projected out.
+    vectors : float64 array, shape (m, k)
+        The vectors.
+    """
+    basis = np.linalg.qr(nuisance)[0]
+    random = np.random.default_rng(0).standard_normal((len(nuisance), N_DIRECTIONS))
+    directions = np.column_stack([random, vectors])
+    for _ in range(2):  # once more, against the rounding of the first projection
+        directions = directions - basis @ (basis.T @ directions)
+    norms = np.linalg.norm(directions, axis=0)
+    directions = directions / np.where(norms > 0.0, norms, 1.0)
+    found = []
+    for indices, values in blocks:
+        sizes = np.maximum(values.max(axis=1), -values.min(axis=1))
+        # the vectors are orthogonal to the nuisance columns, so that the formulas need not be projected
+        found.append((indices, directions.T @ values.T / np.where(sizes > 0.0, sizes, 1.0)))
+    indices = np.concatenate([part for part, _ in found])
+    return Projections(
+        indices,
+        np.concatenate([part for _, part in found], axis=1),
+        directions.T @ directions,
+        np.full(len(indices), _ROUNDING * np.sqrt(len(nuisance))),
+    )

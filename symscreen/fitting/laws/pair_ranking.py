@@ -1,0 +1,179 @@
+"""Rank all pairs of formulas by how much of a noisy response they explain together.
+
+Two formulas A and B explain the response well where their directions, without the response and the nuisance
+columns, are close to each other. A principal component analysis turns the directions so that a few leading
+coordinates contain most of their differences. These coordinates bound what a pair can explain, so that most
+pairs are left out after a few products, and none wrongly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.fitting.laws._kernels import N_LEADING, N_MIDDLE, scan_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+
+
+_MAX_CLASS = 8  # classes of cotangents: each is twice as large as the one before
+_FIRST_CLASS = 2.0**-2
+_MIN_DIRECTION = 1e-7  # norm of what is left of a formula, below which it is rounding
+_BUDGET_PER_FORMULA = 200  # pairs that are compared in more than the leading coordinates
+_BLOCK_FORMULAS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Directions:
+    """Formulas as directions without a response, and their angles to the response.
+
+    Parameters
+    ----------
+    indices : int64 array, shape (q,)
+        The formulas.
+    directions : float32 array, shape (q, m)
+        Unit vectors.
+    cotangents : float64 array, shape (q,)
+        Cotangents of the angles between formulas and response.
+    """
+
+    indices: NDArray[np.int64]
+    directions: NDArray[np.float32]
+    cotangents: Values
+
+
+def rank_pairs(
+    blocks: Iterable[tuple[NDArray[np.int64], Values]],
+    response: Values,
+    nuisance: Values,
+    complexity: NDArray[np.int64],
+    n_ranked: int,
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Rank formulas and pairs of formulas by n·log(1 + F)/2 − k·log(n)/2 − log N.
+
+    F = R²/(1 − R²) is what k formulas explain of the response beside the nuisance columns. N is the number of
+    formulas, or pairs, that are not more complex.
+
+    Parameters
+    ----------
+    blocks : iterable of (int64 array, float64 array)
+        Indices of formulas, shape (b,), and their values, shape (b, m).
+    response : float64 array, shape (m,)
+        The response.
+    nuisance : float64 array, shape (m, r)
+        The nuisance columns.
+    complexity : int64 array
+        Complexity of all formulas of the pool.
+    n_ranked : int
+        Maximum number of formulas, and of pairs.
+
+    Returns
+    -------
+    list of int
+        The best formulas, best first.
+    list of (int, int)
+        The best pairs, best first. Each has a better score than the best formula alone.
+    """
+    basis = np.linalg.qr(nuisance)[0]
+    left = response / np.abs(response).max()
+    for _ in range(2):
+        left = left - basis @ (basis.T @ left)
+    n_rows, total = len(response), np.linalg.norm(left)
+    if total <= _MIN_DIRECTION * np.linalg.norm(response / np.abs(response).max()):
+        return [], []
+    formulas = _compute_directions(blocks, np.column_stack([basis, left / total]))
+    if not len(formulas.indices):
+        return [], []
+    counts = np.bincount(complexity).astype(np.float64)
+    singles_penalty = np.log(n_rows) / 2.0 + np.log(np.maximum(np.cumsum(counts), 1.0))
+    n_pairs = np.cumsum(np.convolve(counts, counts)) / 2.0
+    pairs_penalty = np.log(n_rows) + np.log(np.maximum(n_pairs, 1.0))
+    own = complexity[formulas.indices]
+    scores = 0.5 * n_rows * np.log1p(formulas.cotangents**2) - singles_penalty[own]
+    order = np.lexsort((formulas.indices, -scores))[:n_ranked]
+    singles = formulas.indices[order[scores[order] > 0.0]].tolist()
+    best = max(0.0, float(scores.max()))
+    if formulas.directions.shape[1] < N_MIDDLE:
+        padding = N_MIDDLE - formulas.directions.shape[1]
+        formulas = _Directions(
+            formulas.indices, np.pad(formulas.directions, ((0, 0), (0, padding))), formulas.cotangents
+        )
+    return singles, _scan(formulas, own, pairs_penalty, n_rows, np.full(n_ranked, best))
+
+
+def _compute_directions(blocks: Iterable[tuple[NDArray[np.int64], Values]], basis: Values) -> _Directions:
+    """Project nuisance columns and response, which is the last column, out of formulas."""
+    found = []
+    for indices, values in blocks:
+        magnitudes = np.maximum(values.max(axis=1), -values.min(axis=1))
+        scaled = values / np.where(magnitudes > 0.0, magnitudes, 1.0)[:, None]
+        sizes = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        shares = scaled @ basis
+        scaled -= shares @ basis.T
+        scaled -= (scaled @ basis) @ basis.T
+        norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        kept = norms > _MIN_DIRECTION * sizes
+        directions = scaled[kept] / norms[kept, None]
+        found.append((indices[kept], directions.astype(np.float32), shares[kept, -1] / norms[kept]))
+    return _Directions(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _scan(
+    formulas: _Directions,
+    complexity: NDArray[np.int64],
+    penalties: Values,
+    n_rows: int,
+    scores: Values,
+) -> list[tuple[int, int]]:
+    """Scan the pairs of formulas, and return those that exceed the initial scores, best first."""
+    _rotate(formulas.directions)
+    cotangents = formulas.cotangents
+    classes = np.log2(np.maximum(np.abs(cotangents), 1e-9) / _FIRST_CLASS)
+    labels = complexity * (_MAX_CLASS + 1) + np.clip(np.ceil(classes), 0, _MAX_CLASS).astype(np.int64)
+    order = np.lexsort((formulas.indices, np.abs(formulas.directions[:, 0]), labels))
+    starts = np.flatnonzero(np.r_[True, np.diff(labels[order]) > 0, True])
+    coordinates = formulas.directions[order]
+    pairs = np.full((len(scores), 2), -1)
+    scan_pairs(
+        coordinates,
+        np.ascontiguousarray(coordinates[:, :N_LEADING].T),
+        _compute_tails(coordinates),
+        cotangents[order].astype(np.float32),
+        starts,
+        complexity[order[starts[:-1]]],
+        penalties,
+        n_rows,
+        _BUDGET_PER_FORMULA * len(order),
+        scores,
+        pairs,
+    )
+    indices = np.sort(formulas.indices[order[pairs]], axis=1)
+    ranking = np.lexsort((indices[:, 1], indices[:, 0], -scores))
+    return [tuple(pair) for pair in indices[ranking[pairs[ranking, 0] >= 0]].tolist()]
+
+
+def _rotate(directions: NDArray[np.float32]) -> None:
+    """Rotate unit vectors in place to their principal components, the leading one first."""
+    products = (directions.T @ directions).astype(np.float64)
+    components = np.linalg.eigh(products)[1][:, ::-1].astype(np.float32)
+    for start in range(0, len(directions), _BLOCK_FORMULAS):
+        directions[start : start + _BLOCK_FORMULAS] = directions[start : start + _BLOCK_FORMULAS] @ components
+
+
+def _compute_tails(coordinates: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the norms of the coordinates after the leading ones and after the middle, shape (2, q)."""
+    tails = np.empty((2, len(coordinates)), dtype=np.float32)
+    for start in range(0, len(coordinates), _BLOCK_FORMULAS):
+        block = coordinates[start : start + _BLOCK_FORMULAS]
+        for row, place in zip(tails, (N_LEADING, N_MIDDLE), strict=True):
+            row[start : start + _BLOCK_FORMULAS] = np.sqrt(
+                np.einsum("ij,ij->i", block[:, place:], block[:, place:])
+            )
+    return tails

@@ -1,0 +1,92 @@
+"""The ranking of pairs of formulas is that of a search of all pairs."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.pair_ranking import rank_pairs
+from symscreen.grammar import load_grammar
+
+
+def compute_explained(nuisance, terms, target):
+    """Return R²/(1 − R²) beside the nuisance columns."""
+
+    def compute_rss(columns):
+        design = np.column_stack([each / np.abs(each).max() for each in columns])
+        return np.linalg.norm(target - design @ np.linalg.lstsq(design, target, rcond=None)[0]) ** 2
+
+    return compute_rss(nuisance) / compute_rss([*nuisance, *terms]) - 1.0
+
+
+def make_pool(rng, n, limit):
+    columns = {name: rng.uniform(1.0, 4.0, n) for name in "uvw"}
+    return grow_formula_pool(columns, load_grammar("basic"), limit)
+
+
+def rank(pool, target, nuisance, n_ranked):
+    blocks = [(part, pool.values[part]) for part in np.array_split(np.arange(len(pool)), 3)]
+    return rank_pairs(blocks, target, np.column_stack(nuisance), pool.complexity, n_ranked)
+
+
+@pytest.mark.parametrize("n", [30, 120])
+@pytest.mark.parametrize("noise", [0.01, 0.3])
+def test_the_best_pairs_are_those_of_a_search_of_all_pairs(rng, n, noise):
+    pool = make_pool(rng, n, 120)
+    first, second = (pool.values[k] / pool.values[k].std() for k in rng.choice(120, 2, replace=False))
+    target = first + 0.7 * second + noise * rng.standard_normal(n)
+    nuisance = [np.ones(n)]
+    singles, pairs = rank(pool, target, nuisance, 20)
+
+    counts = np.bincount(pool.complexity)
+    n_pairs = np.cumsum(np.convolve(counts, counts)) / 2.0
+    alone = [
+        n / 2 * np.log1p(compute_explained(nuisance, [pool.values[k]], target))
+        - np.log(n) / 2
+        - np.log(np.cumsum(counts)[pool.complexity[k]])
+        for k in range(len(pool))
+    ]
+    scores = {
+        pair: n / 2 * np.log1p(compute_explained(nuisance, pool.values[list(pair)], target))
+        - np.log(n)
+        - np.log(n_pairs[pool.complexity[list(pair)].sum()])
+        for pair in combinations(range(len(pool)), 2)
+        # the regression of near copies is rounding
+        if abs(np.corrcoef(pool.values[list(pair)])[0, 1]) < 1.0 - 1e-10
+    }
+    assert alone[singles[0]] == pytest.approx(max(alone))
+    expected = sorted((score for score in scores.values() if score > max(0.0, *alone)), reverse=True)[:20]
+    assert [scores[pair] for pair in pairs] == pytest.approx(expected, rel=1e-5)
+
+
+def test_nuisance_columns_are_free(rng):
+    pool = make_pool(rng, 100, 300)
+    free = 30.0 * rng.standard_normal(100)
+    target = free + pool.values[40] / pool.values[40].std() + pool.values[90] / pool.values[90].std()
+    target += 0.01 * rng.standard_normal(100)
+    _, pairs = rank(pool, target, [np.ones(100), free], 10)
+    assert (40, 90) in pairs
+    assert (40, 90) not in rank(pool, target, [np.ones(100)], 10)[1]
+
+
+def test_nothing_is_ranked_for_a_response_that_is_a_nuisance_column(rng):
+    pool = make_pool(rng, 100, 100)
+    assert rank(pool, pool.values[0], [np.ones(100), pool.values[0]], 10) == ([], [])
+
+
+def test_noise_has_no_pairs_that_are_worth_their_number(rng):
+    pool = make_pool(rng, 200, 300)
+    n_found = sum(bool(rank(pool, rng.standard_normal(200), [np.ones(200)], 10)[1]) for _ in range(20))
+    assert n_found <= 2
+
+
+def test_blocks_have_no_effect(rng):
+    pool = make_pool(rng, 100, 300)
+    target = pool.values[50] / pool.values[50].std() + rng.standard_normal(100)
+    whole = rank_pairs(
+        [(np.arange(300), pool.values)], target, np.ones((100, 1)), pool.complexity, n_ranked=30
+    )
+    assert whole == rank(pool, target, [np.ones(100)], 30)
