@@ -3,7 +3,8 @@
 ``python benchmarks/run.py reproduction figure5`` runs ``symscreen reproduce figure5 --size medium``, and
 writes its tables and remarks to ``results/reproduction/figure5.json``, with the command, the commit, the
 machine and the time. Tables of more than 300 rows, such as those of single draws, are left out and named.
-``--data DIR`` is for the experiments that read data. ``python benchmarks/run.py figures`` then writes the
+``--data DIR`` is for the experiments that read data, and ``--checkpoint FILE`` for those that can continue
+from a file. ``python benchmarks/run.py figures`` then writes the
 quotes of the stored runs into the page.
 """
 
@@ -32,9 +33,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("name", nargs="*", help="experiments, as symscreen reproduce lists them")
     parser.add_argument("--size", default="medium", help="small, medium or full")
     parser.add_argument("--data", type=Path, help="a folder with data, for the experiments that read some")
+    parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     options = parser.parse_args(arguments)
     for name in options.name:
-        found = run_experiment(name, options.size, options.data)
+        found = run_experiment(name, options.size, options.data, options.checkpoint)
         time_used = f"{found['seconds']:.0f} s, with {found['cpu_seconds']:.0f} s of processor time"
         parts = [f"`{found['command']}`, commit {found['commit']}, {time_used}"]
         parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
@@ -42,10 +44,14 @@ def main(arguments: list[str]) -> None:
         save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
 
 
-def run_experiment(name: str, size: str, data: Path | None) -> dict[str, Any]:
-    """Run an experiment by the command line; return the command, the seconds, the tables and the remarks."""
+def run_experiment(name: str, size: str, data: Path | None, checkpoint: Path | None = None) -> dict[str, Any]:
+    """Run an experiment by the command line; return the command, the seconds, the tables and the remarks.
+
+    The seconds are those of the last run where a checkpoint had results.
+    """
     arguments = ["reproduce", name, "--size", size]
-    given = [] if data is None else ["--data", data]
+    given: list[str | Path] = [] if data is None else ["--data", data]
+    given += [] if checkpoint is None else ["--checkpoint", checkpoint]
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable,

@@ -19,6 +19,7 @@ from symscreen.experiments.base import (
     average_draws,
     run_tasks,
 )
+from symscreen.experiments.srbench.published_rates import find_best_published
 from symscreen.experiments.strogatz_recovery import (
     Recovery,
     ScreenerPerformance,
@@ -68,7 +69,7 @@ def draw_recovery(summary: pd.DataFrame) -> Figure:
         ):
             axes.plot(positions, summary[column] / systems * 100, style, label=label, markersize=9)
         published = summary["published_percent"]
-        axes.plot(positions, published, "xC3", label="best of SRBench's methods, mean", markersize=8)
+        axes.plot(positions, published, "xC3", label="best published method, mean", markersize=8)
         axes.set_xticks(positions, [f"{ratio:g}" for ratio in summary["noise_ratio"]])
         axes.set(xlabel="noise ratio", ylabel=f"recovered of {systems.max()} equations, %", ylim=(0, 104))
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
@@ -149,9 +150,9 @@ _PRIOR_KNOWLEDGE_REMARK = (
     "Prior knowledge of ours: the functions of these equations and few others (+, -, *, /, sin, cos, square, "
     "cube, inverse, 1 and 2; one grammar for all tables), sums of at most four terms of three layers, a "
     "preference for simple numbers, and all 400 rows. SRBench's methods had 300 of the 400 rows, their own "
-    "and usually larger sets of functions, formulas limited only in length, and up to 8 hours. Their "
-    "percentages are means over the same 14 tables in groundtruth.csv (version 2.0), of the best of 25 "
-    "methods. Both use the same tables, but the tasks differ."
+    "and usually larger sets of functions, formulas limited only in length, and up to 8 hours. The published "
+    "percentages are means over the same 14 tables and ten seeds, of the best of SRBench's fourteen methods "
+    "and RILS-ROLS. Both use the same tables, but the tasks differ."
 )
 
 
@@ -429,8 +430,6 @@ Screenings = dict[tuple[str, float, str], list[dict[str, ScreenerPerformance]]]
 """Performances of the screeners by table, noise ratio and space, one mapping per draw."""
 
 _AIMED_COUNTS = {0.0: 14, 0.001: 13, 0.01: 9, 0.1: 4}
-# best of 25 methods: mean percentage over these 14 tables in SRBench's groundtruth.csv, version 2.0
-_PUBLISHED_PERCENT = {0.0: ("GP-GOMEA", 29.5), 0.01: ("DSR", 16.0)}
 _MEASURES = ("average_precision", "recall_20", "recall_100")
 _FORMULA_DIGITS = 5
 
@@ -450,7 +449,7 @@ def build_summary_table(fits: Fits, misses: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         ``exact``, ``structure``: median over the draws of the number of recovered equations among
         ``systems``. ``aim``: the goal, if all fourteen equations are tried. ``exact_percent``: mean
-        percentage. ``published_percent``, ``published_by``: the best of SRBench. ``data``, ``tie``,
+        percentage. ``published_percent``, ``published_by``: the best published method. ``data``, ``tie``,
         ``search``: number of misses by cause.
     """
     rows = []
@@ -458,7 +457,7 @@ def build_summary_table(fits: Fits, misses: pd.DataFrame) -> pd.DataFrame:
         cells = [cell_fits for (_, other), cell_fits in fits.items() if other == ratio]
         exact = np.array([[recovery.exact for recovery in cell_fits] for cell_fits in cells])
         structure = np.array([[recovery.structure for recovery in cell_fits] for cell_fits in cells])
-        method, percent = _PUBLISHED_PERCENT.get(ratio, ("", np.nan))
+        percent, method = find_best_published("Strogatz", ratio)
         causes = misses.loc[misses["noise_ratio"] == ratio, "stopped_by"]
         is_complete = len(cells) == len(datasets.list_strogatz_names())
         rows.append(

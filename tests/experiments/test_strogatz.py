@@ -230,7 +230,8 @@ def test_the_summary_counts_equations_and_takes_the_median_of_draws():
     assert summary["aim"].tolist() == [14, 9]
     assert summary["draws"].tolist() == [1, 3]
     assert summary["exact_percent"].tolist() == pytest.approx([100, 100 * 27 / 42])
-    assert summary["published_percent"].tolist() == [29.5, 16.0]
+    assert summary["published_percent"].tolist() == [81.43, 45.0]
+    assert summary["published_by"].tolist() == ["RILS-ROLS", "RILS-ROLS"]
     assert build_recovery_table(fits)["exact"].tolist()[:14] == [1.0] * 8 + [2 / 3, 1 / 3] + [0.0] * 4
 
 

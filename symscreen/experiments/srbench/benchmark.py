@@ -19,6 +19,7 @@ from symscreen.experiments.srbench.rate_tables import (
     build_row_table,
     build_structure_table,
     build_summary_table,
+    build_verdict_table,
     count_newly_solved,
 )
 from symscreen.experiments.srbench.records import append_row, find_commit, read_rows
@@ -110,7 +111,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     ExperimentOutcome
         ``summary``: rates by source and noise, with the best published ones and run times. ``published``: all
         published methods. ``structure``: rates by the structure of the truth. ``causes``: misses by cause.
-        ``misses``: each miss. ``rows``: each fit.
+        ``verdicts``: what the fits say of their formulas. ``misses``: each miss. ``rows``: each fit.
 
     Raises
     ------
@@ -127,6 +128,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
         "published": build_published_table(fits),
         "structure": build_structure_table(fits),
         "causes": build_cause_table(fits),
+        "verdicts": build_verdict_table(fits),
         "misses": build_miss_table(fits),
         "rows": fits,
     }
@@ -211,6 +213,7 @@ def format_remarks(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
     remarks = [
         _format_structures(tables["structure"]),
         *(_format_misses(tables["misses"], ratio) for ratio in sorted(set(fits["noise_ratio"].tolist()))),
+        _format_false_claims(tables["verdicts"]),
         _format_seconds(fits),
         f"Of {tried} problems tried that no published method of this list solved without noise, {solved} are "
         "solved here without noise."
@@ -245,6 +248,16 @@ def _format_misses(misses: pd.DataFrame, ratio: float) -> str:
         if (problems := at_ratio.loc[at_ratio["cause"] == cause, "problem"].tolist())
     ]
     return f"Missed at {ratio:g}: {'; '.join(parts) or 'none'}."
+
+
+def _format_false_claims(verdicts: pd.DataFrame) -> str:
+    """Count the formulas that are called a law and do not have the form of one."""
+    claims = verdicts[verdicts["verdict"].isin(("exact", "noise"))]
+    n_claims, n_laws = int(claims["fits"].sum()), int(claims["law"].sum())
+    return (
+        f"Of {n_claims} formulas that the fit calls exact or a law within noise, {n_claims - n_laws} do not "
+        "have the form of the law."
+    )
 
 
 def _format_seconds(fits: pd.DataFrame) -> str:

@@ -136,7 +136,7 @@ def list_problems() -> tuple[Problem, ...]:
     (130, 'III_10_19', 'mom*sqrt(Bx**2+By**2+Bz**2)')
     """
     inputs: dict[str, list[ProblemInput]] = {}
-    for row in _read_facts("inputs.csv"):
+    for row in read_facts("inputs.csv"):
         each = ProblemInput(row["input"], float(row["low"]), float(row["high"]), row["unit"])
         inputs.setdefault(row["problem"], []).append(each)
     feynman = [
@@ -149,7 +149,7 @@ def list_problems() -> tuple[Problem, ...]:
             tuple(inputs[row["problem"]]),
             row["solved_before"] == "yes",
         )
-        for row in _read_facts("problems.csv")
+        for row in read_facts("problems.csv")
     ]
     strogatz = [
         Problem(name, "Strogatz", _STROGATZ_TARGET, "1", datasets.load_strogatz(name).truth)
@@ -158,40 +158,22 @@ def list_problems() -> tuple[Problem, ...]:
     return (*sorted(feynman, key=lambda each: each.name), *strogatz)
 
 
-def _read_facts(name: str) -> list[dict[str, str]]:
-    """Read a shipped table of SRBench's facts."""
-    path = find_resource_folder("data") / "srbench" / name
-    with path.open(newline="", encoding="ascii") as file:
-        return list(csv.DictReader(file))
+def read_facts(name: str) -> list[dict[str, str]]:
+    """Read a shipped table of facts about SRBench.
 
-
-def read_published_rates() -> pd.DataFrame:
-    """Read the published percentages of solved fits.
+    Parameters
+    ----------
+    name : {"problems.csv", "inputs.csv", "published.csv"}
+        Name of the file.
 
     Returns
     -------
-    pandas.DataFrame
-        ``method``, ``problems`` (``all``, ``Feynman`` or ``Strogatz``), ``units`` (whether the method was
-        given units), ``noise_ratio``, ``percent``, ``source``.
-
-    Examples
-    --------
-    >>> rates = read_published_rates()
-    >>> rates[(rates["method"] == "RILS-ROLS") & (rates["noise_ratio"] == 0)]["percent"].tolist()
-    [56.85, 53.88, 81.43]
+    list of dict of str to str
+        A mapping from columns to texts for each row.
     """
-    rows = [
-        {
-            "method": row["method"],
-            "problems": row["problems"],
-            "units": row["units"] == "yes",
-            "noise_ratio": float(row["noise"]),
-            "percent": float(row["percent"]),
-            "source": row["source"],
-        }
-        for row in _read_facts("published.csv")
-    ]
-    return pd.DataFrame(rows)
+    path = find_resource_folder("data") / "srbench" / name
+    with path.open(newline="", encoding="ascii") as file:
+        return list(csv.DictReader(file))
 
 
 def find_problems(names: Iterable[str]) -> tuple[Problem, ...]:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from symscreen.experiments.srbench.misses import CAUSES, TIME_LIMIT_S
-from symscreen.experiments.srbench.problems import list_problems, read_published_rates
+from symscreen.experiments.srbench.problems import list_problems
+from symscreen.experiments.srbench.published_rates import find_best_published, read_published_rates
 from symscreen.experiments.srbench.structure import STRUCTURES, find_structure
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def build_summary_table(fits: pd.DataFrame) -> pd.DataFrame:
         cells = fits if group == "all" else fits[fits["group"] == group]
         for ratio in sorted(set(cells["noise_ratio"].tolist())):
             cell = cells[cells["noise_ratio"] == ratio]
-            best_percent, best_method = _find_best_published(group, ratio, units=bool(cell["units"].all()))
+            best_percent, best_method = find_best_published(group, ratio, units=bool(cell["units"].all()))
             table.append(
                 {
                     "problems": group,
@@ -86,16 +87,6 @@ def build_summary_table(fits: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(table)
-
-
-def _find_best_published(group: str, ratio: float, *, units: bool) -> tuple[float, str]:
-    """Find the largest published percentage and its method; NaN if there is none."""
-    rates = read_published_rates()
-    known = rates[(rates["problems"] == group) & (rates["noise_ratio"] == ratio) & (rates["units"] == units)]
-    if not len(known):
-        return float("nan"), ""
-    percent, method = max(zip(known["percent"].tolist(), known["method"].tolist(), strict=True))
-    return percent, method
 
 
 def build_published_table(fits: pd.DataFrame) -> pd.DataFrame:
@@ -200,6 +191,32 @@ def build_cause_table(fits: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def build_verdict_table(fits: pd.DataFrame) -> pd.DataFrame:
+    """Count the fits by what they say of their formula.
+
+    Parameters
+    ----------
+    fits : pandas.DataFrame
+        Table from `build_row_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``noise_ratio``, ``verdict``, ``fits``, ``solved``. ``law``: formulas that are the law, or have its
+        form with other numbers.
+    """
+    with_form = fits["solved"] | fits["cause"].isin(("not recognised", "wrong numbers"))
+    table = []
+    for ratio in sorted(set(fits["noise_ratio"].tolist())):
+        for verdict in sorted(set(fits["verdict"].tolist())):
+            is_cell = (fits["noise_ratio"] == ratio) & (fits["verdict"] == verdict)
+            counts = {"fits": int(is_cell.sum()), "solved": int(fits.loc[is_cell, "solved"].sum())}
+            if counts["fits"]:
+                law = int(with_form[is_cell].sum())
+                table.append({"noise_ratio": ratio, "verdict": verdict, **counts, "law": law})
+    return pd.DataFrame(table)
+
+
 def build_miss_table(fits: pd.DataFrame) -> pd.DataFrame:
     """List the misses with their causes.
 
@@ -213,7 +230,7 @@ def build_miss_table(fits: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         One row per miss.
     """
-    numbers = ["noise_ratio", "seed", "cause", "reason", "r2", "seconds", "stage"]
+    numbers = ["noise_ratio", "seed", "cause", "reason", "r2", "seconds", "stage", "verdict"]
     columns = ["problem", "structure", *numbers, "formula", "truth"]
     return fits.loc[~fits["solved"], columns].reset_index(drop=True)
 

@@ -54,6 +54,9 @@ class TrialRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The formula of the fit, or the error.
     truth : str
         The true formula.
+    verdict : str
+        What the fit says of its formula: ``exact``, ``noise`` (a law within noise), ``approximation`` or
+        ``none``; empty if it failed.
     """
 
     problem: str
@@ -71,6 +74,7 @@ class TrialRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stage: str | None
     formula: str
     truth: str
+    verdict: str = ""
 
     @property
     def key(self) -> RowKey:

@@ -118,6 +118,7 @@ def _assess_result(
         "cause": cause,
         "r2": r2,
         "stage": find_stage(result),
+        "verdict": str(result.record["verdict"]["kind"]),
         "formula": to_text(model),
     }
 

@@ -13,7 +13,6 @@ from symscreen.experiments.srbench.problems import (
     find_problems,
     list_problems,
     make_trial,
-    read_published_rates,
 )
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.units.unit_parsing import parse_unit
@@ -116,11 +115,3 @@ def test_a_trial_depends_on_its_seed_alone():
     assert first.training.equals(again.training)
     assert first.test.equals(again.test)
     assert not first.training.equals(other.training)
-
-
-def test_the_published_rates_have_the_best_of_the_field():
-    rates = read_published_rates()
-    strogatz = rates[(rates["method"] == "RILS-ROLS") & (rates["problems"] == "Strogatz")]
-    assert strogatz["percent"].tolist() == [81.43, 70.71, 45.0, 14.29]
-    assert rates.loc[rates["method"] == "PSE", "percent"].tolist() == [74.9, 54.8, 41.2, 31.1]
-    assert rates["percent"].between(0, 100).all()

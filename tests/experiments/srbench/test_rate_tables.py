@@ -14,6 +14,7 @@ from symscreen.experiments.srbench.rate_tables import (
     build_row_table,
     build_structure_table,
     build_summary_table,
+    build_verdict_table,
     count_newly_solved,
 )
 
@@ -91,3 +92,20 @@ def test_a_problem_counts_as_newly_solved_with_half_of_its_seeds(fits):
     )
     assert count_newly_solved(more) == (1, 2)
     assert count_newly_solved(build_row_table([make_miss(problem="I_6_2", noise_ratio=0.1)])) == (0, 0)
+
+
+def test_verdicts_are_counted_with_the_laws_among_them():
+    fits = build_row_table(
+        [
+            make_hit(verdict="exact"),
+            make_miss("wrong numbers", verdict="noise", noise_ratio=0.1),
+            make_miss("not found", verdict="noise", noise_ratio=0.1, seed=2),
+            make_miss("not found", verdict="approximation", noise_ratio=0.1, seed=3),
+        ]
+    )
+    table = build_verdict_table(fits)
+    assert table.to_numpy().tolist() == [
+        [0.0, "exact", 1, 1, 1],
+        [0.1, "approximation", 1, 0, 0],
+        [0.1, "noise", 2, 0, 1],
+    ]

@@ -57,6 +57,7 @@ def test_a_law_is_found_and_judged():
     assert row.truth == SPRING.truth
     assert row.seconds > 0
     assert row.stage is None
+    assert row.verdict == "exact"
 
 
 @pytest.mark.usefixtures("small_rows", "quick_fit")
@@ -73,6 +74,7 @@ def test_a_fit_that_fails_is_a_row_with_its_error(monkeypatch):
     monkeypatch.setattr(trials, "fit", fail)
     row = _run(SPRING, _Judge())
     assert (row.solved, row.cause, row.formula) == (False, "error", "ZeroDivisionError: the reason")
+    assert row.verdict == ""
 
 
 @pytest.mark.usefixtures("small_rows", "quick_fit")
