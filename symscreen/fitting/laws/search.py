@@ -12,6 +12,7 @@ from symscreen.fitting.coefficients import estimate_coefficients, is_identifiabl
 from symscreen.fitting.feature_dictionary import TermDictionary
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
+from symscreen.fitting.laws.rational_forms import find_rational_forms
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.subset_search import EXACT_SHARE, compute_rounding_share
@@ -28,6 +29,7 @@ _STAGES: tuple[Callable[[LawData], list[Law]], ...] = (
     find_power_products,
     find_single_index_laws,
     find_transformed_sums,
+    find_rational_forms,
     find_matched_pairs,
 )
 
