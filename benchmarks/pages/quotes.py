@@ -44,4 +44,5 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "faults": reliability_quotes.quote_faults,
     "soak": reliability_quotes.quote_soak,
     "mutations": reliability_quotes.quote_mutations,
+    "mutations_1": reliability_quotes.quote_mutations,
 } | REPRODUCTION_QUOTES

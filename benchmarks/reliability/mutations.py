@@ -190,7 +190,9 @@ def main(arguments: Sequence[str]) -> None:
     """Read the options, record or try what is asked for, save the verdicts."""
     parser = make_parser(__doc__)
     parser.add_argument("--number", type=int, default=300, help="how many mutations")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the sample; another than 0 has its own results"
+    )
     parser.add_argument("--state", type=Path, default=Path.home() / ".cache" / "symscreen-mutations")
     parser.add_argument(
         "--record", nargs="*", metavar="PATH", help="record what the tests of these paths execute"
@@ -234,7 +236,8 @@ def main(arguments: Sequence[str]) -> None:
         _try_all([one for one in sample if given.only in one.key], records, given)
     found = summarize(sample, read_verdicts(given.state))
     settings = {"seed": given.seed, "number": given.number}
-    save_results("mutations", settings | found | {"machine": about}, format_summary(found), given.results)
+    name = "mutations" if given.seed == 0 else f"mutations_{given.seed}"
+    save_results(name, settings | found | {"machine": about}, format_summary(found), given.results)
 
 
 def _record(worker: Worker, place: str, records: Path, *, slow_only: bool) -> None:

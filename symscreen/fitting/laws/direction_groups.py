@@ -142,11 +142,8 @@ def project_formulas(
     vectors : float64 array, shape (m, k)
         The vectors.
     """
-    basis = np.linalg.qr(nuisance)[0]
     random = np.random.default_rng(0).standard_normal((len(nuisance), N_DIRECTIONS))
-    directions = np.column_stack([random, vectors])
-    for _ in range(2):  # once more, against the rounding of the first projection
-        directions = directions - basis @ (basis.T @ directions)
+    directions = _project_out(nuisance, np.column_stack([random, vectors]))
     norms = np.linalg.norm(directions, axis=0)
     directions = directions / np.where(norms > 0.0, norms, 1.0)
     found = []
@@ -161,3 +158,59 @@ def project_formulas(
         directions.T @ directions,
         np.full(len(indices), _ROUNDING * np.sqrt(len(nuisance))),
     )
+
+
+def find_sums(
+    blocks: Iterable[tuple[NDArray[np.int64], Values]], response: Values, nuisance: Values
+) -> list[tuple[int, int]]:
+    """Find pairs of formulas with ±A ± B = y beside the nuisance columns.
+
+    Parameters
+    ----------
+    blocks : iterable of (int64 array, float64 array)
+        Indices of formulas, shape (b,), and their values, shape (b, m).
+    response : float64 array, shape (m,)
+        The response y.
+    nuisance : float64 array, shape (m, r)
+        Columns that are free.
+
+    Returns
+    -------
+    list of (int, int)
+        The pairs. Of formulas with equal values beside the nuisance columns, only the first is used.
+    """
+    random = np.random.default_rng(0).standard_normal((len(nuisance), N_DIRECTIONS))
+    directions = _project_out(nuisance, random)
+    found = []
+    for numbers, values in blocks:
+        sizes = np.maximum(values.max(axis=1), -values.min(axis=1))
+        found.append((numbers, values @ directions, sizes))
+    indices, sums, errors = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    rounding = _ROUNDING * len(nuisance)
+    wanted = response @ directions
+    order = np.lexsort((indices, sums[:, 0]))
+    indices, sums, errors = indices[order], sums[order], rounding * errors[order]
+    is_copy = (np.abs(np.diff(sums, axis=0)) <= errors[1:, None]).all(axis=1)
+    is_used = np.r_[True, ~is_copy] & (np.abs(sums).max(axis=1) > errors)
+    indices, sums, errors = indices[is_used], sums[is_used], errors[is_used]
+    # B is not larger than A and y together, and so is its error
+    tolerances = 2.0 * (errors + rounding * np.abs(response).max())
+    pairs: set[tuple[int, int]] = set()
+    for sign, own_sign in ((1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)):
+        partners = sign * wanted + own_sign * sums
+        low = np.searchsorted(sums[:, 0], partners[:, 0] - tolerances)
+        counts = np.searchsorted(sums[:, 0], partners[:, 0] + tolerances, side="right") - low
+        first = np.repeat(np.arange(len(sums)), counts)
+        second = np.arange(len(first)) + np.repeat(low - np.cumsum(counts) + counts, counts)
+        is_equal = (np.abs(partners[first] - sums[second]) <= tolerances[first, None]).all(axis=1)
+        both = np.sort(np.column_stack([indices[first[is_equal]], indices[second[is_equal]]]), axis=1)
+        pairs |= {(a, b) for a, b in both.tolist() if a != b}
+    return sorted(pairs)
+
+
+def _project_out(nuisance: Values, vectors: Values) -> Values:
+    """Project columns out of vectors."""
+    basis = np.linalg.qr(nuisance)[0]
+    for _ in range(2):  # once more, against the rounding of the first projection
+        vectors = vectors - basis @ (basis.T @ vectors)
+    return vectors

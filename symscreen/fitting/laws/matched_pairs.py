@@ -14,7 +14,7 @@ The best ones are fitted on all rows, on the scale of y.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import log
 from typing import TYPE_CHECKING, Protocol
@@ -23,7 +23,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
-from symscreen.fitting.laws.direction_groups import N_DIRECTIONS, project_formulas
+from symscreen.fitting.laws.direction_groups import N_DIRECTIONS, find_sums, project_formulas
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.pair_ranking import rank_pairs
 from symscreen.fitting.laws.power_products import compute_log_scale, fit_power_product, round_share
@@ -84,6 +84,10 @@ def find_matched_pairs(data: LawData) -> list[Law]:
     """
     searches = [search for search in (_prepare_sums(data), _prepare_products(data)) if search is not None]
     laws = [law for search in searches for law in search.find_exact_laws()]
+    if not laws:
+        # powers of inputs whose exponents are not simple, such as x^(3/8), are formulas of the pool
+        plain = _prepare_products(data, with_inputs=False)
+        laws = [] if plain is None else plain.find_plain_laws()
     return laws or [law for search in searches for law in search.find_best_laws()]
 
 
@@ -160,6 +164,12 @@ class _PairSearch:
             for pair in self._find_pairs(N_DIRECTIONS + 1 + place)[:_MAX_PAIRS]
         ]
         return self._fit_laws(self._sort(triples)[:_MAX_PAIRS], is_exact=True)
+
+    def find_plain_laws(self) -> list[Law]:
+        """Find exact laws whose coefficients on the scale are 1 or −1."""
+        blocks = self.iterate_blocks(np.arange(len(self.pool)))
+        pairs: list[tuple[int, ...]] = [*find_sums(blocks, self.response, self.nuisance)]
+        return self._fit_laws(self._sort(pairs)[:_MAX_PAIRS], is_exact=True)
 
     def find_best_laws(self) -> list[Law]:
         """Find the laws that explain most, as far as their number is worth it."""
@@ -287,9 +297,11 @@ def _prepare_sums(data: LawData) -> _PairSearch | None:
     )
 
 
-def _prepare_products(data: LawData) -> _PairSearch | None:
+def _prepare_products(data: LawData, *, with_inputs: bool = True) -> _PairSearch | None:
     """Prepare the search for products; None if there are too few rows, or no products in the grammar."""
     scale = compute_log_scale(data.columns, data.target)
+    if not with_inputs:
+        scale = replace(scale, design=scale.design[:, :1], names=())
     rows = scale.take(data.pool_rows)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     is_used = rows.weights > 0.0

@@ -49,7 +49,6 @@ _MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
 _MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is rounded to
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
-_N_EXPONENTS = 48  # different exponents other than 0 that are considered: multiples of 1/2 and 1/3 up to ±6
 _SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
 
@@ -296,8 +295,10 @@ def fit_power_product(
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
-    n_used = sum(1 for factor, _ in powers if isinstance(factor, Column))
-    choices = comb(len(scale.names), min(n_used, len(scale.names))) * float(_N_EXPONENTS) ** n_used
+    exponents_of_inputs = [power for power in simple[: len(scale.names)] if power is not None]
+    choices = count_exponents(exponents_of_inputs)
+    for power in simple[len(scale.names) :]:
+        choices *= 2.0 * _measure_exponent(power) if power else 1.0
     share = round_share(_compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
@@ -310,6 +311,29 @@ def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
         products = [*(product * values for product in products), *products]
     # of equal ones the first, which has the most factors
     return max(products, key=lambda product: abs(float(product @ target)))
+
+
+def _measure_exponent(exponent: Fraction) -> int:
+    """Return the complexity of an exponent: 0 for 0, 1 for ±1, and 2 for ±2 and ±1/2."""
+    return abs(exponent.numerator) + exponent.denominator - 1
+
+
+def count_exponents(exponents: Sequence[Fraction]) -> float:
+    """Count the lists of exponents that are not more complex than this one.
+
+    The complexity of whole exponents is the sum of their absolute values, s. For k inputs, there are
+    Σⱼ 2^j·C(k, j)·C(s, j) lists up to s. A fraction p/q counts as p + q − 1, and triples the number of lists.
+
+    Examples
+    --------
+    >>> count_exponents([Fraction(1), Fraction(0)])
+    5.0
+    >>> count_exponents([Fraction(2), Fraction(-1)])
+    25.0
+    """
+    total = sum(map(_measure_exponent, exponents))
+    n_lists = sum(2**j * comb(len(exponents), j) * comb(total, j) for j in range(len(exponents) + 1))
+    return float(n_lists) * 3.0 ** sum(1 for exponent in exponents if exponent.denominator > 1)
 
 
 def _list_roots(grammar: Grammar) -> tuple[int, ...]:

@@ -167,6 +167,14 @@ def test_a_product_of_formulas_that_change_sign_is_found(rng):
     assert any(compute_relative_error(law, columns, target) < 1e-9 for law in laws)
 
 
+def test_a_product_of_inputs_whose_exponents_are_not_simple_is_found(rng):
+    columns = make_columns(rng)
+    target = np.sqrt(np.sqrt(columns["u"])) * np.sin(columns["v"])
+    law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=8000))[0]
+    assert compute_relative_error(law, columns, target) < 1e-9
+    assert len(law.terms) == 1
+
+
 def test_noise_without_a_law_gives_no_exact_law(rng):
     columns = make_columns(rng)
     target = rng.standard_normal(150)
