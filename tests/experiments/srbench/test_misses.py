@@ -79,7 +79,8 @@ def test_the_closest_approximation_of_a_run_is_not_the_law(rng):
     truth = evaluate_expression(parse_expression("1 + n*alpha/(1 - (n*alpha/3))"), rows)
     close = parse_expression(
         "1.1740348151525353 + 0.1608442158519738*(alpha*n + (alpha*n)**2) - 0.1740348158914347*(exp(alpha*n) "
-        "+ sin(alpha*n)) + 1.4467022887900398*(alpha*n)**2/sin(alpha*n) - 0.25947579213955235*alpha*n/exp(alpha*n)"
+        "+ sin(alpha*n)) + 1.4467022887900398*(alpha*n)**2/sin(alpha*n) "
+        "- 0.25947579213955235*alpha*n/exp(alpha*n)"
     )
     residual = evaluate_expression(close, rows) - truth
     assert (residual**2).sum() < 1e-14 * ((truth - truth.mean()) ** 2).sum()
