@@ -21,7 +21,7 @@ def make_frame(rng, n=400, noise=0.0):
     return {"m": m, "r": r, "v": v, "angle": angle, "force": law + noise * law.std() * rng.normal(size=n)}
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_fit_finds_a_law_without_an_intercept(noise, rng):
     result = symscreen.fit(make_frame(rng, noise=noise), target="force")
     assert [str(term) for term in result.formula.terms] == ["m*r*v*sin(angle)"]
@@ -45,6 +45,7 @@ def test_given_layers_are_searched_alone(rng):
     assert len(result.terms) != 1 or result.formula.intercept != 0.0
 
 
+@pytest.mark.slow
 def test_a_law_is_hardly_ever_claimed_for_noise(rng):
     frame = make_frame(rng, n=200)
     columns, grammar = {name: frame[name] for name in ("m", "r")}, load_grammar("basic")
