@@ -59,7 +59,11 @@ def find_matched_pairs(data: LawData) -> list[Law]:
     exp(u - v)
     """
     searches = [search for search in (prepare_sums(data), prepare_products(data)) if search is not None]
-    laws = [law for search in searches for law in search.find_exact_laws()] or _find_plain_products(data)
+    laws = (
+        [law for search in searches for law in search.find_exact_laws()]
+        or _find_plain_products(data)
+        or [law for search in searches for law in search.find_exact_triples()]
+    )
     if not laws:
         laws = [law for search in searches for law in search.find_best_laws()]
         laws += _find_noisy_products(data, laws)

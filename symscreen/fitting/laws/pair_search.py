@@ -129,15 +129,15 @@ class PairSearch:
             yield block[is_usable], values
 
     def find_exact_laws(self) -> list[RankedLaw]:
-        """Find exact laws by equal directions."""
-        formulas = self.formulas
-        if formulas.products[N_DIRECTIONS, N_DIRECTIONS] <= _EXACT_SHARE:
+        """Find exact laws with one or two formulas by equal directions."""
+        if self.formulas.products[N_DIRECTIONS, N_DIRECTIONS] <= _EXACT_SHARE:
             return []
-        zeros = formulas.remove(N_DIRECTIONS).find_zeros()
+        zeros = self.formulas.remove(N_DIRECTIONS).find_zeros()
         singles = [(index,) for index in zeros[:_MAX_PAIRS].tolist()]
-        laws = self._fit_laws([*singles, *self._find_pairs()[:_MAX_PAIRS]], is_exact=True)
-        if laws:
-            return laws
+        return self._fit_laws([*singles, *self._find_pairs()[:_MAX_PAIRS]], is_exact=True)
+
+    def find_exact_triples(self) -> list[RankedLaw]:
+        """Find exact laws with two formulas and a third term."""
         triples = [
             (*pair, third)
             for place, third in enumerate(self.thirds.tolist())
