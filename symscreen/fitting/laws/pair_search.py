@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _BLOCK_VALUES = 1_000_000  # values of the pool that are transformed together
 _MAX_PAIRS = 100  # exact pairs that are fitted on all rows
+_MAX_POOL_ERROR = 1e-7  # relative error of an exact law on the rows of the pool
+_TINY = 1e-300
 _MAX_GROUP = 60  # formulas of equal direction, simplest first, that are paired
 _MAX_LAWS = 60  # laws that are returned
 _N_COPIES = 2  # copies of a formula that are tried with a fixed coefficient
@@ -134,7 +136,7 @@ class PairSearch:
             return []
         zeros = self.formulas.remove(N_DIRECTIONS).find_zeros()
         singles = [(index,) for index in zeros[:_MAX_PAIRS].tolist()]
-        return self._fit_laws([*singles, *self._find_pairs()[:_MAX_PAIRS]], is_exact=True)
+        return self._fit_laws([*singles, *self._select_exact(self._find_pairs())], is_exact=True)
 
     def find_exact_triples(self) -> list[RankedLaw]:
         """Find exact laws with two formulas and a third term."""
@@ -143,13 +145,13 @@ class PairSearch:
             for place, third in enumerate(self.thirds.tolist())
             for pair in self._find_pairs(N_DIRECTIONS + 1 + place)[:_MAX_PAIRS]
         ]
-        return self._fit_laws(self._sort(triples)[:_MAX_PAIRS], is_exact=True)
+        return self._fit_laws(self._select_exact(self._sort(triples)), is_exact=True)
 
     def find_plain_laws(self) -> list[RankedLaw]:
         """Find exact laws whose coefficients on the scale are 1 or −1."""
         blocks = self.iterate_blocks(np.arange(len(self.pool)))
         pairs: list[tuple[int, ...]] = [*find_sums(blocks, self.response, self.nuisance)]
-        return self._fit_laws(self._sort(pairs)[:_MAX_PAIRS], is_exact=True)
+        return self._fit_laws(self._select_exact(self._sort(pairs)), is_exact=True)
 
     def find_best_laws(self) -> list[RankedLaw]:
         """Find the laws that explain most, as far as their number is worth it."""
@@ -181,6 +183,35 @@ class PairSearch:
             indices = formulas.indices[group[~is_copy[group]][:_MAX_GROUP]]
             pairs += combinations(indices.tolist(), 2)
         return self._sort(pairs)
+
+    def _select_exact(self, candidates: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Return the first laws that fit the response on the rows of the pool.
+
+        Others have equal directions by rounding: most of what is left of a formula with one very large value
+        is this value.
+        """
+        selected: list[tuple[int, ...]] = []
+        basis = np.linalg.qr(self.nuisance)[0]
+        step = max(1, _BLOCK_VALUES // (4 * len(self.response)))
+        for start in range(0, len(candidates), step):
+            block = candidates[start : start + step]
+            left = np.tile(self.response - basis @ (basis.T @ self.response), (len(block), 1))
+            total = np.linalg.norm(left[0])
+            directions: list[Values] = []
+            for indices in zip(*block, strict=True):
+                values = self.transform(self.pool.values[list(indices)])[1]
+                values = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), _TINY)
+                for _ in range(2):
+                    values -= (values @ basis) @ basis.T
+                    for direction in directions:
+                        values -= (values * direction).sum(axis=1, keepdims=True) * direction
+                directions.append(values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), _TINY))
+                left -= (left * directions[-1]).sum(axis=1, keepdims=True) * directions[-1]
+            is_exact = np.linalg.norm(left, axis=1) <= _MAX_POOL_ERROR * total
+            selected += [block[place] for place in np.flatnonzero(is_exact).tolist()]
+            if len(selected) >= _MAX_PAIRS:
+                break
+        return selected[:_MAX_PAIRS]
 
     def _sort(self, laws: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """Sort lists of formulas by complexity."""

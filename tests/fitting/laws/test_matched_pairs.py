@@ -11,6 +11,7 @@ from symscreen.expressions.traversal import compute_complexity, evaluate_express
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.laws.law import LawData, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
+from symscreen.fitting.laws.matched_sums import prepare_sums
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
 
 BASIC = load_grammar("basic")
@@ -147,6 +148,18 @@ def test_constants_in_the_pool_are_no_terms(rng):
     assert sum(isinstance(leaf, Constant) for leaf in data.pool.leaves) == 3
     laws = find_matched_pairs(data)
     assert {str(term) for term in laws[0].terms} == {"sin(u + 1)", "v"}
+
+
+def test_pairs_whose_directions_agree_by_rounding_alone_are_not_fitted_on_all_rows(rng):
+    columns = make_columns(rng)
+    # all but one value of these is rounding
+    columns |= {name: np.r_[1e15, rng.uniform(1.0, 4.0, 149)] for name in "yz"}
+    target = np.sin(columns["v"]) - 3.0 * columns["u"] * columns["x"]
+    data = LawData(columns, target, BASIC, pool_limit=2000)
+    places = {str(data.pool.build_expression(index)): index for index in range(len(data.pool))}
+    pair = (places["sin(v)"], places["u*x"])
+    others = [(places["y"], places["z"]), (places["u"], places["x"]), (places["w"], places["w**2"])]
+    assert prepare_sums(data)._select_exact([*others, pair]) == [pair]
 
 
 def test_an_intercept_of_zero_is_left_out(rng):
