@@ -85,7 +85,8 @@ def score_models(
     list of ScoredModel
         Best first. Exact formulas come before all others, simplest first. A model that is not exact and has
         more than one term is dropped if it has fewer than five target values per parameter. The criteria are
-        asymptotic, and with few rows they prefer models that interpolate.
+        asymptotic, and with few rows they prefer models that interpolate. A model without an intercept is
+        dropped if it is not better than the mean by log n, the cost of one parameter.
     """
     groups: dict[tuple[int, float], list[ScoredModel]] = {}
     for members, share in [((), 1.0), *search_result.models.items()]:
@@ -115,11 +116,31 @@ def score_models(
         )
         rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
         groups.setdefault((len(members), rounded_share), []).append(model)
+    _drop_laws_like_the_mean(groups, n_rows)
     simplest = [
         replace(min(group, key=_build_simplicity_key), n_rewritings=len(group) - 1)
         for group in groups.values()
     ]
     return sorted(simplest, key=_build_rank_key)
+
+
+def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[ScoredModel]], n_rows: int) -> None:
+    """Drop models without an intercept that are not better than the mean by the cost of one parameter.
+
+    The mean has as many parameters as y = c·x. Without this rule, a law would be claimed for noise around 0
+    wherever its one coefficient gains more than the cost of its search.
+    """
+    (mean,) = groups[0, 1.0]
+    for key, group in groups.items():
+        groups[key] = [
+            model
+            for model in group
+            if model.has_intercept
+            or model.unexplained_share <= EXACT_SHARE
+            or model.score + log(n_rows) < mean.score
+        ]
+    for key in [key for key, group in groups.items() if not group]:
+        del groups[key]
 
 
 def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import inf, log
 
@@ -179,3 +180,11 @@ def test_preferring_the_simpler_model_ends_at_two_points():
     assert select_model([best, near, far]) is near
     assert select_model([best, far]) is best
     assert find_alternatives(best, [best, near, far], inf, 1) == [near]
+
+
+@pytest.mark.parametrize(("share", "is_kept"), [(0.9, False), (0.5, True)])
+def test_a_model_without_an_intercept_must_be_better_than_the_mean_by_a_parameter(share, is_kept):
+    # with 30 rows, the share 0.9 gains 3.2 points, less than log 30 = 3.4
+    found = replace(_found({(0,): share}), models_without_intercept=frozenset({(0,)}))
+    kept = [model for model in score_models(found, 30, "bic") if not model.has_intercept]
+    assert bool(kept) == is_kept

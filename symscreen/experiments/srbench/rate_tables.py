@@ -63,6 +63,7 @@ def build_summary_table(fits: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         ``tried``: problems. ``fits``, ``solved``: fits and solved ones. ``percent``: see `compute_rate`.
+        ``law_percent``: the same of formulas that are the law, whether the judge recognises them or not.
         ``published_percent``, ``published_by``: the best published method on all problems of the source, with
         or without units as ours. ``seconds_median``, ``seconds_most``: run times of fits. ``over_60_s``: fits
         that took longer than the limit.
@@ -79,6 +80,7 @@ def build_summary_table(fits: pd.DataFrame) -> pd.DataFrame:
                     "problems": group,
                     "noise_ratio": ratio,
                     **_count_solved(cell),
+                    "law_percent": compute_rate(cell.assign(solved=_find_laws(cell))),
                     "published_percent": best_percent,
                     "published_by": best_method,
                     "seconds_median": float(cell["seconds"].median()),
@@ -159,6 +161,11 @@ def build_structure_table(fits: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def _find_laws(fits: pd.DataFrame) -> pd.Series:
+    """Return which formulas are the law, whether the judge recognises them or not."""
+    return fits["solved"] | (fits["cause"] == "not recognised")
+
+
 def _count_solved(cell: pd.DataFrame) -> dict[str, Any]:
     """Count the problems, the fits and the solved fits, and compute the rate."""
     return {
@@ -205,7 +212,7 @@ def build_verdict_table(fits: pd.DataFrame) -> pd.DataFrame:
         ``noise_ratio``, ``verdict``, ``fits``, ``solved``. ``law``: formulas that are the law, or have its
         form with other numbers.
     """
-    with_form = fits["solved"] | fits["cause"].isin(("not recognised", "wrong numbers"))
+    with_form = _find_laws(fits) | (fits["cause"] == "wrong numbers")
     table = []
     for ratio in sorted(set(fits["noise_ratio"].tolist())):
         for verdict in sorted(set(fits["verdict"].tolist())):

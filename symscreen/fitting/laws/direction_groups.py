@@ -72,12 +72,21 @@ class Projections:
         """Return the formulas that are zero up to rounding, in ascending order."""
         return np.asarray(self.indices[self.norms <= self.errors])
 
-    def merge_copies(self) -> Projections:
-        """Keep the first of the formulas with equal directions, and none that is rounding."""
+    def merge_copies(self) -> tuple[Projections, list[NDArray[np.int64]]]:
+        """Keep the first of the formulas with equal directions, and none that is rounding.
+
+        Returns
+        -------
+        Projections
+            The formulas that are kept.
+        list of int64 array
+            Each group of formulas with equal directions; the first one is kept.
+        """
         is_kept = self.errors < _MAX_ERROR * self.norms
-        for group in self.group():
+        groups = self.group()
+        for group in groups:
             is_kept[group[1:]] = False
-        return self.take(np.flatnonzero(is_kept))
+        return self.take(np.flatnonzero(is_kept)), [self.indices[group] for group in groups]
 
     def group(self) -> list[NDArray[np.int64]]:
         """List the groups of two or more formulas with equal directions, each in ascending order."""

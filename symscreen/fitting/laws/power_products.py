@@ -299,7 +299,7 @@ def fit_power_product(
     choices = count_exponents(exponents_of_inputs)
     for power in simple[len(scale.names) :]:
         choices *= 2.0 * _measure_exponent(power) if power else 1.0
-    share = round_share(_compute_share_without_intercept(values, data.target))
+    share = round_share(compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
 
@@ -342,7 +342,7 @@ def _list_roots(grammar: Grammar) -> tuple[int, ...]:
     return tuple(root for root, name in _ROOTS.items() if name is None or name in names)
 
 
-def _compute_share_without_intercept(values: Values, target: Values) -> float:
+def compute_share_without_intercept(values: Values, target: Values) -> float:
     """Return RSS/TSS of y = c·values with the best c; TSS is around the mean."""
     scaled = values / np.abs(values).max()
     residuals = target - float(scaled @ target) / float(scaled @ scaled) * scaled

@@ -12,6 +12,8 @@ from symscreen.fitting.coefficients import estimate_coefficients, is_identifiabl
 from symscreen.fitting.feature_dictionary import TermDictionary
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
+from symscreen.fitting.laws.rational_forms import find_rational_forms
+from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.subset_search import EXACT_SHARE, compute_rounding_share
@@ -28,8 +30,12 @@ _STAGES: tuple[Callable[[LawData], list[Law]], ...] = (
     find_power_products,
     find_single_index_laws,
     find_transformed_sums,
+    find_rational_forms,
     find_matched_pairs,
 )
+
+
+_N_REFINED = 8  # laws of each search whose inner constants are fitted again
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +72,11 @@ def find_laws(data: LawData) -> list[Law]:
     """
     found: list[Law] = []
     for stage in _STAGES:
-        laws = [_limit_search_size(law, data.pool) for law in stage(data)]
-        found += laws
+        laws = stage(data)
         fitted = fit_laws(laws, data.columns, data.target)
+        refined = refine_best_laws(fitted, data)
+        found += [_limit_search_size(law, data.pool) for law in (*refined, *laws)]
+        fitted += fit_laws(refined, data.columns, data.target)
         if any(each.unexplained_share <= EXACT_SHARE for each in fitted):
             break
     return _merge_equal_laws(found)
@@ -84,6 +92,14 @@ def _merge_equal_laws(laws: Sequence[Law]) -> list[Law]:
             law if known is None else replace(known, search_size=min(known.search_size, law.search_size))
         )
     return list(merged.values())
+
+
+def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
+    """Fit the constants inside the best laws on the scale of y, and make them simple numbers if possible."""
+    with_constants = [each for each in fitted if each.law.n_constants]
+    best = sorted(with_constants, key=lambda each: each.unexplained_share)[:_N_REFINED]
+    refined = (refine_law(each.law, data) for each in best)
+    return [law for law in refined if law is not None and data.allows(law)]
 
 
 def _limit_search_size(law: Law, pool: FormulaPool) -> Law:

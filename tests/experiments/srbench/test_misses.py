@@ -74,6 +74,19 @@ def test_the_cause_of_a_miss(text, candidates, seconds, cause, rows, truth):
     assert diagnose_miss(parse_expression(text), others, rows, truth, seconds) == cause
 
 
+def test_the_closest_approximation_of_a_run_is_not_the_law(rng):
+    rows = {name: rng.uniform(0.0, 1.0, 2000) for name in ("alpha", "n")}
+    truth = evaluate_expression(parse_expression("1 + n*alpha/(1 - (n*alpha/3))"), rows)
+    close = parse_expression(
+        "1.1740348151525353 + 0.1608442158519738*(alpha*n + (alpha*n)**2) - 0.1740348158914347*(exp(alpha*n) "
+        "+ sin(alpha*n)) + 1.4467022887900398*(alpha*n)**2/sin(alpha*n) "
+        "- 0.25947579213955235*alpha*n/exp(alpha*n)"
+    )
+    residual = evaluate_expression(close, rows) - truth
+    assert (residual**2).sum() < 1e-14 * ((truth - truth.mean()) ** 2).sum()
+    assert measure_number_change(close, rows, truth) is None
+
+
 def test_the_candidates_are_those_of_the_front_and_the_alternatives_with_the_best_first():
     front = pd.DataFrame({"r2": [0.1, 0.9], "formula": ["x", "2*x + y"]})
     alternatives = pd.DataFrame({"r2": [0.95, 0.9, 0.5], "formula": ["exp(x)", "2*x + y", "not a formula"]})

@@ -41,7 +41,17 @@ def test_a_rate_is_the_mean_over_problems_of_the_share_of_seeds(fits):
     assert (cell["seconds_median"], cell["seconds_most"], cell["over_60_s"]) == (5.0, 70.0, 1)
     assert summary.loc[("all", 0.0), "percent"] == pytest.approx(100 * 2.5 / 4)
     assert summary.loc[("Strogatz", 0.0), "percent"] == 100
+    assert summary["law_percent"].equals(summary["percent"])
     assert summary.loc[("Feynman", 0.1), "percent"] == 0
+
+
+def test_laws_that_the_judge_does_not_recognise_have_a_rate_of_their_own():
+    fits = build_row_table(
+        [make_hit(), make_miss("not recognised", seed=2), make_miss("wrong numbers", seed=3)]
+    )
+    summary = build_summary_table(fits)
+    assert summary["percent"].tolist() == pytest.approx([100 / 3])
+    assert summary["law_percent"].tolist() == pytest.approx([200 / 3])
 
 
 def test_the_best_published_method_stands_beside_ours(fits):

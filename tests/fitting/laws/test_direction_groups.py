@@ -26,8 +26,9 @@ def test_groups_contain_the_formulas_with_equal_directions_up_to_sign(rng):
 def test_merging_keeps_the_first_of_equal_directions_and_no_constants(rng):
     base = rng.standard_normal((3, 30))
     values = np.array([np.full(30, 2.0), base[0], base[1], 1.0 - base[0], base[2], base[1] * 7.0])
-    merged = project_formulas(make_blocks(values), np.ones((30, 1)), np.empty((30, 0))).merge_copies()
+    merged, copies = project_formulas(make_blocks(values), np.ones((30, 1)), np.empty((30, 0))).merge_copies()
     assert merged.indices.tolist() == [1, 2, 4]
+    assert sorted(each.tolist() for each in copies) == [[1, 3], [2, 5]]
 
 
 def test_vectors_that_are_removed_are_free(rng):

@@ -11,7 +11,8 @@ from symscreen.expressions.traversal import compute_complexity, evaluate_express
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.laws.law import LawData, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
-from symscreen.grammar import load_grammar
+from symscreen.fitting.laws.matched_sums import prepare_sums
+from symscreen.grammar import OPERATORS, Grammar, load_grammar
 
 BASIC = load_grammar("basic")
 
@@ -101,14 +102,14 @@ def test_a_product_is_found_where_a_search_of_all_pairs_finds_it(rng, power):
     empty = LawData(columns, columns["u"], BASIC, pool_limit=250)
     _, first, second = plant_pair(rng, empty)
     data = LawData(columns, 3.0 * first * second**power / columns["w"], BASIC, pool_limit=250)
-    laws = [law for law in find_matched_pairs(data) if not law.has_intercept and len(law.terms) == 1]
-    assert all(compute_relative_error(law, columns, data.target) < 1e-7 for law in laws)
+    laws = find_matched_pairs(data)
     usable = (data.pool.values != 0.0).all(axis=1) & (np.ptp(data.pool.values, axis=1) > 0.0)
     logs = np.log(np.abs(data.pool.values[usable]))
     nuisance = [np.ones(len(data.pool_rows)), *(np.log(each[data.pool_rows]) for each in columns.values())]
     response = np.log(np.abs(data.target[data.pool_rows]))
     if np.linalg.norm(project_out(nuisance, response)) > 1e-6 and find_exact_pairs(logs, response, nuisance):
-        assert laws
+        assert all(compute_relative_error(law, columns, data.target) < 1e-7 for law in laws)
+        assert any(len(law.terms) == 1 and not law.has_intercept for law in laws)
 
 
 def test_formulas_of_equal_direction_are_paired_with_each_other_and_not_only_neighbours(rng):
@@ -147,6 +148,18 @@ def test_constants_in_the_pool_are_no_terms(rng):
     assert sum(isinstance(leaf, Constant) for leaf in data.pool.leaves) == 3
     laws = find_matched_pairs(data)
     assert {str(term) for term in laws[0].terms} == {"sin(u + 1)", "v"}
+
+
+def test_pairs_whose_directions_agree_by_rounding_alone_are_not_fitted_on_all_rows(rng):
+    columns = make_columns(rng)
+    # all but one value of these is rounding
+    columns |= {name: np.r_[1e15, rng.uniform(1.0, 4.0, 149)] for name in "yz"}
+    target = np.sin(columns["v"]) - 3.0 * columns["u"] * columns["x"]
+    data = LawData(columns, target, BASIC, pool_limit=2000)
+    places = {str(data.pool.build_expression(index)): index for index in range(len(data.pool))}
+    pair = (places["sin(v)"], places["u*x"])
+    others = [(places["y"], places["z"]), (places["u"], places["x"]), (places["w"], places["w**2"])]
+    assert prepare_sums(data)._select_exact([*others, pair]) == [pair]
 
 
 def test_an_intercept_of_zero_is_left_out(rng):
@@ -229,6 +242,21 @@ def test_a_noisy_sum_is_found(rng, noise):
     target += noise * np.sqrt((target**2).mean()) * rng.standard_normal(500)
     law = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=5000))[0]
     assert {str(term) for term in law.terms} == {"sin(u*v)", "sqrt(w + x)"}
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_sizes_and_roots_of_roots_are_factors_where_the_grammar_has_them(rng, noise):
+    columns = make_columns(rng, n=300)
+    u, v, w, _ = columns.values()
+    target = np.sqrt(np.sqrt(u)) * np.abs(v - w)
+    noisy = target + noise * np.sqrt((target**2).mean()) * rng.standard_normal(300)
+    unary, binary = (
+        tuple(OPERATORS[name] for name in names)
+        for names in (("square", "sqrt", "sin"), ("add", "sub", "mul", "div"))
+    )
+    grammar = Grammar("free", OPERATORS, unary, binary)
+    law = find_matched_pairs(LawData(columns, noisy, grammar, pool_limit=3000))[0]
+    assert compute_relative_error(law, columns, target) < 1e-9
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.01])

@@ -1,0 +1,106 @@
+"""Products y = c · Π xᵢ^aᵢ · A^p · B^q of formulas of a pool and the inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.fitting.laws.direction_groups import N_DIRECTIONS
+from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.pair_search import PairSearch
+from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_products import (
+    compute_log_scale,
+    compute_share_without_intercept,
+    fit_power_product,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.laws.power_products import LogScale
+
+
+_N_RANKED = 60  # pairs that are fitted on all rows if none is exact: their fit is an iteration
+_NOISE_RATIO = 2.0  # targets that are larger by this factor than the noise keep most of their weight
+
+
+def prepare_products(data: LawData, *, with_inputs: bool = True, noise: float = 0.0) -> PairSearch | None:
+    """Prepare the search for products; None if there are too few rows, or no products in the grammar.
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar.
+    with_inputs : bool
+        Whether powers of all inputs are further factors.
+    noise : float
+        Standard deviation of the noise of the target, as far as known.
+    """
+    scale = compute_log_scale(data.columns, data.target)
+    if not with_inputs:
+        scale = replace(scale, design=scale.design[:, :1], names=())
+    rows = _lower_weights(scale.take(data.pool_rows), data.target[data.pool_rows], noise)
+    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
+    is_used = rows.weights > 0.0
+    if not has_products or is_used.sum() < rows.design.shape[1] + N_DIRECTIONS + 3:
+        return None
+
+    def take_logarithms(values: Values) -> tuple[NDArray[np.bool_], Values]:
+        is_usable = ((values != 0.0) | ~is_used).all(axis=1)
+        magnitudes = np.where(is_used, np.abs(values[is_usable]), 1.0)
+        return is_usable, np.log(magnitudes) * rows.weights
+
+    def fit(
+        indices: Sequence[int], n_choices: float, signs: Sequence[int] | None = None
+    ) -> tuple[float, Law] | None:
+        formulas = [data.pool.build_expression(index) for index in indices]
+        if signs is None:
+            fitted = fit_power_product(formulas, n_choices, data, scale)
+        else:
+            fitted = _fit_product(formulas, signs, n_choices, data)
+        return fitted if fitted is not None and data.allows(fitted[1]) else None
+
+    return PairSearch(
+        data.pool,
+        take_logarithms,
+        rows.target * rows.weights,
+        rows.design * rows.weights[:, None],
+        np.arange(0),
+        _N_RANKED,
+        len(data.target),
+        fit,
+        has_copies=not with_inputs,
+    )
+
+
+def _fit_product(
+    formulas: Sequence[Expression], signs: Sequence[int], n_choices: float, data: LawData
+) -> tuple[float, Law] | None:
+    """Fit the coefficient of a product with the exponents 1 and −1."""
+    powers = [(formula, Fraction(sign)) for formula, sign in zip(formulas, signs, strict=True)]
+    term = build_power_product(powers)
+    values = evaluate_expression(term, data.columns)
+    if not np.isfinite(values).all() or not values.any():
+        return None
+    law = Law((term,), has_intercept=False, search_size=n_choices * 2.0 ** len(signs))
+    return compute_share_without_intercept(values, data.target), law
+
+
+def _lower_weights(scale: LogScale, target: Values, noise: float) -> LogScale:
+    """Lower the weights of targets that are hardly larger than the noise, whose logarithms are wrong."""
+    squares = target**2
+    return (
+        scale
+        if noise == 0.0
+        else replace(scale, weights=scale.weights * squares / (squares + (_NOISE_RATIO * noise) ** 2))
+    )
