@@ -17,7 +17,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression, iterate_constants, rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.constants import negate_leading_number
-from symscreen.fitting.laws.simple_numbers import find_simple_numbers
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def refine_law(law: Law, data: LawData) -> Law | None:
     -------
     Law or None
         The law with other constants. Constants that became simple are no longer marked as fitted and no
-        longer counted. None if the law is undefined in some row or the data do not determine its constants.
+        longer counted; the numbers that are as simple multiply the search size instead. None if the law is
+        undefined in some row or the data do not determine its constants.
 
     Examples
     --------
@@ -251,7 +252,8 @@ def _replace_constants(law: Law, constants: Values, is_free: Flags) -> Law:
         return Constant(int(value) if not fitted and value.is_integer() else value, fitted=fitted)
 
     terms = tuple(_simplify(rebuild_expression(term, number=replace_number)) for term in law.terms)
-    return replace(law, terms=terms, n_constants=int(is_free.sum()))
+    n_numbers = 2.0 ** sum(map(measure_number, constants[~is_free].tolist()))
+    return replace(law, terms=terms, n_constants=int(is_free.sum()), search_size=law.search_size * n_numbers)
 
 
 def _simplify(expression: Expression) -> Expression:

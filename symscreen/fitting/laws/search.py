@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symscreen.expressions.traversal import compute_complexity
+from symscreen.expressions.traversal import compute_complexity, iterate_constants
 from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
+from symscreen.fitting.laws.simple_numbers import measure_number
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
@@ -18,7 +19,6 @@ from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import Law, LawData
 
 
@@ -51,7 +51,7 @@ def find_laws(data: LawData) -> list[FittedLaw]:
     for stage in _STAGES:
         fitted = fit_laws(stage(data), data.columns, data.target)
         fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target)
-        found += [replace(each, law=_limit_search_size(each.law, data.pool)) for each in fitted]
+        found += [replace(each, law=_limit_search_size(each.law, data)) for each in fitted]
         found = _merge_equal_laws(found)
         if is_law_sufficient(found, data, must_be_clear=True):
             break
@@ -77,12 +77,16 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
     return [law for law in refined if law is not None and data.allows(law)]
 
 
-def _limit_search_size(law: Law, pool: FormulaPool) -> Law:
-    """Limit the cost of a law to the number of formulas whose terms are not more complex.
+def _limit_search_size(law: Law, data: LawData) -> Law:
+    """Limit the cost of a law to the number of formulas whose terms and numbers are not more complex.
 
     A law is thus as probable as its form is simple, whichever stage finds it.
     """
     n_formulas = 1.0
+    known = {abs(float(value)) for value in data.grammar.constants}
     for term in law.terms:
-        n_formulas *= pool.estimate_count(compute_complexity(term))
+        n_formulas *= data.pool.estimate_count(compute_complexity(term))
+        for number in iterate_constants(term):
+            if not number.fitted and abs(float(number.value)) not in known:
+                n_formulas *= 2.0 ** measure_number(float(number.value))
     return replace(law, search_size=min(law.search_size, n_formulas))

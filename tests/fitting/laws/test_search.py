@@ -78,11 +78,13 @@ def test_a_law_costs_no_more_than_all_formulas_that_are_not_more_complex(rng):
     pool = data.pool
     term, other = parse_expression("x*y"), parse_expression("sin(x)")
     n_term, n_other = ((pool.complexity <= size).sum() for size in (3, 2))
-    for terms, expected in (((term,), n_term), ((term, other), n_term * n_other)):
+    number = parse_expression("x*8")  # 8 is not in the grammar, and there are 8 numbers up to it
+    known = (((term,), n_term), ((term, other), n_term * n_other), ((number,), 8 * n_term))
+    for terms, expected in known:
         assert (
-            _limit_search_size(Law(terms, has_intercept=False, search_size=1e9), pool).search_size == expected
+            _limit_search_size(Law(terms, has_intercept=False, search_size=1e9), data).search_size == expected
         )
-        assert _limit_search_size(Law(terms, has_intercept=False, search_size=2.0), pool).search_size == 2.0
+        assert _limit_search_size(Law(terms, has_intercept=False, search_size=2.0), data).search_size == 2.0
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
