@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import compute_complexity, iterate_constants
+from symscreen.fitting.laws.common_factors import move_common_factors
 from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -51,7 +52,9 @@ def find_laws(data: LawData) -> list[FittedLaw]:
     for stage in _STAGES:
         fitted = fit_laws(stage(data), data.columns, data.target)
         fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target)
-        found += [replace(each, law=_limit_search_size(each.law, data)) for each in fitted]
+        found += [
+            replace(each, law=_limit_search_size(_simplify_law(each.law, data), data)) for each in fitted
+        ]
         found = _merge_equal_laws(found)
         if is_law_sufficient(found, data, must_be_clear=True):
             break
@@ -75,6 +78,12 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
     best = sorted(with_constants, key=lambda each: each.unexplained_share)[:_N_REFINED]
     refined = (refine_law(each.law, data) for each in best)
     return [law for law in refined if law is not None and data.allows(law)]
+
+
+def _simplify_law(law: Law, data: LawData) -> Law:
+    """Write the terms of a law in their simplest form; their values stay the same."""
+    simplified = replace(law, terms=tuple(move_common_factors(term, data.columns) for term in law.terms))
+    return simplified if data.allows(simplified) else law
 
 
 def _limit_search_size(law: Law, data: LawData) -> Law:

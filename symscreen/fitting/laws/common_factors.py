@@ -1,0 +1,168 @@
+"""Choose how a product of powers of sums is written: m/sqrt(1 - v**2/c**2) rather than c*m/sqrt(c**2 - v**2).
+
+A common factor of the summands can be moved out of a sum, M·(a + b)^p = M·d^p·(a/d + b/d)^p. The values stay
+the same, so the searches do not distinguish these forms.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import Call, Constant, apply_operator
+from symscreen.fitting.laws.power_expressions import build_power_product
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+
+    Powers = dict[Expression, Fraction]  # exponents by base
+
+
+_EXPONENTS = {
+    "square": Fraction(2),
+    "cube": Fraction(3),
+    "sqrt": Fraction(1, 2),
+    "cbrt": Fraction(1, 3),
+    "inv": Fraction(-1),
+}
+_TOLERANCE = 1e-9  # relative to the largest value
+
+
+def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expression:
+    """Write a product of powers of sums in its simplest form.
+
+    Parameters
+    ----------
+    term : Expression
+        Any formula. Only products of powers are rewritten.
+    columns : mapping of str to float64 array, shape (n,)
+        The inputs by name. The values of both forms must agree on them.
+
+    Returns
+    -------
+    Expression
+        The form with the smallest complexity. With a root of a sum, the form with the fewest factors outside
+        the root comes first, because laws such as m/√(1 − v²/c²) have quotients of like quantities under
+        their roots. The term itself if no form is simpler.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> columns = {"m": np.array([1.0, 2.0]), "v": np.array([0.5, 1.0]), "c": np.array([2.0, 3.0])}
+    >>> print(move_common_factors(parse_expression("c*m/sqrt(c**2 - v**2)"), columns))
+    m/sqrt(1 - v**2/c**2)
+    >>> print(move_common_factors(parse_expression("m*v*(c/v + 1)"), columns))
+    m*(c + v)
+    """
+    powers = collect_powers(term)
+    sums = [base for base in powers if isinstance(base, Call) and base.operator.name in {"add", "sub"}]
+    best, best_key = term, _build_key(term, powers)
+    for base in sums:
+        for form in _list_forms(powers, base):
+            product = build_power_product(_sort_powers(form))
+            key = _build_key(product, form)
+            if key < best_key and _agree(product, term, columns):
+                best, best_key = product, key
+    return best
+
+
+def collect_powers(term: Expression) -> Powers:
+    """Write a formula as a product of powers; what is no product is a base with the exponent 1.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> powers = collect_powers(parse_expression("x*sqrt(x*y)/z**2"))
+    >>> {str(base): str(power) for base, power in powers.items()}
+    {'x': '3/2', 'y': '1/2', 'z': '-2'}
+    """
+    powers: defaultdict[Expression, Fraction] = defaultdict(Fraction)
+    for base, power in _iterate_powers(term, Fraction(1)):
+        powers[base] += power
+    return {base: power for base, power in powers.items() if power and base != Constant(1)}
+
+
+def _iterate_powers(term: Expression, power: Fraction) -> Iterator[tuple[Expression, Fraction]]:
+    """Yield the bases and exponents of a product, from left to right."""
+    name = term.operator.name if isinstance(term, Call) else ""
+    if isinstance(term, Call) and name in {"mul", "div"}:
+        left, right = term.arguments
+        yield from _iterate_powers(left, power)
+        yield from _iterate_powers(right, power if name == "mul" else -power)
+    elif isinstance(term, Call) and name in _EXPONENTS:
+        yield from _iterate_powers(term.arguments[0], power * _EXPONENTS[name])
+    elif isinstance(term, Call) and name == "pow" and _is_whole(term.arguments[1]):
+        exponent = term.arguments[1]
+        assert isinstance(exponent, Constant)  # noqa: S101  # it is whole
+        yield from _iterate_powers(term.arguments[0], power * int(exponent.value))
+    else:
+        yield term, power
+
+
+def _is_whole(exponent: Expression) -> bool:
+    return isinstance(exponent, Constant) and not exponent.fitted and float(exponent.value).is_integer()
+
+
+def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
+    """Yield the product with a common factor d moved out of a sum, for each simple d."""
+    assert isinstance(base, Call)  # noqa: S101  # it is a sum
+    left, right = map(collect_powers, base.arguments)
+    shared = {
+        each: min(left.get(each, Fraction(0)), right.get(each, Fraction(0)))
+        for each in dict.fromkeys([*left, *right])
+    }
+    for divisor in (left, right, shared):
+        factors: Powers = {
+            each: power for each, power in divisor.items() if power and not isinstance(each, Constant)
+        }
+        if not factors:
+            continue
+        summands = [build_power_product(_sort_powers(_divide(part, factors))) for part in (left, right)]
+        changed = {each: power for each, power in powers.items() if each != base}
+        for each, power in factors.items():
+            changed[each] = changed.get(each, Fraction(0)) + power * powers[base]
+        new_base = apply_operator(base.operator, *summands)
+        changed[new_base] = changed.get(new_base, Fraction(0)) + powers[base]
+        yield {each: power for each, power in changed.items() if power}
+
+
+def _divide(powers: Powers, factors: Powers) -> Powers:
+    """Divide a product by another."""
+    quotient = dict(powers)
+    for base, power in factors.items():
+        quotient[base] = quotient.get(base, Fraction(0)) - power
+    return {base: power for base, power in quotient.items() if power}
+
+
+def _sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
+    """Sort factors: numbers first, then by complexity and name."""
+    return sorted(
+        powers.items(),
+        key=lambda pair: (not isinstance(pair[0], Constant), compute_complexity(pair[0]), str(pair[0])),
+    )
+
+
+def _build_key(term: Expression, powers: Powers) -> tuple[int, int]:
+    """Return the number of factors outside a root of a sum, or 0, and the complexity."""
+    has_root = any(
+        power.denominator != 1 and isinstance(base, Call) and base.operator.name in {"add", "sub"}
+        for base, power in powers.items()
+    )
+    n_outside = sum(not isinstance(base, Constant) for base in powers) if has_root else 0
+    return n_outside, compute_complexity(term)
+
+
+def _agree(form: Expression, term: Expression, columns: Mapping[str, Values]) -> bool:
+    """Return whether two formulas have the same finite values."""
+    with np.errstate(all="ignore"):
+        values, expected = (evaluate_expression(each, columns) for each in (form, term))
+    if not np.isfinite(values).all():
+        return False
+    return bool(np.abs(values - expected).max() <= _TOLERANCE * np.abs(expected).max())

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symscreen
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.common_factors import collect_powers, move_common_factors
+from symscreen.fitting.laws.power_expressions import build_power_product
+
+
+@pytest.fixture
+def columns(rng):
+    columns = dict(zip("abcdmuvx", rng.uniform(1, 2, (8, 40)), strict=True))
+    return columns | {"c": columns["c"] + 2}
+
+
+@pytest.mark.parametrize(
+    ("term", "form"),
+    [
+        ("c*m*v/sqrt(c**2 - v**2)", "m*v/sqrt(1 - v**2/c**2)"),
+        ("c*(x - u*v)/sqrt(c**2 - u**2)", "(x - u*v)/sqrt(1 - u**2/c**2)"),
+        ("c**2*m*(a**2*b**2/(c**2*m) + 1)/(d*b**2)", "(a**2*b**2 + c**2*m)/(b**2*d)"),
+        ("a*b*(1/a + cos(d))", "b*(1 + a*cos(d))"),
+        ("a*b/(a + b)", "a*b/(a + b)"),
+        ("sqrt(a**2 + b**2)", "sqrt(a**2 + b**2)"),
+        ("sin(v/c)", "sin(v/c)"),
+    ],
+)
+def test_products_of_sums_are_written_in_their_simplest_form(term, form, columns):
+    assert str(move_common_factors(parse_expression(term), columns)) == form
+
+
+@pytest.mark.parametrize(
+    "text", ["x*sqrt(a*b)/c**2", "a/(b/(c/d))", "x**4*sqrt(x)", "1/sqrt(x)", "2*x/(3*a)"]
+)
+def test_a_product_of_its_powers_has_the_same_values(text, columns):
+    term = parse_expression(text)
+    rebuilt = build_power_product(list(collect_powers(term).items()))
+    np.testing.assert_allclose(evaluate_expression(rebuilt, columns), evaluate_expression(term, columns))
+
+
+@pytest.mark.parametrize(
+    "text", ["sqrt(x**2 + x*a)", "sqrt(x**2 - x*a)*a", "x*(a/x + 1)", "sqrt(a*x**2 + x**2)/x"]
+)
+def test_forms_with_other_values_are_refused(text, rng):
+    columns = {"x": rng.uniform(-3, -2, 30), "a": rng.uniform(1, 2, 30)}  # √(x²) is not x here
+    term = parse_expression(text)
+    form = move_common_factors(term, columns)
+    np.testing.assert_allclose(
+        evaluate_expression(form, columns), evaluate_expression(term, columns), rtol=1e-9
+    )
+    assert compute_complexity(form) <= compute_complexity(term) + 1
+
+
+def test_fit_writes_the_relativistic_mass_with_a_quotient_of_speeds(rng):
+    m, v, c = rng.uniform(1, 5, 300), rng.uniform(1, 2, 300), rng.uniform(3, 10, 300)
+    result = symscreen.fit({"m": m, "v": v, "c": c, "y": m / np.sqrt(1 - v**2 / c**2)}, target="y")
+    assert result.formula.text == "m/sqrt(1 - v**2/c**2)"
