@@ -16,15 +16,15 @@ from symscreen.config.screen_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
-from symscreen.fitting.coefficients import estimate_coefficients, get_input_columns, get_targets
+from symscreen.fitting.coefficients import get_input_columns, get_targets
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
-from symscreen.fitting.lack_of_fit import compute_lack_of_fit
+from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import build_law_data
-from symscreen.fitting.laws.search import FittedLaw, build_law_dictionary, find_laws, fit_laws
-from symscreen.fitting.model_selection import score_models, select_model
+from symscreen.fitting.laws.search import find_laws
+from symscreen.fitting.laws.sufficiency import is_law_sufficient
+from symscreen.fitting.model_selection import score_models
 from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.subset_search import (
-    EXACT_SHARE,
     FitData,
     ModelSearchBudget,
     ModelSearchResult,
@@ -54,9 +54,6 @@ _MAX_VALUES = 1_200_000_000
 _BROAD_SHARE = 0.05  # of these limits, for layers of a grammar with a narrower one
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
-_MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
-_MIN_LACK_OF_FIT_ROWS = 500  # rows; with fewer, the test of lack of fit does not end a search
-_LACK_OF_FIT_LEVEL = 0.05  # p-value of the test of lack of fit above which a law needs no better one
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
 
@@ -139,9 +136,10 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
     if _searches_laws(fit):
         data = task.data
-        laws = find_laws(build_law_data(data.inputs, data.target.values, fit.grammar, data.is_allowed))
-        fitted = tuple(fit_laws(laws, data.inputs, data.target.values))
-        task = replace(task, laws=fitted, is_law_found=is_law_sufficient(fitted, fit))
+        law_data = build_law_data(data.inputs, data.target.values, fit.grammar, data.is_allowed)
+        found = find_laws(law_data)
+        laws = fit_laws([each.law for each in found], data.inputs, data.target.values)
+        task = replace(task, laws=tuple(laws), is_law_found=is_law_sufficient(found, law_data))
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
     return add_laws(task.found, task.laws)
@@ -151,27 +149,6 @@ def _searches_laws(fit: FitTask) -> bool:
     """Return whether laws are searched: not with given layers, a preset or several targets."""
     options = fit.options
     return options.layers is None and options.preset is None and len(get_targets(fit.dataset)) == 1
-
-
-def add_laws(found: ModelSearchResult, laws: Sequence[FittedLaw]) -> ModelSearchResult:
-    """Add laws to the models of a search; their terms are not merged with affine copies."""
-    if not laws:
-        return found
-    models, without_intercept = dict(found.models), set(found.models_without_intercept)
-    start = len(found.terms)
-    for fitted in laws:
-        members = tuple(range(start, start + len(fitted.values)))
-        models[members] = fitted.unexplained_share
-        if not fitted.law.has_intercept:
-            without_intercept.add(members)
-        start += len(members)
-    return replace(
-        found,
-        terms=found.terms.concatenate(build_law_dictionary(laws)),
-        models=models,
-        n_models=found.n_models + len(laws),
-        models_without_intercept=frozenset(without_intercept),
-    )
 
 
 def search_spaces(task: SearchTask) -> ModelSearchResult:
@@ -203,32 +180,6 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
             f"alone; layers={narrowed[0]!r} searches them with all"
         )
     return merge_search_results(narrow_found, found)
-
-
-def is_law_sufficient(laws: Sequence[FittedLaw], fit: FitTask) -> bool:
-    """Return whether the best law leaves nothing that the inputs explain, so that no search can do better.
-
-    A law that is not exact needs many rows, because the test of lack of fit finds little with few, and
-    the spaces then take seconds. It must also be clearly better than the mean.
-    """
-    if not laws:
-        return False
-    n, dataset = fit.dataset.target.n, fit.dataset
-    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), laws)
-    models = score_models(found, n, "ebic")
-    best = select_model(models)
-    if best.unexplained_share <= EXACT_SHARE:
-        return True
-    if n < _MIN_LACK_OF_FIT_ROWS:
-        return False
-    mean = next(model for model in models if not model.term_indices)
-    if mean.score - best.score < _MIN_SCORE_GAIN:
-        return False
-    (target,) = get_targets(dataset).values()
-    values = found.terms.values[list(best.term_indices)]
-    coefficients = estimate_coefficients(values, target, has_intercept=best.has_intercept).coefficients
-    residuals = target - coefficients[0] - coefficients[1:] @ values
-    return compute_lack_of_fit([*dataset.columns], residuals) > _LACK_OF_FIT_LEVEL
 
 
 def search_lasso_subsets(task: SearchTask) -> ModelSearchResult:

@@ -164,7 +164,9 @@ def normalize_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     [[-0.707, 0.707], [0.0, 0.0]]
     """
     rows = np.empty(values.shape)
-    tile = np.empty((values.shape[1], TILE_FEATURES))
+    # few features need no full tile; whole vector registers keep the order of all sums
+    n_lanes = min(TILE_FEATURES, -(-len(values) // 8) * 8)
+    tile = np.empty((values.shape[1], n_lanes))
     for start in range(0, len(values), TILE_FEATURES):
         block = values[start : start + TILE_FEATURES]
         fill_normalized_tile(block, tile)

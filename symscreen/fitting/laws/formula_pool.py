@@ -70,6 +70,20 @@ class FormulaPool:
     def __len__(self) -> int:
         return len(self.complexity)
 
+    def estimate_count(self, complexity: int) -> float:
+        """Estimate the number of different formulas that are not more complex.
+
+        Beyond the largest complexity that the pool has completely, the number is assumed to grow as it did up
+        to there.
+        """
+        last = int(self.complexity[-1])
+        if complexity < last:
+            return float((self.complexity <= max(1, complexity)).sum())
+        complete = max(1, last - 1)
+        n_leaves, n_complete = (float((self.complexity <= size).sum()) for size in (1, complete))
+        growth = (n_complete / n_leaves) ** (1.0 / max(1, complete - 1))
+        return n_complete * float(growth ** (complexity - complete))
+
     def build_expression(self, index: int) -> Expression:
         """Build the expression of a formula."""
         if self.operator_indices[index] < 0:

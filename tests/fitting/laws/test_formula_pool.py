@@ -174,3 +174,15 @@ def test_the_size_of_batches_has_no_effect(rng, monkeypatch):
     again = grow_formula_pool(columns, load_grammar("standard"), 2000)
     assert pool.values.tolist() == again.values.tolist()
     assert pool.left.tolist() == again.left.tolist()
+
+
+def test_the_number_of_formulas_is_exact_where_the_pool_is_complete_and_grows_beyond(rng):
+    columns = {"x": rng.uniform(1, 2, 60), "y": rng.uniform(1, 2, 60)}
+    small, large = (grow_formula_pool(columns, load_grammar("basic"), limit) for limit in (600, 20_000))
+    complete = int(small.complexity[-1]) - 1
+    for size in range(1, complete + 1):
+        assert small.estimate_count(size) == large.estimate_count(size) == (large.complexity <= size).sum()
+    counts = [small.estimate_count(size) for size in range(1, complete + 5)]
+    assert counts == sorted(counts)
+    exact = large.estimate_count(complete + 1)
+    assert exact / 4 < small.estimate_count(complete + 1) < exact * 4

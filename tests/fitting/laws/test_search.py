@@ -7,10 +7,12 @@ import symscreen
 from symscreen.expressions.tree import Column, parse_expression
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
+from symscreen.fitting.laws import search
+from symscreen.fitting.laws.fitted_laws import add_laws, fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
-from symscreen.fitting.laws.search import _merge_equal_laws, build_law_dictionary, find_laws, fit_laws
+from symscreen.fitting.laws.power_products import find_power_products
+from symscreen.fitting.laws.search import _limit_search_size, _merge_equal_laws, find_laws
 from symscreen.fitting.model_selection import score_models, select_model
-from symscreen.fitting.search_stages import add_laws
 from symscreen.fitting.subset_search import ModelSearchResult
 from symscreen.grammar import load_grammar
 
@@ -45,20 +47,53 @@ def test_given_layers_are_searched_alone(rng):
     assert len(result.terms) != 1 or result.formula.intercept != 0.0
 
 
+def fit_planted(*laws):
+    x, y = np.random.default_rng(0).uniform(1, 2, (2, 9))
+    return fit_laws(laws, {"x": x, "y": y}, x + y**2)
+
+
 def test_equal_laws_become_one_with_the_smallest_search_size():
     x, y = Column("x"), Column("y")
-    laws = [
+    fitted = fit_planted(
         Law((x, y), has_intercept=False, search_size=1e6),
         Law((x,), has_intercept=False, search_size=10.0),
         Law((y, x), has_intercept=False, search_size=1e3),
         Law((x,), has_intercept=True, search_size=5.0),
+    )
+    merged = [each.law for each in _merge_equal_laws(fitted)]
+    assert [(set(law.terms), law.has_intercept, law.search_size) for law in merged] == [
+        ({x, y}, False, 1e3),
+        ({x}, False, 10.0),
+        ({x}, True, 5.0),
     ]
-    merged = _merge_equal_laws(laws)
-    assert [(law.terms, law.has_intercept, law.search_size) for law in merged] == [
-        ((x, y), False, 1e3),
-        ((x,), False, 10.0),
-        ((x,), True, 5.0),
-    ]
+
+
+def test_a_law_costs_no_more_than_all_formulas_that_are_not_more_complex(rng):
+    data = build_law_data(
+        dict(zip("xy", rng.uniform(1, 2, (2, 50)), strict=True)),
+        rng.normal(size=50),
+        load_grammar("basic"),
+        pool_limit=2000,
+    )
+    pool = data.pool
+    term, other = parse_expression("x*y"), parse_expression("sin(x)")
+    n_term, n_other = ((pool.complexity <= size).sum() for size in (3, 2))
+    for terms, expected in (((term,), n_term), ((term, other), n_term * n_other)):
+        assert (
+            _limit_search_size(Law(terms, has_intercept=False, search_size=1e9), pool).search_size == expected
+        )
+        assert _limit_search_size(Law(terms, has_intercept=False, search_size=2.0), pool).search_size == 2.0
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
+    frame = make_frame(rng, n=600, noise=noise)
+    target = frame.pop("force")
+    runs = []
+    stages = [lambda data, stage=stage: runs.append(stage) or stage(data) for stage in search._STAGES]
+    monkeypatch.setattr(search, "_STAGES", stages)
+    find_laws(build_law_data(frame, target, load_grammar("basic"), pool_limit=5000))
+    assert runs == [find_power_products]
 
 
 @pytest.mark.slow
@@ -68,8 +103,7 @@ def test_a_law_is_hardly_ever_claimed_for_noise(rng):
     claims = 0
     for _ in range(8):
         data = build_law_data(columns, rng.normal(size=200), grammar, pool_limit=2000)
-        laws = fit_laws(find_laws(data), data.columns, data.target)
-        found = add_laws(ModelSearchResult(make_empty_dictionary(200), {}, 0, 0), laws)
+        found = add_laws(ModelSearchResult(make_empty_dictionary(200), {}, 0, 0), find_laws(data))
         claims += bool(select_model(score_models(found, 200, "ebic")).term_indices)
     assert claims <= 1
 
@@ -84,17 +118,3 @@ def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_
     half_width = 2.0484071417952445 * np.sqrt(np.diag(covariance))  # Student's t with 28 degrees, 0.975
     assert estimates.high[1:] - solution == pytest.approx(half_width)
     assert estimates.low[0] == estimates.high[0] == 0.0
-
-
-def test_the_cost_of_a_law_is_spread_over_its_terms():
-    columns = {"x": np.arange(1.0, 9.0)}
-    law = Law((parse_expression("x"), parse_expression("x**2")), has_intercept=True, search_size=1e6)
-    dictionary = build_law_dictionary(fit_laws([law], columns, np.arange(8.0) ** 3))
-    assert dictionary.search_sizes.prod() == pytest.approx(1e6)
-    assert dictionary.n_constants.tolist() == [0, 0]
-
-
-def test_laws_that_are_undefined_in_a_row_are_left_out():
-    columns = {"x": np.arange(8.0)}
-    law = Law((parse_expression("1/x"),), has_intercept=False, search_size=1.0)
-    assert fit_laws([law], columns, np.arange(8.0)) == []

@@ -1,0 +1,131 @@
+"""Decide whether a law leaves nothing that further searches could explain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.fitting.coefficients import estimate_coefficients
+from symscreen.fitting.feature_dictionary import make_empty_dictionary
+from symscreen.fitting.lack_of_fit import compute_lack_of_fit
+from symscreen.fitting.laws.fitted_laws import add_laws
+from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.model_selection import score_models, select_model
+from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symscreen._typing import Values
+    from symscreen.fitting.laws.fitted_laws import FittedLaw
+    from symscreen.fitting.laws.law import LawData
+
+
+_MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
+_MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
+_MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
+_LEVEL = 0.05  # p-value of the tests of lack of fit above which a law needs no better one
+_N_FORMULAS = 4_000  # formulas that residuals are compared with
+_MAX_ROWS = 2_000  # rows on which they are compared
+_MIN_ROWS = 10
+_BLOCK_FORMULAS = 512  # formulas that are compared together
+
+
+def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear: bool = False) -> bool:
+    """Return whether the best law leaves nothing that the inputs explain, so that no search can do better.
+
+    Parameters
+    ----------
+    laws : sequence of FittedLaw
+        The laws found so far, fitted on the rows of `data`.
+    data : LawData
+        Inputs, target and grammar.
+    must_be_clear : bool
+        Whether the best law must also be clearly better than all others. Otherwise, later stages might find a
+        simpler one.
+
+    Returns
+    -------
+    bool
+        Whether the best law is exact or, with at least 500 rows, is clearly better than the mean, and no test
+        finds a lack of fit. With fewer rows, these tests find little.
+    """
+    if not laws:
+        return False
+    n = len(data.target)
+    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), laws)
+    models = score_models(found, n, "ebic")
+    best = select_model(models)
+    if best.unexplained_share <= EXACT_SHARE:
+        return True
+    if n < _MIN_TESTED_ROWS:
+        return False
+    mean = next(model for model in models if not model.term_indices)
+    others = [model.score for model in models if model is not best]
+    if mean.score - best.score < _MIN_SCORE_GAIN:
+        return False
+    if must_be_clear and min(others) - best.score < _MIN_LEAD:
+        return False
+    values = found.terms.values[list(best.term_indices)]
+    coefficients = estimate_coefficients(values, data.target, has_intercept=best.has_intercept).coefficients
+    residuals = data.target - coefficients[0] - coefficients[1:] @ values
+    return (
+        compute_lack_of_fit([*data.columns.values()], residuals) > _LEVEL
+        and compute_pool_lack_of_fit(residuals, data) > _LEVEL
+    )
+
+
+def compute_pool_lack_of_fit(residuals: Values, data: LawData) -> float:
+    """Compute the p-value of the hypothesis that no formula of the inputs is correlated with residuals.
+
+    Parameters
+    ----------
+    residuals : float64 array, shape (n,)
+        Residuals of a model, in the order of the rows of `data`.
+    data : LawData
+        Inputs and grammar. The 4,000 simplest formulas are compared on at most 2,000 rows.
+
+    Returns
+    -------
+    float
+        In [0, 1]. The smallest p-value of all formulas, multiplied by their number (Bonferroni). 1 with fewer
+        than ten rows or constant residuals.
+
+    Notes
+    -----
+    The test is more powerful than `symscreen.fitting.lack_of_fit.compute_lack_of_fit` with many inputs, where
+    neighbours are far apart, but it only finds what is correlated with a simple formula.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import build_law_data
+    >>> from symscreen.grammar import load_grammar
+    >>> rng = np.random.default_rng(0)
+    >>> x, z, noise = rng.uniform(1, 3, (3, 200))
+    >>> data = build_law_data({"x": x, "z": z}, np.arange(200.0), load_grammar("basic"))
+    >>> compute_pool_lack_of_fit(x / z + noise, data) < 1e-3 < compute_pool_lack_of_fit(noise, data)
+    True
+    """
+    from scipy.stats import t
+
+    rows = data.select_rows(_MAX_ROWS)
+    centred = residuals[rows] - residuals[rows].mean()
+    size = float(np.linalg.norm(centred))
+    n_freedom = len(rows) - 2
+    if len(rows) < _MIN_ROWS or size <= 0.0:
+        return 1.0
+    pool = grow_formula_pool(
+        {name: values[rows] for name, values in data.columns.items()}, data.grammar, _N_FORMULAS
+    )
+    largest = 0.0
+    for start in range(0, len(pool), _BLOCK_FORMULAS):
+        values = pool.values[start : start + _BLOCK_FORMULAS]
+        values = values - values.mean(axis=1, keepdims=True)
+        norms = np.linalg.norm(values, axis=1)
+        correlations = np.abs(values @ (centred / size)) / np.where(norms > 0.0, norms, np.inf)
+        largest = max(largest, float(correlations[np.isfinite(correlations)].max(initial=0.0)))
+    if largest >= 1.0:
+        return 0.0
+    statistic = largest * np.sqrt(n_freedom / (1.0 - largest**2))
+    return min(1.0, 2.0 * len(pool) * float(t.sf(statistic, n_freedom)))
