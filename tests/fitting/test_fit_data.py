@@ -193,6 +193,6 @@ def test_ranges_of_a_bundle_that_are_no_pairs_of_numbers_are_refused(rng, tmp_pa
     result.save(tmp_path / "m.json")
     with pytest.raises(
         FormulaError,
-        match=r"record.input_ranges, x1: expected a list of two finite numbers, found \[1.0, 'high'\]",
+        match=r"record.input_ranges, x1: expected a list of two finite numbers",
     ):
         symscreen.apply_bundle(tmp_path / "m.json", x)
