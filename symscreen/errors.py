@@ -1,4 +1,4 @@
-"""The exceptions of symscreen.
+"""The exceptions and warnings of symscreen.
 
 A message says what came, why it is wrong, and how to fix it. The user can fix an `InputError`: the command
 line prints it as one line and exits with status 2. Any other exception is a bug in symscreen.
@@ -54,6 +54,10 @@ class SymscreenError(Exception):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
+
+
+class ExtrapolationWarning(UserWarning):
+    """Rows to predict are outside the range of the rows that a formula was fitted to."""
 
 
 class InputError(SymscreenError, ValueError):

@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from symscreen.cli.options import GroupedCommand, add_options, force_option, reject_target_types
-from symscreen.cli.output import check_output_path, list_input_files, print_notices, write_output
+from symscreen.cli.output import (
+    check_output_path,
+    list_input_files,
+    print_notices,
+    show_warnings_as_notices,
+    write_output,
+)
 from symscreen.config.screen_options import FitOptions
 
 
@@ -73,4 +79,6 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     from symscreen.results.ranking_files import format_csv
 
     check_output_path(out, (bundle, data), force=force)
-    write_output(out, format_csv(apply_bundle(bundle, data)), force=force)
+    with show_warnings_as_notices():
+        values = apply_bundle(bundle, data)
+    write_output(out, format_csv(values), force=force)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -66,6 +67,16 @@ def print_notices(notices: tuple[str, ...], *, quiet: bool) -> None:
     if not quiet:
         for notice in notices:
             click.echo(f"symscreen: {escape_control_chars(render_message(notice, COMMAND_LINE))}", err=True)
+
+
+@contextmanager
+def show_warnings_as_notices() -> Iterator[None]:
+    """Print warnings about the user's data as notices, without a line of code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    notices = (str(each.message) for each in caught if issubclass(each.category, UserWarning))
+    print_notices(tuple(notices), quiet=False)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -10,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import FitOptions
+from symscreen.errors import ExtrapolationWarning
 from symscreen.estimators.base import SymbolicEstimator, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
+from symscreen.expressions.linear_formula import predict_formula
 from symscreen.fitting.fit import fit
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from symscreen.config.keyword_types import RegressorParameters
     from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -113,17 +116,47 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
 
         Warns
         -----
+        ExtrapolationWarning
+            If inputs are outside the range of the training rows. The message names the inputs and gives the
+            number of rows. Predictions are not clipped.
         UserWarning
-            With the number of such rows; and if rows have levels of a category that `fit` did not see: their
-            gates and indicators are 0.
+            With the number of rows that are NaN; and if rows have levels of a category that `fit` did not
+            see: their gates and indicators are 0.
         """
         check_is_fitted(self)
         columns = self._read_new_rows(X, self.formula_.terms)
         with raise_estimator_errors():
-            predicted = self.result_.formula_in_original_units.predict(columns)
+            predicted = predict_formula(
+                self.result_.formula_in_original_units,
+                columns,
+                stacklevel=3,
+                input_ranges=self.result_.record["input_ranges"],
+            )
         if self._target_order is None:
             return predicted
         return predicted.reshape(len(predicted), -1)[:, self._target_order]
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """Compute R² of the predictions on rows with known targets.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (m, d)
+            Rows with the same columns.
+        y : array of shape (m,) or (m, K)
+            The targets.
+        sample_weight : array of shape (m,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The mean over several targets. Rows outside the range of the training rows give no warning, since
+            cross-validation has such rows in most folds.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExtrapolationWarning)
+            return float(super().score(X, y, sample_weight))
 
 
 def _find_target_order(y: Any, names: Sequence[str]) -> list[int] | None:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from symscreen.expressions.input_ranges import InputRanges
     from symscreen.grammar import Operator
 
 
@@ -125,6 +126,9 @@ BUNDLE_FORMAT = 3
 _MAX_DEFINITIONS = 400  # operators per bundle
 _Cost = Annotated[int, Meta(ge=0, le=1000, description="an integer from 0 to 1000")]
 _Texts = Annotated[list[str], Meta(description="a list of texts")]
+_Range = Annotated[
+    list[FiniteNumber], Meta(min_length=2, max_length=2, description="a list of two finite numbers")
+]
 _Numbers = Annotated[list[FiniteNumber], Meta(description="a list of finite numbers")]
 
 
@@ -682,6 +686,9 @@ def apply_bundle(
 
     Warns
     -----
+    ExtrapolationWarning
+        If inputs of a model that a fit saved are outside the range of its training rows. Only the file has
+        the ranges, the object that `load_bundle` returned does not.
     UserWarning
         If the result contains NaN; the message gives the counts.
 
@@ -695,12 +702,19 @@ def apply_bundle(
     """
     import pandas as pd
 
-    formulas = load_bundle(bundle) if isinstance(bundle, (str, os.PathLike)) else bundle
+    ranges: InputRanges | None = None
+    if isinstance(bundle, (str, os.PathLike)):
+        loaded = read_bundle(bundle)
+        formulas: Formula | SharedFormula | Sequence[Expression] = loaded.formulas
+        ranges = _read_input_ranges(loaded.record, str(bundle))
+    else:
+        formulas = bundle
     index = rows.index if isinstance(rows, pd.DataFrame) else None
     if isinstance(formulas, Formula):
-        return pd.DataFrame({formulas.target: predict_formula(formulas, rows, stacklevel=3)}, index=index)
+        predictions = predict_formula(formulas, rows, stacklevel=3, input_ranges=ranges)
+        return pd.DataFrame({formulas.target: predictions}, index=index)
     if isinstance(formulas, SharedFormula):
-        predictions = predict_formula(formulas, rows, stacklevel=3)
+        predictions = predict_formula(formulas, rows, stacklevel=3, input_ranges=ranges)
         return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
     values, names = evaluate_formulas(formulas, rows), [to_text(feature) for feature in formulas]
     nan_counts = np.isnan(values).sum(axis=1)
@@ -712,3 +726,12 @@ def apply_bundle(
             stacklevel=2,
         )
     return pd.DataFrame(values.T, columns=names, index=index)
+
+
+def _read_input_ranges(record: Mapping[str, Any], source_name: str) -> InputRanges | None:
+    """Return the ranges of the inputs in the record of a fit; None if the record has none."""
+    ranges = record.get("input_ranges")
+    if ranges is None:
+        return None
+    place = format_place(escape_control_chars(source_name), "record.input_ranges")
+    return convert_document(ranges, dict[str, _Range], place, FormulaError)

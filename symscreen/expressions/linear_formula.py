@@ -16,6 +16,7 @@ import numpy as np
 from symscreen.data import read_columns
 from symscreen.data.files import read_frame
 from symscreen.errors import FormulaError
+from symscreen.expressions.input_ranges import warn_outside_ranges
 from symscreen.expressions.printing import (
     format_column_latex,
     round_if_fitted,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.expressions.input_ranges import InputRanges
     from symscreen.expressions.tree import Expression
 
 
@@ -154,10 +156,20 @@ def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[n
     ...     [2.0, 4.0]])).tolist()
     [[2.0, 4.0], [nan, 0.25]]
     """
+    return _evaluate_on_columns(expressions, _read_inputs(expressions, rows))
+
+
+def _read_inputs(expressions: Sequence[Expression], rows: Any) -> dict[str, NDArray[np.float64]]:
+    """Read the inputs of expressions; without inputs, a placeholder column gives the number of rows."""
     names = collect_inputs(expressions)
-    # Without inputs, a placeholder column gives the number of rows.
     indicators = collect_indicators(expressions)
-    columns = read_columns(rows, names, indicators) if names else {"": np.zeros(read_frame(rows).n)}
+    return read_columns(rows, names, indicators) if names else {"": np.zeros(read_frame(rows).n)}
+
+
+def _evaluate_on_columns(
+    expressions: Sequence[Expression], columns: dict[str, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Evaluate expressions on the columns that they need, shape (k, m)."""
     values = np.empty((len(expressions), len(next(iter(columns.values())))))
     for index, expression in enumerate(expressions):
         values[index] = evaluate_expression(expression, columns)
@@ -552,12 +564,18 @@ def build_shared_formula(formulas: Sequence[Formula]) -> SharedFormula:
     )
 
 
-def predict_formula(formula: Formula | SharedFormula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
-    """Predict as the method `predict` does, and attribute its warning to a caller further up the stack.
+def predict_formula(
+    formula: Formula | SharedFormula, rows: Any, *, stacklevel: int, input_ranges: InputRanges | None = None
+) -> NDArray[np.float64]:
+    """Predict as the method `predict` does, and attribute its warnings to a caller further up the stack.
 
-    `stacklevel` is that of `warnings.warn`, relative to this function.
+    `stacklevel` is that of `warnings.warn`, relative to this function. With `input_ranges`, the lowest and
+    the highest value of each input in the training rows, it warns of rows outside of them.
     """
-    values = evaluate_formulas(formula.terms, rows)
+    columns = _read_inputs(formula.terms, rows)
+    if input_ranges is not None:
+        warn_outside_ranges(columns, input_ranges, stacklevel)
+    values = _evaluate_on_columns(formula.terms, columns)
     total = formula.sum_terms(values)
     is_undefined = np.isnan(total).reshape(len(total), -1).any(axis=1)
     if n_undefined := np.count_nonzero(is_undefined):

@@ -17,6 +17,8 @@ from symscreen.config.space_options import (
 )
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
+from symscreen.expressions.input_ranges import compute_input_ranges
+from symscreen.fitting.coefficients import get_input_columns
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
 from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
@@ -106,6 +108,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         y=y,
         target_type=target_type,
     )
+    input_ranges = compute_input_ranges(get_input_columns(dataset))
     grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
@@ -127,6 +130,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         layer_schedule=build_layer_schedule(grammar, options.layers),
         narrow_grammar=find_narrow_grammar(options),
         units_record=units_record,
+        input_ranges=input_ranges,
         categories_record=_build_fit_category_record(source, options, dataset),
     )
 

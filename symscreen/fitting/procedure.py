@@ -15,6 +15,7 @@ from symscreen.config.option_record import build_fit_options_record
 from symscreen.data import take_rows
 from symscreen.errors import OptionError
 from symscreen.expressions.linear_formula import build_shared_formula
+from symscreen.expressions.traversal import collect_inputs
 from symscreen.fitting.coefficients import (
     build_model_table,
     build_term_table,
@@ -82,6 +83,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     }
     record = _build_fit_record(found, task, search_rows.target.n, estimation_rows.target.n, cv_errors)
     record["verdict"] = _judge_model(selected, fits, estimation_rows)
+    used_names = collect_inputs(expressions)
+    record["input_ranges"] = {name: task.input_ranges[name] for name in used_names}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 

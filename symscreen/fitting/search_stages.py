@@ -75,6 +75,8 @@ class FitTask(ScreeningTask):
         Record of the units of columns and targets.
     categories_record : mapping or None
         Record of categorical columns, with the same keys as in the record of a screen.
+    input_ranges : mapping of str to list of float
+        The lowest and the highest value of each column in all rows, in original units.
     """
 
     options: FitOptions = field(default_factory=FitOptions)
@@ -82,6 +84,7 @@ class FitTask(ScreeningTask):
     narrow_grammar: Grammar | None = None
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
+    input_ranges: Mapping[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from symscreen._repr import format_repr
-from symscreen.expressions.linear_formula import Formula, SharedFormula
+from symscreen.expressions.linear_formula import Formula, SharedFormula, predict_formula
 from symscreen.messages import escape_control_chars
 from symscreen.units import convert_to_original_units
 
@@ -123,8 +123,18 @@ class _BaseFitResult:
         -------
         float64 array, shape (m,), or (m, K) with several targets
             Predictions in the original units of the targets; NaN in rows outside the domain of a term.
+
+        Warns
+        -----
+        ExtrapolationWarning
+            If inputs are outside the range of the training rows. The message names the inputs and gives the
+            number of rows. Predictions are not clipped.
+        UserWarning
+            If predictions are NaN. The message gives the number of rows.
         """
-        return self.formula_in_original_units.predict(rows)
+        return predict_formula(
+            self.formula_in_original_units, rows, stacklevel=3, input_ranges=self.record["input_ranges"]
+        )
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Save the formula or the formulas as a bundle that ``symscreen apply`` reads.

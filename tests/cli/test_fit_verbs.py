@@ -13,6 +13,7 @@ import pytest
 
 import symscreen
 from symscreen.cli.command import run_command
+from symscreen.errors import ExtrapolationWarning
 from symscreen.export import load_bundle
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
@@ -83,6 +84,22 @@ def test_a_saved_formula_is_applied(run, data, tmp_path):
     assert (status, out) == (0, predicted.read_text())
     record = json.loads(bundle.read_text())["record"]
     assert (record["split"], record["rows_choosing"] + record["rows_estimating"]) == (0.5, 60)
+
+
+def test_apply_tells_of_rows_outside_the_training_range_in_a_notice(run, data, tmp_path):
+    bundle, new = tmp_path / "m.json", tmp_path / "new.csv"
+    assert run("fit", data, *ASK, "--out", bundle)[0] == 0
+    name = json.loads(bundle.read_text())["inputs"][0]
+    frame = pd.read_csv(data)
+    frame.loc[3, name] = frame[name].max() + 1
+    frame.to_csv(new, index=False)
+    status, out, err = run("apply", bundle, new)
+    assert status == 0
+    assert err.startswith("symscreen: 1 of 60 rows are outside the range of the training rows")
+    assert err.count("\n") == 1
+    with pytest.warns(ExtrapolationWarning):
+        expected = symscreen.apply_bundle(bundle, new)
+    assert out.split() == ["target", *map(repr, expected["target"].tolist())]
 
 
 def test_a_bundle_on_standard_output_stands_alone(run, data, tmp_path):

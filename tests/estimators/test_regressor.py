@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import symscreen
+from symscreen.errors import ExtrapolationWarning
 
 SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 
@@ -37,3 +38,15 @@ def test_it_works_in_pipelines_and_grids(rng):
     grid = GridSearchCV(symscreen.SymbolicRegressor(**SMALL), {"unary": ["id", "id,square"]}, cv=3).fit(x, y)
     assert grid.best_params_ == {"unary": "id,square"}
     assert clone(grid.best_estimator_).get_params()["unary"] == "id,square"
+
+
+def test_predicting_outside_the_training_range_warns_and_scoring_does_not(rng):
+    x = rng.uniform(size=(60, 2))
+    y = x[:, 0] ** 2
+    model = symscreen.SymbolicRegressor(**SMALL).fit(x, y)
+    new = np.array([[5.0, 0.5], [7.0, 0.5]])
+    with pytest.warns(ExtrapolationWarning, match="2 of 2 rows") as caught:
+        np.testing.assert_allclose(model.predict(new), [25.0, 49.0])
+    assert caught[0].filename == __file__
+    assert model.score(new, [25.0, 49.0]) == pytest.approx(1.0)
+    assert model.score(new, [25.0, 0.0], [1.0, 0.0]) != model.score(new, [25.0, 0.0])

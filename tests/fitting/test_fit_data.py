@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.errors import InputError, OptionError, OutputError
+from symscreen.errors import ExtrapolationWarning, FormulaError, InputError, OptionError, OutputError
 from symscreen.export import load_bundle
 
 SMALL = {"operators": "ablation", "layers": "ub"}
@@ -134,3 +135,64 @@ def test_an_operator_that_calls_another_of_the_grammar_can_be_saved(rng, tmp_pat
     with pytest.raises(OutputError):
         result.save(tmp_path / "m.json")
     result.save(tmp_path / "m.json", force=True)
+
+
+# Predictions outside the range of the training rows
+
+
+def _draw_law(rng):
+    x = rng.uniform(1.0, 2.0, (60, 3))
+    return x, 3 * x[:, 0] * x[:, 1]
+
+
+def test_predictions_outside_the_training_range_warn_and_are_not_clipped(rng, tmp_path):
+    x, y = _draw_law(rng)
+    result = symscreen.fit(x, y, layers="b")
+    new = np.array([[1.5, 1.5, 100.0], [4.0, 1.5, 1.5], [1.5, 0.1, 1.5], [5.0, 9.0, 1.5]])
+    with pytest.warns(ExtrapolationWarning, match=r"3 of 4 rows .*\(x1: .*, x2: ") as caught:
+        predicted = result.predict(new)
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(predicted, 3 * new[:, 0] * new[:, 1])
+    result.save(tmp_path / "m.json")
+    with pytest.warns(ExtrapolationWarning) as again:
+        applied = symscreen.apply_bundle(tmp_path / "m.json", new)
+    assert again[0].filename == __file__
+    assert str(again[0].message) == str(caught[0].message)
+    np.testing.assert_array_equal(applied.to_numpy()[:, 0], predicted)
+
+
+def test_rows_that_only_the_coefficients_used_are_training_rows(rng):
+    x, y = _draw_law(rng)
+    assert np.isfinite(symscreen.fit(x, y, layers="b", split=0.5).predict(x)).all()
+
+
+def test_the_range_is_in_the_units_of_the_data(rng):
+    x, y = _draw_law(rng)
+    names = ["x1", "x2", "x3"]
+    frame = pd.DataFrame(x, columns=names).assign(y=y)
+    units = {"x1": "mm", "x2": "km", "x3": "kg", "y": "m**2"}
+    result = symscreen.fit(frame, layers="b", operators="basic", units=units)
+    assert result.record["input_ranges"] == {n: [frame[n].min(), frame[n].max()] for n in names[:2]}
+    np.testing.assert_allclose(result.predict(frame), y)
+    with pytest.warns(ExtrapolationWarning, match="1 of 60 rows"):
+        result.predict(frame.assign(x1=np.r_[9.0, x[1:, 0]]))
+
+
+def test_several_targets_warn_once(rng):
+    x, y = _draw_law(rng)
+    result = symscreen.fit(x, np.column_stack([y, 2 * y + x[:, 2] ** 2]), operators="ablation", layers="ub")
+    with pytest.warns(ExtrapolationWarning, match="1 of 1 rows") as caught:
+        result.predict(np.array([[9.0, 1.5, 1.5]]))
+    assert len(caught) == 1
+
+
+def test_ranges_of_a_bundle_that_are_no_pairs_of_numbers_are_refused(rng, tmp_path):
+    x, y = _draw_law(rng)
+    result = symscreen.fit(x, y, layers="b")
+    result.record["input_ranges"] = {"x1": [1.0, "high"]}
+    result.save(tmp_path / "m.json")
+    with pytest.raises(
+        FormulaError,
+        match=r"record.input_ranges, x1: expected a list of two finite numbers",
+    ):
+        symscreen.apply_bundle(tmp_path / "m.json", x)

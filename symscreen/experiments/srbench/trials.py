@@ -104,7 +104,7 @@ def _assess_result(
     model = formula.expression
     rows = {each: test[each].to_numpy() for each in map(str, test.columns.drop(problem.target))}
     truth = test[problem.target].to_numpy()
-    r2 = compute_r2(result.predict(test), truth)
+    r2 = compute_r2(formula.predict(test), truth)  # its test rows may be outside the range
     reason, cause = "", ""
     solved = False
     if r2 is not None and r2 > _MIN_R2:
