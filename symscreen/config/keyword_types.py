@@ -104,6 +104,7 @@ class RegressorParameters(TypedDict, total=False):
     max_ram: str | int | None
     jobs: int | None
     preset: Literal["ibart"] | None
+    must_use: Names
     max_terms: int
     criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int

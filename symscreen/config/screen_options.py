@@ -658,6 +658,19 @@ class FitOptions(ScreenOptions):
         "permutations, each of 5,000 draws after 10,000. The default of `layers` is then ``bub``.",
         verbs=("fit",),
     )
+    must_use: Names = option(
+        (),
+        metavar="A,B",
+        parse=parse_name_list,
+        help="Only formulas with all of these inputs.",
+        doc="Inputs that every formula must have, in at least one of its terms. Other formulas and the mean "
+        "are no candidates. If no formula with these inputs can be fitted, the result is the mean. A "
+        "categorical column is used where one of its levels is.",
+        type="str or sequence of str",
+        verbs=("fit",),
+        fit_record=True,
+        write=write_names,
+    )
     max_terms: int = option(
         4,
         metavar="K",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar, Layer
     from symscreen.units import Units
 
@@ -77,6 +78,8 @@ class FitTask(ScreeningTask):
         Record of categorical columns, with the same keys as in the record of a screen.
     input_ranges : mapping of str to list of float
         The lowest and the highest value of each column in all rows, in original units.
+    required_inputs : RequiredInputs or None
+        Inputs that every model must have.
     """
 
     options: FitOptions = field(default_factory=FitOptions)
@@ -85,6 +88,7 @@ class FitTask(ScreeningTask):
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
     input_ranges: Mapping[str, list[float]] = field(default_factory=dict)
+    required_inputs: RequiredInputs | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +120,8 @@ class SearchTask:
         """Inputs and target of the rows, and the terms that the units allow."""
         dataset, units = self.fit.dataset, self.fit.units
         is_allowed = None if units is None else partial(_has_unit, units)
-        return FitData(get_input_columns(dataset), dataset.regression_target, is_allowed)
+        inputs = get_input_columns(dataset)
+        return FitData(inputs, dataset.regression_target, is_allowed, self.fit.required_inputs)
 
     @property
     def budget(self) -> ModelSearchBudget:
@@ -136,13 +141,32 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
     if _searches_laws(fit):
         data = task.data
-        law_data = build_law_data(data.inputs, data.target.values, fit.grammar, data.is_allowed)
+        law_data = build_law_data(
+            data.inputs,
+            data.target.values,
+            fit.grammar,
+            data.is_allowed,
+            required_inputs=fit.required_inputs,
+        )
         found = find_laws(law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values)
         task = replace(task, laws=tuple(laws), is_law_found=is_law_sufficient(found, law_data))
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
-    return add_laws(task.found, task.laws)
+    return keep_required_inputs(add_laws(task.found, task.laws), fit.required_inputs)
+
+
+def keep_required_inputs(found: ModelSearchResult, required: RequiredInputs | None) -> ModelSearchResult:
+    """Keep the models that have all required inputs."""
+    if required is None:
+        return found
+    expressions = found.terms.expressions
+    models = {
+        members: share
+        for members, share in found.models.items()
+        if required.has_all([expressions[index] for index in members])
+    }
+    return replace(found, models=models)
 
 
 def _searches_laws(fit: FitTask) -> bool:
