@@ -418,16 +418,12 @@ def _search_active_subsets(
         count = len(simple)
         while count >= size:
             selected = np.sort(simple[:count])
-            models |= _find_best_subsets(
-                search_result.terms, selected, size, data, n_models=budget.models_per_size, jobs=backend.jobs
-            )
+            models |= find_best(search_result.terms, selected, data, size=size)
             n_models += comb(count, size)
             count //= 2
     selected = _select_four_term_pool(models, search_result.terms, simple, budget.four_term_pool)
     if budget.max_terms == 4 and len(selected) >= 4:
-        models |= _find_best_subsets(
-            search_result.terms, selected, 4, data, n_models=budget.models_per_size, jobs=backend.jobs
-        )
+        models |= find_best(search_result.terms, selected, data, size=4)
         n_models += comb(len(selected), 4)
     return ModelSearchResult(search_result.terms, models, search_result.n_features, n_models)
 
