@@ -20,6 +20,7 @@ from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
+from symscreen.fitting.guesses import parse_guesses
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.required_inputs import build_required_inputs
 from symscreen.fitting.search_stages import FitTask
@@ -116,6 +117,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
     dataset, units = read_units(dataset, options.units, options.target_units)
+    guesses = parse_guesses(options.also, grammar, dataset, units)
     units_record = None
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
@@ -135,6 +137,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         units_record=units_record,
         input_ranges=input_ranges,
         required_inputs=required_inputs,
+        guesses=guesses,
         categories_record=_build_fit_category_record(source, options, dataset),
     )
 

@@ -70,12 +70,15 @@ class FitData:
         unit: x² has one, but x to the power of 1.7019 does not.
     required_inputs : RequiredInputs, optional
         Inputs that every model must have.
+    guesses : TermDictionary, optional
+        Formulas of the user, which take part in all subsets.
     """
 
     inputs: Mapping[str, NDArray[np.float64]]
     target: RegressionTarget
     is_allowed: Callable[[Expression], bool] | None = None
     required_inputs: RequiredInputs | None = None
+    guesses: TermDictionary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +216,8 @@ def search_models(
     ModelSearchResult
     """
     budget = _limit_budget(budget, data)
-    result = ModelSearchResult(make_empty_dictionary(data.target.n), {}, 0, 0)
+    terms, guessed = make_empty_dictionary(data.target.n).merge(get_guesses(data))
+    result = ModelSearchResult(terms, {}, 0, 0)
     refined_templates: set[object] = set()
     for space in spaces:
         if (is_law_found or result.has_exact_model) and space.size > budget.exhaustive_limit:
@@ -224,6 +228,7 @@ def search_models(
         if space.size > budget.exhaustive_limit:
             result, finalists = _scan_space(result, space, data, backend, budget)
             active = np.concatenate((active, finalists))
+        active = np.concatenate((active, guessed))
         result = _search_active_subsets(result, np.unique(active), data, backend, budget)
         result = _finalize(result, data, refined_templates)
     return result
@@ -247,10 +252,15 @@ def search_all_subsets(
     -------
     ModelSearchResult
     """
-    terms, active = make_empty_dictionary(data.target.n).merge(terms)
+    terms, active = make_empty_dictionary(data.target.n).merge(get_guesses(data).concatenate(terms))
     result = ModelSearchResult(terms, {}, n_features, 0)
     result = _search_active_subsets(result, np.unique(active), data, backend, _limit_budget(budget, data))
     return _finalize(result, data, set())
+
+
+def get_guesses(data: FitData) -> TermDictionary:
+    """Return the guesses of the user, which may be none."""
+    return make_empty_dictionary(data.target.n) if data.guesses is None else data.guesses
 
 
 def _limit_budget(budget: ModelSearchBudget, data: FitData) -> ModelSearchBudget:
