@@ -46,7 +46,12 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {  # by annotation: the t
     "ProgressCallback": (callable, "a function"),
     "StageWeight": (lambda _: True, ""),  # the target type reads it
 }
-_LISTS = {"Names": "a text or a list of texts", "ScreenerSpec": "a text or a list of texts or screeners"}
+_LISTS = {
+    "Names": "a text or a list of texts",
+    "ScreenerSpec": "a text or a list of texts or screeners",
+    "GuessSpec": "a text, a result of a screen, or a list of these",
+}
+_MEMBER_CLASSES = {"ScreenerSpec": ("Screener", "JointScreener"), "GuessSpec": ("ScreenResult",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,7 +391,5 @@ def _list_members(value: Any, expected: str) -> list[Any] | None:
 
 
 def _is_member(value: Any, expected: str) -> bool:
-    """Say whether a value is a text, or a screener where the option takes them."""
-    return isinstance(value, str) or (
-        expected == "ScreenerSpec" and any(_has_type(value, each) for each in ("Screener", "JointScreener"))
-    )
+    """Say whether a value is a text, or an object of a class that the option takes."""
+    return isinstance(value, str) or any(_has_type(value, each) for each in _MEMBER_CLASSES.get(expected, ()))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from symscreen._option_values import TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
-    from symscreen.config.screen_options import ScreenerSpec, StageWeight
+    from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
@@ -98,12 +98,14 @@ class RegressorParameters(TypedDict, total=False):
     binary: Names | None
     pool: PoolKind
     max_complexity: int | None
+    also: GuessSpec
     pool_size: int | str | Mapping[str, int] | None
     prune_by: ScreenerSpec | None
     seed: int
     max_ram: str | int | None
     jobs: int | None
     preset: Literal["ibart"] | None
+    must_use: Names
     max_terms: int
     criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int

@@ -14,6 +14,7 @@ from symscreen._option_values import split_column_names
 from symscreen.config.fields import get_option, list_options
 from symscreen.config.parsing import to_tuple
 from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.expressions.printing import to_text
 from symscreen.grammar import list_grammar_names, load_grammar
 from symscreen.plugins import collect_origins
 from symscreen.screeners import SCREENERS, JointScreener
@@ -62,6 +63,7 @@ def build_fit_options_record(task: FitTask) -> dict[str, Any]:
         "pool_size": options.pool_sizes,
         "prune_by": [screener.name for screener in task.pool_screeners],
         "folds": options.folds if options.criterion == "cv" else None,
+        "also": list(map(to_text, task.guesses)),
     }
 
 

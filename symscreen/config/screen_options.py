@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from symscreen._option_values import TargetTypeChoice, parse_name_list
 from symscreen.config.fields import check_options, list_options, make_options, option
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from symscreen.data.categories import CategoricalAs
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
+    from symscreen.results.screen_result import ScreenResult
     from symscreen.screeners import AnyScreener, Sign, TargetAggregation
     from symscreen.screening.run_control import Progress
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
     ScreenerSpec = str | Sequence[str | AnyScreener]
+    GuessSpec: TypeAlias = str | ScreenResult | Sequence[str | ScreenResult]
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
 
 
@@ -657,6 +659,30 @@ class FitOptions(ScreenOptions):
         "The settings of BART are iBART's: 20 trees, whose depth the prior alone limits, 10 chains and 50 "
         "permutations, each of 5,000 draws after 10,000. The default of `layers` is then ``bub``.",
         verbs=("fit",),
+    )
+    also: GuessSpec = option(  # type: ignore[assignment]
+        (),
+        metavar="EXPR",
+        multiple=True,
+        help="A guess of yours, such as 'm*v/sqrt(1 - v**2)'; may be repeated.",
+        doc="Guesses of yours: formulas as text, or a result of `symscreen.screen`, whose features are the "
+        "guesses. A guess takes part as a model, as a term of other models, and with its numbers as the "
+        "start of a fit of constants. It may have any built-in operator, not only those of the grammar.",
+        type="str, ScreenResult, or sequence of these",
+        verbs=("fit",),
+    )
+    must_use: Names = option(
+        (),
+        metavar="A,B",
+        parse=parse_name_list,
+        help="Only formulas with all of these inputs.",
+        doc="Inputs that every formula must have, in at least one of its terms. Other formulas and the mean "
+        "are no candidates. If no formula with these inputs can be fitted, the result is the mean. A "
+        "categorical column is used where one of its levels is.",
+        type="str or sequence of str",
+        verbs=("fit",),
+        fit_record=True,
+        write=write_names,
     )
     max_terms: int = option(
         4,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from symscreen._option_values import split_column_names
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import FitOptions, make_fit_options
@@ -19,7 +20,9 @@ from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
+from symscreen.fitting.guesses import parse_guesses
 from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.required_inputs import build_required_inputs
 from symscreen.fitting.search_stages import FitTask
 from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
 from symscreen.screening.run_control import build_run_control, parse_backend
@@ -108,11 +111,13 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         y=y,
         target_type=target_type,
     )
+    required_inputs = build_required_inputs(split_column_names(options.must_use, "must_use"), dataset)
     input_ranges = compute_input_ranges(get_input_columns(dataset))
     grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
     dataset, units = read_units(dataset, options.units, options.target_units)
+    guesses = parse_guesses(options.also, grammar, dataset, units)
     units_record = None
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
@@ -131,6 +136,8 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         narrow_grammar=find_narrow_grammar(options),
         units_record=units_record,
         input_ranges=input_ranges,
+        required_inputs=required_inputs,
+        guesses=guesses,
         categories_record=_build_fit_category_record(source, options, dataset),
     )
 

@@ -27,7 +27,14 @@ from symscreen.fitting.coefficients import (
     predict_on_dataset,
 )
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
-from symscreen.fitting.model_selection import find_alternatives, find_pareto_front, score_models, select_model
+from symscreen.fitting.model_selection import (
+    ScoredModel,
+    find_alternatives,
+    find_pareto_front,
+    score_models,
+    select_model,
+)
+from symscreen.fitting.required_inputs import format_requirement_notices
 from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
 from symscreen.grammar import OPERATORS
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.fitting.coefficients import FormulaFits
-    from symscreen.fitting.model_selection import Criterion, ScoredModel
+    from symscreen.fitting.model_selection import Criterion
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
@@ -66,14 +73,17 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     found = run_search(search_task, notices)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
-    models = score_models(found, search_rows.target.n, criterion, len(get_targets(search_rows)))
+    all_models = score_models(found, search_rows.target.n, criterion, len(get_targets(search_rows)))
+    models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion) if options.criterion == "cv" else None
-    selected = _choose_model(found, models, cv_errors, estimation_rows)
+    selected = _choose_model(found, models or all_models, cv_errors, estimation_rows)
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
     fits = fit_formulas(
         expressions, estimation_rows, options.level, snap=options.snap, has_intercept=selected.has_intercept
     )
-    notices += _format_fit_notices(selected, fits, task)
+    mean = next(model for model in all_models if not model.term_indices)
+    is_mean_better = task.required_inputs is not None and mean.score <= selected.score
+    notices += _format_fit_notices(selected, fits, task, is_mean_better=is_mean_better)
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     tables = {
@@ -82,7 +92,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         "alternatives": build_model_table(found, search_rows, alternatives, criterion),
     }
     record = _build_fit_record(found, task, search_rows.target.n, estimation_rows.target.n, cv_errors)
-    record["verdict"] = _judge_model(selected, fits, estimation_rows)
+    record["verdict"] = _judge_model(selected, fits, estimation_rows, is_mean_better=is_mean_better)
     used_names = collect_inputs(expressions)
     record["input_ranges"] = {name: task.input_ranges[name] for name in used_names}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
@@ -126,12 +136,14 @@ def _build_fit_record(
     }
 
 
-def _judge_model(selected: ScoredModel, fits: FormulaFits, dataset: Dataset) -> dict[str, Any]:
+def _judge_model(
+    selected: ScoredModel, fits: FormulaFits, dataset: Dataset, *, is_mean_better: bool
+) -> dict[str, Any]:
     """Build the record of the verdict: its kind, and the p-value of the test of lack of fit if there is one.
 
     With several targets, it is the smallest of their p-values, multiplied by their number.
     """
-    if not selected.term_indices:
+    if not selected.term_indices or is_mean_better:
         return {"kind": "none", "p_value": None}
     if selected.unexplained_share <= EXACT_SHARE:
         return {"kind": "exact", "p_value": None}
@@ -169,7 +181,7 @@ def _choose_model(
     dataset: Dataset,
 ) -> ScoredModel:
     """Select the best model whose coefficients the rows determine; the mean always qualifies."""
-    while True:
+    while candidates:
         model = (
             select_model(candidates)
             if cv_errors is None
@@ -180,14 +192,19 @@ def _choose_model(
         ):
             return model
         candidates = [other for other in candidates if other is not model]
+    return ScoredModel((), 1.0, 0, 0.0)
 
 
-def _format_fit_notices(chosen_model: ScoredModel, fits: FormulaFits, task: FitTask) -> list[str]:
+def _format_fit_notices(
+    chosen_model: ScoredModel, fits: FormulaFits, task: FitTask, *, is_mean_better: bool
+) -> list[str]:
     """Return notices about the selected model and its coefficients."""
     notices = []
-    if not chosen_model.term_indices:
+    if task.required_inputs is not None:
+        notices += format_requirement_notices(task.required_inputs, fits, is_mean_better=is_mean_better)
+    elif not chosen_model.term_indices:
         notices.append("no formula is better than the mean: the rows show no relation, or there are too few")
-    elif task.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
+    if chosen_model.term_indices and task.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
         notices.append(
             "the intervals ignore that the terms were selected on the same rows, so they are too narrow by "
             "an unknown amount; split=0.5 gives honest intervals"

@@ -18,6 +18,7 @@ from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
 from symscreen.fitting.coefficients import get_input_columns, get_targets
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
+from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.search import find_laws
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar, Layer
     from symscreen.units import Units
 
@@ -77,6 +79,10 @@ class FitTask(ScreeningTask):
         Record of categorical columns, with the same keys as in the record of a screen.
     input_ranges : mapping of str to list of float
         The lowest and the highest value of each column in all rows, in original units.
+    required_inputs : RequiredInputs or None
+        Inputs that every model must have.
+    guesses : tuple of Expression
+        Formulas of the user.
     """
 
     options: FitOptions = field(default_factory=FitOptions)
@@ -85,6 +91,8 @@ class FitTask(ScreeningTask):
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
     input_ranges: Mapping[str, list[float]] = field(default_factory=dict)
+    required_inputs: RequiredInputs | None = None
+    guesses: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +124,9 @@ class SearchTask:
         """Inputs and target of the rows, and the terms that the units allow."""
         dataset, units = self.fit.dataset, self.fit.units
         is_allowed = None if units is None else partial(_has_unit, units)
-        return FitData(get_input_columns(dataset), dataset.regression_target, is_allowed)
+        inputs = get_input_columns(dataset)
+        guesses = build_guess_dictionary(self.fit.guesses, inputs) if self.fit.guesses else None
+        return FitData(inputs, dataset.regression_target, is_allowed, self.fit.required_inputs, guesses)
 
     @property
     def budget(self) -> ModelSearchBudget:
@@ -134,15 +144,37 @@ def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult]
 def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     """Run the stages on the rows of a dataset; notices for the user are appended to `notices`."""
     task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
-    if _searches_laws(fit):
+    if _searches_laws(fit) or (fit.guesses and len(get_targets(fit.dataset)) == 1):
         data = task.data
-        law_data = build_law_data(data.inputs, data.target.values, fit.grammar, data.is_allowed)
-        found = find_laws(law_data)
+        law_data = build_law_data(
+            data.inputs,
+            data.target.values,
+            fit.grammar,
+            data.is_allowed,
+            required_inputs=fit.required_inputs,
+        )
+        found = fit_laws(list_guess_laws(fit.guesses, law_data), law_data.columns, law_data.target)
+        if _searches_laws(fit) and not is_law_sufficient(found, law_data, must_be_clear=True):
+            found += find_laws(law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values)
-        task = replace(task, laws=tuple(laws), is_law_found=is_law_sufficient(found, law_data))
+        is_law_found = _searches_laws(fit) and is_law_sufficient(found, law_data)
+        task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
-    return add_laws(task.found, task.laws)
+    return keep_required_inputs(add_laws(task.found, task.laws), fit.required_inputs)
+
+
+def keep_required_inputs(found: ModelSearchResult, required: RequiredInputs | None) -> ModelSearchResult:
+    """Keep the models that have all required inputs."""
+    if required is None:
+        return found
+    expressions = found.terms.expressions
+    models = {
+        members: share
+        for members, share in found.models.items()
+        if required.has_all([expressions[index] for index in members])
+    }
+    return replace(found, models=models)
 
 
 def _searches_laws(fit: FitTask) -> bool:

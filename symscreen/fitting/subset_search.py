@@ -13,6 +13,7 @@ unexplained share is the mean of the shares of the targets, so it does not depen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -35,13 +36,15 @@ from symscreen.linear_models.exhaustive_subsets import (
 from symscreen.linear_models.gram import GramMatrix, compute_gram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
     from symscreen.expansion import FeatureBlock, Space
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.required_inputs import RequiredInputs
+    from symscreen.linear_models.exhaustive_subsets import RequiredParts
     from symscreen.targets.registry import RegressionTarget
 
 
@@ -65,11 +68,17 @@ class FitData:
     is_allowed : callable, optional
         Decides which terms with fitted constants are allowed. With units, these are the terms that have a
         unit: x² has one, but x to the power of 1.7019 does not.
+    required_inputs : RequiredInputs, optional
+        Inputs that every model must have.
+    guesses : TermDictionary, optional
+        Formulas of the user, which take part in all subsets.
     """
 
     inputs: Mapping[str, NDArray[np.float64]]
     target: RegressionTarget
     is_allowed: Callable[[Expression], bool] | None = None
+    required_inputs: RequiredInputs | None = None
+    guesses: TermDictionary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +216,8 @@ def search_models(
     ModelSearchResult
     """
     budget = _limit_budget(budget, data)
-    result = ModelSearchResult(make_empty_dictionary(data.target.n), {}, 0, 0)
+    terms, guessed = make_empty_dictionary(data.target.n).merge(get_guesses(data))
+    result = ModelSearchResult(terms, {}, 0, 0)
     refined_templates: set[object] = set()
     for space in spaces:
         if (is_law_found or result.has_exact_model) and space.size > budget.exhaustive_limit:
@@ -216,9 +226,10 @@ def search_models(
         terms, active = result.terms.merge(new_terms)
         result = ModelSearchResult(terms, result.models, result.n_features + space.size, result.n_models)
         if space.size > budget.exhaustive_limit:
-            result, finalists = _scan_space(result, space, data.target, backend, budget)
+            result, finalists = _scan_space(result, space, data, backend, budget)
             active = np.concatenate((active, finalists))
-        result = _search_active_subsets(result, np.unique(active), data.target, backend, budget)
+        active = np.concatenate((active, guessed))
+        result = _search_active_subsets(result, np.unique(active), data, backend, budget)
         result = _finalize(result, data, refined_templates)
     return result
 
@@ -241,12 +252,15 @@ def search_all_subsets(
     -------
     ModelSearchResult
     """
-    terms, active = make_empty_dictionary(data.target.n).merge(terms)
+    terms, active = make_empty_dictionary(data.target.n).merge(get_guesses(data).concatenate(terms))
     result = ModelSearchResult(terms, {}, n_features, 0)
-    result = _search_active_subsets(
-        result, np.unique(active), data.target, backend, _limit_budget(budget, data)
-    )
+    result = _search_active_subsets(result, np.unique(active), data, backend, _limit_budget(budget, data))
     return _finalize(result, data, set())
+
+
+def get_guesses(data: FitData) -> TermDictionary:
+    """Return the guesses of the user, which may be none."""
+    return make_empty_dictionary(data.target.n) if data.guesses is None else data.guesses
 
 
 def _limit_budget(budget: ModelSearchBudget, data: FitData) -> ModelSearchBudget:
@@ -273,7 +287,7 @@ def _finalize(
 def _scan_space(
     search_result: ModelSearchResult,
     space: Space,
-    target: RegressionTarget,
+    data: FitData,
     backend: Backend,
     budget: ModelSearchBudget,
 ) -> tuple[ModelSearchResult, NDArray[np.int64]]:
@@ -286,14 +300,17 @@ def _scan_space(
     int64 array
         Indices of these features among the terms.
     """
-    core = _select_core(search_result, target, budget)
-    gram = compute_gram(search_result.terms.values[core], target.values)
+    core = _select_core(search_result, data.target, budget)
+    gram = compute_gram(search_result.terms.values[core], data.target.values)
+    core_terms = [search_result.terms.expressions[index] for index in core.tolist()]
     sizes = tuple(range(min(budget.max_terms, 3)))
     best = [
         CoreSubsetModels(np.zeros(0, np.int64), np.zeros((0, size), np.int32), np.zeros(0)) for size in sizes
     ]
     for batch in _iterate_batches(space):
-        best = _scan_batch(batch, gram, best, _FINALISTS_PER_FEATURE * budget.models_per_size, backend.jobs)
+        required_parts = _find_required_parts(data, core_terms, space, batch[0])
+        n_kept = _FINALISTS_PER_FEATURE * budget.models_per_size
+        best = _scan_batch(batch, gram, best, n_kept, backend.jobs, required_parts=required_parts)
     models, finalists = dict(search_result.models), []
     terms = search_result.terms
     for size_models in best:
@@ -312,6 +329,21 @@ def _scan_space(
     return ModelSearchResult(
         terms, models, search_result.n_features, search_result.n_models + space.size * n_subsets
     ), np.concatenate(finalists)
+
+
+def _find_required_parts(
+    data: FitData,
+    terms: Sequence[Expression],
+    space: Space | None = None,
+    numbers: NDArray[np.int64] | None = None,
+) -> RequiredParts | None:
+    """Return the inputs that models must have, for subsets of terms and of features of a space."""
+    if data.required_inputs is None:
+        return None
+    streamed = None
+    if space is not None and numbers is not None:
+        streamed = data.required_inputs.find_feature_parts(space, numbers)
+    return data.required_inputs.find_required_parts(terms, streamed)
 
 
 def _add_finalists(
@@ -350,6 +382,8 @@ def _scan_batch(
     best: list[CoreSubsetModels],
     models_per_size: int,
     jobs: int,
+    *,
+    required_parts: RequiredParts | None,
 ) -> list[CoreSubsetModels]:
     """Try the features of a batch with the core, and merge the best models with earlier ones."""
     numbers, values = block
@@ -358,7 +392,13 @@ def _scan_batch(
         for models in best
     ]
     new = search_core_subsets(
-        values, core, sizes=range(len(best)), keep=models_per_size, max_unexplained=thresholds, jobs=jobs
+        values,
+        core,
+        sizes=range(len(best)),
+        keep=models_per_size,
+        max_unexplained=thresholds,
+        jobs=jobs,
+        required_parts=required_parts,
     )
     new = [CoreSubsetModels(numbers[models.features], models.subsets, models.unexplained) for models in new]
     return [merge_core_models(pair, models_per_size) for pair in zip(best, new, strict=True)]
@@ -376,34 +416,41 @@ def _select_core(
 def _search_active_subsets(
     search_result: ModelSearchResult,
     active: NDArray[np.int64],
-    target: RegressionTarget,
+    data: FitData,
     backend: Backend,
     budget: ModelSearchBudget,
 ) -> ModelSearchResult:
     """Try all subsets of the active features, and of ever fewer and simpler ones, to find simple models."""
+    find_best = partial(_find_best_subsets, n_models=budget.models_per_size, jobs=backend.jobs)
     models, n_models = dict(search_result.models), search_result.n_models
     simple = active[np.argsort(search_result.terms.complexity[active], kind="stable")]
     for size in range(1, min(budget.max_terms, 3) + 1):
         count = len(simple)
         while count >= size:
             selected = np.sort(simple[:count])
-            gram = compute_gram(search_result.terms.values[selected], target.values)
-            models |= _find_best_subsets(gram, selected, size, budget, backend.jobs)
+            models |= find_best(search_result.terms, selected, data, size=size)
             n_models += comb(count, size)
             count //= 2
     selected = _select_four_term_pool(models, search_result.terms, simple, budget.four_term_pool)
     if budget.max_terms == 4 and len(selected) >= 4:
-        gram = compute_gram(search_result.terms.values[selected], target.values)
-        models |= _find_best_subsets(gram, selected, 4, budget, backend.jobs)
+        models |= find_best(search_result.terms, selected, data, size=4)
         n_models += comb(len(selected), 4)
     return ModelSearchResult(search_result.terms, models, search_result.n_features, n_models)
 
 
 def _find_best_subsets(
-    gram: GramMatrix, chosen: NDArray[np.int64], size: int, budget: ModelSearchBudget, jobs: int
+    terms: TermDictionary,
+    chosen: NDArray[np.int64],
+    data: FitData,
+    *,
+    size: int,
+    n_models: int,
+    jobs: int,
 ) -> dict[tuple[int, ...], float]:
     """Return the best subsets of one size with their unexplained shares."""
-    members, unexplained = find_best_models(gram, size, budget.models_per_size, jobs)
+    gram = compute_gram(terms.values[chosen], data.target.values)
+    required_parts = _find_required_parts(data, [terms.expressions[index] for index in chosen.tolist()])
+    members, unexplained = find_best_models(gram, size, n_models, jobs, required_parts)
     return {
         tuple(indices): float(share)
         for indices, share in zip(chosen[members].tolist(), unexplained, strict=True)

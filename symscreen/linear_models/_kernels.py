@@ -92,10 +92,22 @@ class TopModels(NamedTuple):
         R² of each model; −∞ for unused entries.
     codes : int64 array, shape (w,)
         The features of each model, ascending, as digits to the base q.
+    size : int
+        Number of features of a model; used only if parts are required.
+    required : int
+        The parts, as bits, that a model must have. 0: all models are allowed.
+    parts : int64 array, shape (q,)
+        The parts of each feature, as bits.
+    streamed_parts : int64 array, shape (w,)
+        The parts of each streamed feature.
     """
 
     scores: NDArray[np.float64]
     codes: NDArray[np.int64]
+    size: int = 0
+    required: int = 0
+    parts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    streamed_parts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class EliminationStep(NamedTuple):
@@ -333,7 +345,15 @@ def _update_top_models(
     """Update the top models: the best of each streamed feature, otherwise the best of all."""
     explained, min_pivot, code = step.explained, step.min_pivot, step.code
     ps, gains = buffers.pivots[start:stop], buffers.gains[start:stop]
-    scores, codes = top_models
+    scores, codes, required = top_models.scores, top_models.codes, top_models.required
+    if is_streamed and required:
+        missing = required & ~_collect_parts(code, top_models)
+        for k in range(scores.size):
+            if ps[k] >= min_pivot and missing & ~top_models.streamed_parts[k] == 0:
+                score = explained + gains[k] / ps[k]
+                if score > scores[k]:
+                    scores[k], codes[k] = score, code
+        return
     if is_streamed:
         for k in range(scores.size):
             score = explained + np.divide(gains[k], ps[k])  # unlike the operator /, no error at 0
@@ -345,9 +365,22 @@ def _update_top_models(
     for k in range(ps.size):
         hits += (gains[k] >= min_gain * ps[k]) & (ps[k] >= min_pivot)
     if hits:
+        # the code of the prefix ends with a digit for the last feature
+        missing = required & ~_collect_parts(code // max(1, top_models.parts.size), top_models)
         for k in range(ps.size):
-            if ps[k] >= min_pivot:
+            if ps[k] >= min_pivot and (not missing or missing & ~top_models.parts[start + k] == 0):
                 push_model(explained + gains[k] / ps[k], code + start + k, top_models)
+
+
+@compile_kernel
+def _collect_parts(code: int, top_models: TopModels) -> int:
+    """Collect the parts of all features of a model but the last; 0 if none are required."""
+    parts = 0
+    if top_models.required:
+        for _ in range(top_models.size - 1):
+            parts |= top_models.parts[code % top_models.parts.size]
+            code //= top_models.parts.size
+    return parts
 
 
 @compile_kernel
@@ -381,7 +414,7 @@ def eliminate_feature(i: int, state: SchurState, products: Values) -> None:
 @compile_kernel
 def push_model(score: float, code: int, top_models: TopModels) -> None:
     """Push a model into a heap with the worst at its root, unless it is worse than the root."""
-    scores, codes = top_models
+    scores, codes = top_models.scores, top_models.codes
     if score < scores[0] or (score == scores[0] and code > codes[0]):
         return
     position, child = 0, 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import comb
 from typing import TYPE_CHECKING, TypeVar
@@ -52,6 +52,25 @@ _MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³
 
 
 @dataclass(frozen=True, eq=False)
+class RequiredParts:
+    """Parts that every model must have in at least one of its features, such as inputs.
+
+    Parameters
+    ----------
+    required : int
+        The parts, as bits; positive.
+    parts : int64 array, shape (q,)
+        The parts of each feature, or of each feature of the core.
+    streamed_parts : int64 array, shape (m,)
+        The parts of each streamed feature.
+    """
+
+    required: int
+    parts: NDArray[np.int64]
+    streamed_parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
 class CoreSubsetModels:
     """Models of one streamed feature and a subset of the core, best first; one model per feature.
 
@@ -79,6 +98,7 @@ def search_core_subsets(
     first_feature: int = 0,
     max_unexplained: Sequence[float] = (),
     jobs: int = 1,
+    required_parts: RequiredParts | None = None,
 ) -> list[CoreSubsetModels]:
     """Find the best model of each streamed feature with a subset of the core, and return the best features.
 
@@ -100,6 +120,8 @@ def search_core_subsets(
     jobs : int
         Number of threads. The result is identical to the bit for any number, and after `merge_core_models`
         for any division of the stream into blocks.
+    required_parts : RequiredParts, optional
+        Parts that each model must have. Features without an allowed model are not returned.
 
     Returns
     -------
@@ -131,7 +153,7 @@ def search_core_subsets(
         raise OptionError(f"the sizes of core subsets must be from 0 to 3: they are {list(sizes)}")
     if keep < 1:
         raise OptionError(f"the number of features to keep must be at least 1: it is {keep}")
-    best = _scan_block(block, core, sizes, jobs)
+    best = _scan_block(block, core, sizes, jobs, required_parts)
     thresholds = max_unexplained or [np.inf] * len(sizes)
     return [
         _refit_best(block, core, size, keep, threshold, scan_result, first_feature)
@@ -163,13 +185,20 @@ def merge_core_models(parts: Sequence[CoreSubsetModels], keep: int) -> CoreSubse
 
 
 def _scan_block(
-    block: NDArray[np.float64], core: GramMatrix, sizes: Sequence[int], jobs: int
+    block: NDArray[np.float64],
+    core: GramMatrix,
+    sizes: Sequence[int],
+    jobs: int,
+    required_parts: RequiredParts | None,
 ) -> list[TopModels]:
     """Find each feature's best subsets by inner products, as positions in the core's strength order."""
     s, (m, n) = len(core.columns), block.shape
     stream_start = s + -s % PADDING + PADDING  # the first column of streamed features, aligned to a vector
     rows = np.vstack([core.columns[core.strength_order], core.target])
-    results = [TopModels(np.full(m, -np.inf), np.zeros(m, dtype=np.int64)) for _ in sizes]
+    results = [
+        _make_top_models(np.full(m, -np.inf), np.zeros(m, dtype=np.int64), size + 1, core, required_parts)
+        for size in sizes
+    ]
     starts = iter(range(0, m, TILE_FEATURES))
 
     def scan_tiles(_: int) -> None:
@@ -183,11 +212,29 @@ def _scan_block(
             state.products[:, stream_start:] = tile_products[:s]
             state.target_products[:, stream_start:] = tile_products[s:]
             for size, best in zip(sizes, results, strict=True):
-                part = TopModels(best.scores[block_slice], best.codes[block_slice])
+                part = best._replace(
+                    scores=best.scores[block_slice],
+                    codes=best.codes[block_slice],
+                    streamed_parts=best.streamed_parts[block_slice],
+                )
                 scan_subsets(size + 1, 0, s, stream_start, state, _LIMITS, part)
 
     _run_threads(scan_tiles, starts, jobs)
     return results
+
+
+def _make_top_models(
+    scores: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    size: int,
+    gram: GramMatrix,
+    required_parts: RequiredParts | None,
+) -> TopModels:
+    """Make the top models of one size; parts of features are in the strength order."""
+    if required_parts is None:
+        return TopModels(scores, codes)
+    parts = required_parts.parts[gram.strength_order]
+    return TopModels(scores, codes, size, required_parts.required, parts, required_parts.streamed_parts)
 
 
 def _build_schur_state(gram: GramMatrix, width: int) -> SchurState:
@@ -238,7 +285,7 @@ def _refit_best(
 
 
 def find_best_models(
-    gram: GramMatrix, size: int, keep: int, jobs: int = 1
+    gram: GramMatrix, size: int, keep: int, jobs: int = 1, required_parts: RequiredParts | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find the models of one size with the smallest unexplained share among all subsets.
 
@@ -253,6 +300,8 @@ def find_best_models(
         Number of models to return, at least 1.
     jobs : int
         Number of threads. The result is identical to the bit for any number.
+    required_parts : RequiredParts, optional
+        Parts that each model must have. Other models are skipped.
 
     Returns
     -------
@@ -294,7 +343,7 @@ def find_best_models(
         raise OptionError(f"the number of models to keep must be at least 1: it is {keep}")
     if q > _MAX_FEATURES:
         raise OptionError(f"all subsets can be tried for at most {_MAX_FEATURES} features: there are {q}")
-    models = gram.strength_order[_scan_subsets(gram, size, 4 * keep + 256, jobs)]
+    models = gram.strength_order[_scan_subsets(gram, size, 4 * keep + 256, jobs, required_parts)]
     unexplained = compute_unexplained_shares(gram.columns, gram.target, models)
     models = np.sort(models, axis=1)
     best = argsort_models(unexplained, *models.T)[:keep]
@@ -302,7 +351,9 @@ def find_best_models(
     return models[best].astype(np.int32), unexplained[best]
 
 
-def _scan_subsets(gram: GramMatrix, size: int, n_models: int, jobs: int) -> NDArray[np.int64]:
+def _scan_subsets(
+    gram: GramMatrix, size: int, n_models: int, jobs: int, required_parts: RequiredParts | None
+) -> NDArray[np.int64]:
     """Return the best models by inner products, shape (≤ n_models, size): positions in the strength order."""
     q = len(gram.columns)
     state = _build_schur_state(gram, q + PADDING)
@@ -310,13 +361,15 @@ def _scan_subsets(gram: GramMatrix, size: int, n_models: int, jobs: int) -> NDAr
 
     def scan_tasks(_: int) -> TopModels:
         """Scan tasks until none is left; return the best models of this thread."""
-        best = TopModels(np.full(n_models, -np.inf), np.full(n_models, np.iinfo(np.int64).max))
+        scores, codes = np.full(n_models, -np.inf), np.full(n_models, np.iinfo(np.int64).max)
+        best = _make_top_models(scores, codes, size, gram, required_parts)
         for first, last in tasks:  # one iterator for all threads
             scan_subsets(size, first, last, 0, state, _LIMITS, best)
         return best
 
     results = _run_threads(scan_tasks, tasks, jobs)
-    scores, codes = (np.concatenate(parts) for parts in zip(*results, strict=True))
+    scores = np.concatenate([result.scores for result in results])
+    codes = np.concatenate([result.codes for result in results])
     best = np.lexsort((codes, -scores))[:n_models]
     best_codes = codes[best][np.isfinite(scores[best])]
     return np.stack([best_codes // q**power % q for power in reversed(range(size))], axis=1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from symscreen._option_values import TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
-    from symscreen.config.screen_options import ScreenerSpec, StageWeight
+    from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar

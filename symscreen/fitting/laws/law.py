@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar
 
 
@@ -66,6 +67,8 @@ class LawData:
         if that is not given, any unit.
     pool_limit : int
         Maximum number of formulas in the pool.
+    required_inputs : RequiredInputs, optional
+        Inputs that every law must have.
     """
 
     columns: Mapping[str, Values]
@@ -73,6 +76,7 @@ class LawData:
     grammar: Grammar
     is_allowed: Callable[[Expression], bool] | None = None
     pool_limit: int = _POOL_LIMIT
+    required_inputs: RequiredInputs | None = None
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
@@ -90,7 +94,9 @@ class LawData:
         return np.unique(np.linspace(0, len(self.target) - 1, limit).astype(np.int64))
 
     def allows(self, law: Law) -> bool:
-        """Return whether the grammar and the units allow the terms of a law."""
+        """Return whether the grammar and the units allow a law, and it has the required inputs."""
+        if self.required_inputs is not None and not self.required_inputs.has_all(law.terms):
+            return False
         return all(
             is_expressible(term, self.grammar) and (self.is_allowed is None or self.is_allowed(term))
             for term in law.terms
@@ -104,12 +110,13 @@ def build_law_data(
     is_allowed: Callable[[Expression], bool] | None = None,
     *,
     pool_limit: int = _POOL_LIMIT,
+    required_inputs: RequiredInputs | None = None,
 ) -> LawData:
     """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
 
     Parameters
     ----------
-    columns, target, grammar, is_allowed, pool_limit
+    columns, target, grammar, is_allowed, pool_limit, required_inputs
         See `LawData`.
 
     Returns
@@ -124,4 +131,5 @@ def build_law_data(
         grammar,
         is_allowed,
         pool_limit,
+        required_inputs,
     )
