@@ -56,6 +56,7 @@ _MAX_VALUES = 1_200_000_000
 _BROAD_SHARE = 0.05  # of these limits, for layers of a grammar with a narrower one
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
+_MAX_GUESS_COST = 20.0  # points of the criterion that a sufficient guess pays for its inner constants
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
 
@@ -154,7 +155,7 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
             required_inputs=fit.required_inputs,
         )
         found = fit_laws(list_guess_laws(fit.guesses, law_data), law_data.columns, law_data.target)
-        if _searches_laws(fit) and not is_law_sufficient(found, law_data, must_be_clear=True):
+        if _searches_laws(fit) and not is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST):
             found += find_laws(law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values)
         is_law_found = _searches_laws(fit) and is_law_sufficient(found, law_data)

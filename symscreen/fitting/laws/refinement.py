@@ -286,12 +286,12 @@ def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
 def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
     """Apply an operator; 1·x becomes x, and (p/q)·x becomes p·x/q."""
     left = arguments[0]
-    if call.operator.name == "mul" and isinstance(left, Call) and left.operator.name == "div":
-        numerator, denominator = left.arguments
-        if not collect_columns(left):
-            product = arguments[1]
-            if numerator != Constant(1):
-                product = apply_operator(call.operator, numerator, product)
+    if call.operator.name == "mul" and isinstance(left, Call) and not collect_columns(left):
+        if left.operator.name == "inv":
+            return apply_operator(OPERATORS["div"], arguments[1], *left.arguments)
+        if left.operator.name == "div":
+            numerator, denominator = left.arguments
+            product = apply_operator(call.operator, numerator, arguments[1])
             return apply_operator(left.operator, product, denominator)
     if call.operator.name == "mul" and arguments[0] == Constant(1):
         return arguments[1]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
 _MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
-_MAX_CLEAR_COST = 20.0  # points of the criterion that a clear winner pays for its search and inner constants
 _MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
 _LEVEL = 0.05  # p-value of the tests of lack of fit above which a law needs no better one
 _N_FORMULAS = 4_000  # formulas that residuals are compared with
@@ -33,7 +32,7 @@ _MIN_ROWS = 10
 _BLOCK_FORMULAS = 512  # formulas that are compared together
 
 
-def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear: bool = False) -> bool:
+def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: float | None = None) -> bool:
     """Return whether the best law leaves nothing that the inputs explain, so that no search can do better.
 
     Parameters
@@ -42,9 +41,9 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
         The laws found so far, fitted on the rows of `data`.
     data : LawData
         Inputs, target and grammar.
-    must_be_clear : bool
-        Whether the best law must also be simple, and clearly better than all others. Otherwise, later stages
-        might find a simpler one.
+    max_cost : float, optional
+        If given, the best law must be clearly better than all others, and pay at most this number of points
+        of the criterion for its search and inner constants. Otherwise, later stages might find a simpler one.
 
     Returns
     -------
@@ -69,7 +68,7 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
     members = list(best.term_indices)
     cost = 2.0 * float(np.log(found.terms.search_sizes[members]).sum())
     cost += float(found.terms.n_constants[members].sum() * np.log(n))
-    if must_be_clear and (min(others) - best.score < _MIN_LEAD or cost > _MAX_CLEAR_COST):
+    if max_cost is not None and (min(others) - best.score < _MIN_LEAD or cost > max_cost):
         return False
     values = found.terms.values[members]
     coefficients = estimate_coefficients(values, data.target, has_intercept=best.has_intercept).coefficients
