@@ -64,7 +64,15 @@ def build_fit_options_record(task: FitTask) -> dict[str, Any]:
         "prune_by": [screener.name for screener in task.pool_screeners],
         "folds": options.folds if options.criterion == "cv" else None,
         "also": list(map(to_text, task.guesses)),
+        "weights": _describe_weights(task),
     }
+
+
+def _describe_weights(task: FitTask) -> str | None:
+    """Return the column of the weights; None if they have no effect."""
+    if task.source_weights is None:
+        return None
+    return task.options.weights if isinstance(task.options.weights, str) else "given"
 
 
 def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:

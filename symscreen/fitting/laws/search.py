@@ -50,8 +50,8 @@ def find_laws(data: LawData) -> list[FittedLaw]:
     """
     found: list[FittedLaw] = []
     for stage in _STAGES:
-        fitted = fit_laws(stage(data), data.columns, data.target)
-        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target)
+        fitted = fit_laws(stage(data), data.columns, data.target, data.row_weights)
+        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target, data.row_weights)
         found += [
             replace(each, law=_limit_search_size(_simplify_law(each.law, data), data)) for each in fitted
         ]
