@@ -48,9 +48,9 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     Returns
     -------
     Expression
-        The form with the smallest complexity. With a root of a sum, the form with the fewest factors outside
-        the root comes first, because laws such as m/√(1 − v²/c²) have quotients of like quantities under
-        their roots. The term itself if no form is simpler.
+        The form with the smallest complexity. With a root of a sum, the form with the smallest exponents
+        outside the root comes first, because laws such as m/√(1 − v²/c²) have quotients of like quantities
+        under their roots. The term itself if no form is simpler.
 
     Examples
     --------
@@ -149,14 +149,24 @@ def _sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
     )
 
 
-def _build_key(term: Expression, powers: Powers) -> tuple[int, int]:
-    """Return the number of factors outside a root of a sum, or 0, and the complexity."""
-    has_root = any(
-        power.denominator != 1 and isinstance(base, Call) and base.operator.name in {"add", "sub"}
+def _build_key(term: Expression, powers: Powers) -> tuple[Fraction, int]:
+    """Return the sum of the exponents outside a root of a sum, or 0, and the complexity."""
+    sums = {
+        base: power
         for base, power in powers.items()
-    )
-    n_outside = sum(not isinstance(base, Constant) for base in powers) if has_root else 0
-    return n_outside, compute_complexity(term)
+        if isinstance(base, Call) and base.operator.name in {"add", "sub"}
+    }
+    outside = Fraction(0)
+    if any(power.denominator != 1 for power in sums.values()):
+        outside = sum(
+            (
+                abs(power)
+                for base, power in powers.items()
+                if base not in sums and not isinstance(base, Constant)
+            ),
+            start=outside,
+        )
+    return outside, compute_complexity(term)
 
 
 def _agree(form: Expression, term: Expression, columns: Mapping[str, Values]) -> bool:

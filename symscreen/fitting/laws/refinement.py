@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.expressions.traversal import evaluate_expression, iterate_constants, rebuild_expression
+from symscreen.expressions.traversal import (
+    collect_columns,
+    evaluate_expression,
+    iterate_constants,
+    rebuild_expression,
+)
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.constants import negate_leading_number
-from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.row_weights import scale_rows
 
@@ -250,7 +255,7 @@ def _replace_constants(law: Law, constants: Values, is_free: Flags) -> Law:
         if not number.fitted:
             return number
         value, fitted = next(pairs)
-        return Constant(int(value) if not fitted and value.is_integer() else value, fitted=fitted)
+        return Constant(value, fitted=True) if fitted else write_number(value)
 
     terms = tuple(_simplify(rebuild_expression(term, number=replace_number)) for term in law.terms)
     n_numbers = 2.0 ** sum(map(measure_number, constants[~is_free].tolist()))
@@ -280,7 +285,15 @@ def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
 
 
 def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
-    """Apply an operator; 1·x becomes x."""
+    """Apply an operator; 1·x becomes x, and (p/q)·x becomes p·x/q."""
+    left = arguments[0]
+    if call.operator.name == "mul" and isinstance(left, Call) and left.operator.name == "div":
+        numerator, denominator = left.arguments
+        if not collect_columns(left):
+            product = arguments[1]
+            if numerator != Constant(1):
+                product = apply_operator(call.operator, numerator, product)
+            return apply_operator(left.operator, product, denominator)
     if call.operator.name == "mul" and arguments[0] == Constant(1):
         return arguments[1]
     if call.operator.name == "div" and arguments[0] == Constant(1):

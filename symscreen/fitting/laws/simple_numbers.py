@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expressions.tree import Constant
+from symscreen.fitting.laws.power_expressions import build_power_product
+
 if TYPE_CHECKING:
     from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
 
 
 _MAX_INTEGER = 100
@@ -22,26 +28,49 @@ _FACTORS = {
     1.0 / math.pi**2: 4.0,
     **{math.sqrt(k): 3.0 for k in (2, 3, 5, 6, 7, 10)},
 }  # with their costs in bits
+_PI_FACTORS = {1.0: 0, math.pi: 1, 1.0 / math.pi: -1, math.pi**2: 2, 1.0 / math.pi**2: -2}  # powers of π
 _SAME_NUMBER = 1e-12  # relative difference of numbers that differ by rounding
 _BITS_OF_DOUBLE = 52.0
 _MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
 
 
+@dataclass(frozen=True, slots=True)
+class _SimpleNumber:
+    """The number numerator/denominator·factor, and its cost in bits."""
+
+    numerator: int
+    denominator: int
+    factor: float
+    cost: float
+
+    @property
+    def value(self) -> float:
+        return self.numerator / self.denominator * self.factor
+
+
 @cache
-def _build_table() -> tuple[Values, Values]:
-    """Return all positive simple numbers, ascending, and their costs in bits."""
+def _list_numbers() -> tuple[_SimpleNumber, ...]:
+    """Return all positive simple numbers, ascending; of equal ones, the simplest."""
     fractions = {(p, 1) for p in range(1, _MAX_INTEGER + 1)}
     fractions |= {
         (p, q) for p in range(1, _MAX_PART + 1) for q in range(2, _MAX_PART + 1) if math.gcd(p, q) == 1
     }
-    costs: dict[float, float] = {}
+    simplest: dict[float, _SimpleNumber] = {}
     for p, q in sorted(fractions):
         for factor, cost in _FACTORS.items():
             own = math.log2(p) + (1.0 + math.log2(q) if q > 1 else 0.0) + cost
-            number = p / q * factor
-            costs[number] = min(own, costs.get(number, math.inf))
-    numbers = np.array(sorted(costs))
-    return numbers, np.array([costs[number] for number in numbers.tolist()])
+            number = _SimpleNumber(p, q, factor, own)
+            known = simplest.get(number.value)
+            if known is None or own < known.cost:
+                simplest[number.value] = number
+    return tuple(simplest[value] for value in sorted(simplest))
+
+
+@cache
+def _build_table() -> tuple[Values, Values]:
+    """Return all positive simple numbers, ascending, and their costs in bits."""
+    numbers = _list_numbers()
+    return np.array([number.value for number in numbers]), np.array([number.cost for number in numbers])
 
 
 def find_simple_numbers(value: float, radius: float, keep: int = 3) -> list[float]:
@@ -102,9 +131,45 @@ def measure_number(value: float) -> float:
     >>> [measure_number(value) for value in (1.0, -8.0, 0.5, 4 * math.pi, 1.2345)]
     [0.0, 3.0, 2.0, 5.0, 52.0]
     """
-    size = abs(value)
-    if size == 0.0:
+    if value == 0.0:
         return 0.0
-    numbers, costs = _build_table()
-    near = np.flatnonzero(np.abs(numbers - size) <= _SAME_NUMBER * size)
-    return float(costs[near].min()) if len(near) else _BITS_OF_DOUBLE
+    number = _find_number(value)
+    return _BITS_OF_DOUBLE if number is None else number.cost
+
+
+def _find_number(value: float) -> _SimpleNumber | None:
+    """Return the simplest number that equals |value| up to rounding, or None."""
+    values, costs = _build_table()
+    near = np.flatnonzero(np.abs(values - abs(value)) <= _SAME_NUMBER * abs(value))
+    return _list_numbers()[near[np.argmin(costs[near])]] if len(near) else None
+
+
+def write_number(value: float) -> Expression:
+    """Write a number as a formula: fractions as quotients, and multiples of π with π.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+
+    Returns
+    -------
+    Expression
+        A plain number if it is whole, has at most three decimals, or is not simple.
+
+    Examples
+    --------
+    >>> print(write_number(-0.25), write_number(2 / 3), write_number(-2 * math.pi), write_number(1 / math.pi))
+    -0.25 2/3 -2*pi 1/pi
+    """
+    if (1000.0 * value).is_integer():
+        return Constant(int(value) if value.is_integer() else value)
+    number = _find_number(value)
+    if number is None or number.factor not in _PI_FACTORS:
+        return Constant(value)
+    power = _PI_FACTORS[number.factor]
+    numerator = Constant(int(math.copysign(number.numerator, value)))
+    denominator = Constant(number.denominator)
+    powers = {numerator: Fraction(1), Constant(math.pi): Fraction(power), denominator: Fraction(-1)}
+    kept = [(base, exponent) for base, exponent in powers.items() if exponent and base != Constant(1)]
+    return build_power_product(kept)

@@ -3,7 +3,8 @@
 In the order of θ, neighbouring rows have nearly the same h(θ). Within bins of similar θ, log|y| is thus
 linear in the logarithms of the inputs, with a remainder that is small only for the right θ. This is tried for
 many θ at the cost of a sort each, without any assumption about h. For the best θ, h is then searched among
-all formulas of this one variable, which may be much more complex than formulas of all inputs.
+all formulas of this one variable, which may be much more complex than formulas of all inputs, and among
+simple functions h(s·θ) with any number s (`symscreen.fitting.laws.scaled_index`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from symscreen.expressions.tree import Call, Column, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
+from symscreen.fitting.laws.scaled_index import find_scaled_index_laws
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ _SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # of the first comparison of all θ
 _COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # of the second comparison of the better ones
 _N_COMPARED = 60  # products θ that are compared again
 _N_INDICES = 8  # products θ for which h is searched
+_N_SCALED_INDICES = 3  # products θ for which h(s·θ) with any number s is searched
 _POOL_LIMIT = 4_000  # formulas h
 _N_FINALISTS = 10  # formulas h of each complexity that are fitted
 _MIN_ROWS = 60  # rows; with fewer, bins of similar θ are too wide
@@ -76,23 +79,27 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     scale = compute_log_scale(data.columns, data.target)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     n_names = len(scale.names)
-    if not has_products or n_names < 2 or len(data.target) < _MIN_ROWS or not scale.weights.any():
+    if not has_products or not n_names or len(data.target) < _MIN_ROWS or not scale.weights.any():
         return []
     exponents = np.array(list(islice(_list_exponents(n_names), _MAX_INDICES)), dtype=np.int64)
-    laws: list[Law] = []
-    for index in select_indices(exponents, data, scale).tolist():
-        theta = build_power_product(
-            [(Column(name), Fraction(power)) for name, power in zip(scale.names, index, strict=True) if power]
-        )
-        pool = _grow_pool(theta, data)
-        found = find_best_factors(pool, float(len(exponents)), data, scale, _N_FINALISTS)
-        laws += [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in found]
-    return laws
+    n_indices = float(len(exponents))
+    found: list[Law] = []
+    for place, powers in enumerate(select_indices(exponents, data, scale).tolist()):
+        index = list(map(Fraction, powers))
+        if sum(map(bool, powers)) > 1:  # formulas of one input are among the power products
+            theta = build_power_product(
+                [(Column(name), power) for name, power in zip(scale.names, index, strict=True) if power]
+            )
+            found += find_best_factors(_grow_pool(theta, data), n_indices, data, scale, _N_FINALISTS)
+        if place < _N_SCALED_INDICES:
+            for each in (index, [-power for power in index]):
+                found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
+    return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in found]
 
 
 def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
     """Yield exponents of θ, simplest first; of exponents with the same order of rows, only one."""
-    sizes = range(2, min(n_inputs, _MAX_FACTORS) + 1)
+    sizes = range(1, min(n_inputs, _MAX_FACTORS) + 1)
     candidates = (
         (sum(map(abs, powers)), len(chosen), chosen, powers)
         for size in sizes

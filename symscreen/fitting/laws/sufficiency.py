@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
 _MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
+_MAX_CLEAR_COST = 20.0  # points of the criterion that a clear winner pays for its search and inner constants
 _MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
 _LEVEL = 0.05  # p-value of the tests of lack of fit above which a law needs no better one
 _N_FORMULAS = 4_000  # formulas that residuals are compared with
@@ -43,8 +44,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
     data : LawData
         Inputs, target and grammar.
     must_be_clear : bool
-        Whether the best law must also be clearly better than all others. Otherwise, later stages might find a
-        simpler one.
+        Whether the best law must also be simple, and clearly better than all others. Otherwise, later stages
+        might find a simpler one.
 
     Returns
     -------
@@ -66,9 +67,12 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
     others = [model.score for model in models if model is not best]
     if mean.score - best.score < _MIN_SCORE_GAIN:
         return False
-    if must_be_clear and min(others) - best.score < _MIN_LEAD:
+    members = list(best.term_indices)
+    cost = 2.0 * float(np.log(found.terms.search_sizes[members]).sum())
+    cost += float(found.terms.n_constants[members].sum() * np.log(n))
+    if must_be_clear and (min(others) - best.score < _MIN_LEAD or cost > _MAX_CLEAR_COST):
         return False
-    values = found.terms.values[list(best.term_indices)]
+    values = found.terms.values[members]
     coefficients = estimate_coefficients(
         values, data.target, has_intercept=best.has_intercept, row_weights=data.row_weights
     ).coefficients

@@ -20,6 +20,7 @@ def columns(rng):
     ("term", "form"),
     [
         ("c*m*v/sqrt(c**2 - v**2)", "m*v/sqrt(1 - v**2/c**2)"),
+        ("c**3*m/sqrt(c**2 - v**2)", "c**2*m/sqrt(1 - v**2/c**2)"),
         ("c*(x - u*v)/sqrt(c**2 - u**2)", "(x - u*v)/sqrt(1 - u**2/c**2)"),
         ("c**2*m*(a**2*b**2/(c**2*m) + 1)/(d*b**2)", "(a**2*b**2 + c**2*m)/(b**2*d)"),
         ("a*b*(1/a + cos(d))", "b*(1 + a*cos(d))"),

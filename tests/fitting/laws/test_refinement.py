@@ -54,7 +54,7 @@ def test_constants_become_the_simple_numbers_of_the_truth(rng, start, formula, r
 def test_multiples_of_pi_and_roots_are_recognised_without_noise(rng):
     data = make_data(rng, "sqrt(x + 3/8*pi*y + sqrt(2)*z)")
     law = refine_law(make_law("sqrt(x + 1.5*y + 1.2*z)"), data)
-    assert str(law.terms[0]) == f"sqrt(x + {3 / 8 * np.pi}*y + {np.sqrt(2)}*z)"
+    assert str(law.terms[0]) == f"sqrt(x + 3*pi*y/8 + {np.sqrt(2)}*z)"
     assert law.n_constants == 0
 
 

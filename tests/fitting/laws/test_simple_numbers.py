@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from symscreen.fitting.laws.simple_numbers import find_simple_numbers
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers, write_number
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,23 @@ def test_an_interval_with_many_numbers_or_with_zero_gives_none():
 def test_a_random_number_is_not_simple(rng):
     values = rng.uniform(0.1, 10, 1000)
     assert sum(bool(find_simple_numbers(value, 1e-7 * value)) for value in values.tolist()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.0, "2"),
+        (-0.125, "-0.125"),
+        (1 / 3, "1/3"),
+        (-5 / 12, "-5/12"),
+        (math.pi, "pi"),
+        (4 * math.pi, "4*pi"),
+        (3 / (8 * math.pi), "3/(pi*8)"),
+        (1 / math.pi**2, "1/pi**2"),
+        (1.2345678, "1.2345678"),
+    ],
+)
+def test_simple_numbers_are_written_as_quotients_with_pi(value, text):
+    written = write_number(value)
+    assert str(written) == text
+    assert evaluate_expression(written, {"x": np.ones(1)}) == pytest.approx(value, rel=1e-15)
