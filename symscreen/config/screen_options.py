@@ -670,6 +670,7 @@ class FitOptions(ScreenOptions):
         "start of a fit of constants. It may have any built-in operator, not only those of the grammar.",
         type="str, ScreenResult, or sequence of these",
         verbs=("fit",),
+        fit_record=True,
     )
     weights: str | ArrayLike | None = option(  # type: ignore[assignment]  # a screen takes a column only
         None,
@@ -683,6 +684,7 @@ class FitOptions(ScreenOptions):
         type="str or array-like of shape (n,)",
         estimator=False,
         verbs=("fit",),
+        fit_record=True,
     )
     must_use: Names = option(
         (),

@@ -14,6 +14,7 @@ import numpy as np
 from symscreen.config.option_record import build_fit_options_record
 from symscreen.data import take_rows
 from symscreen.errors import OptionError
+from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.fitting.coefficients import (
@@ -107,8 +108,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         record["verdict"] = {"kind": "none", "p_value": None}
     else:
         record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
-    used_names = collect_inputs(expressions)
-    record["input_ranges"] = {name: task.input_ranges[name] for name in used_names}
+    ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
+    record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 

@@ -81,8 +81,9 @@ class FitTask(ScreeningTask):
         Record of the units of columns and targets.
     categories_record : mapping or None
         Record of categorical columns, with the same keys as in the record of a screen.
-    input_ranges : mapping of str to list of float
-        The lowest and the highest value of each column in all rows, in original units.
+    input_ranges : mapping of str to list of float, or None
+        The lowest and the highest value of each column in all rows, in original units. By default those of
+        the dataset.
     required_inputs : RequiredInputs or None
         Inputs that every model must have.
     guesses : tuple of Expression
@@ -96,7 +97,7 @@ class FitTask(ScreeningTask):
     narrow_grammar: Grammar | None = None
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
-    input_ranges: Mapping[str, list[float]] = field(default_factory=dict)
+    input_ranges: Mapping[str, list[float]] | None = None
     required_inputs: RequiredInputs | None = None
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
