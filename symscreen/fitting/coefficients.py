@@ -16,6 +16,7 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
+from symscreen.linear_models.row_weights import centre_rows, scale_rows
 from symscreen.units import format_coefficient_units
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.model_selection import ScoredModel
     from symscreen.fitting.subset_search import ModelSearchResult
+    from symscreen.linear_models.row_weights import RowWeights
     from symscreen.units import Units
 
     FormulaFits = Sequence[tuple[Formula, "CoefficientEstimates", bool]]  # one entry per target
@@ -75,16 +77,21 @@ class CoefficientEstimates:
         return self.n_rows - len(self.coefficients) + (not self.has_intercept)
 
 
-def _build_design(values: Values) -> tuple[Values, Values]:
+def _build_design(values: Values, row_weights: RowWeights | None) -> tuple[Values, Values]:
     """Return the design matrix, shape (n, k + 1), with columns of norm 1, and the norms; intercept first."""
-    design = np.vstack([np.ones(values.shape[1]), values])
+    design = scale_rows(np.vstack([np.ones(values.shape[1]), values]), row_weights)
     magnitude = np.abs(design).max(axis=1)
     norms = np.sqrt(((design / magnitude[:, None]) ** 2).sum(axis=1)) * magnitude
     return (design / norms[:, None]).T, norms
 
 
 def estimate_coefficients(
-    values: Values, target: Values, level: float = 0.95, *, has_intercept: bool = True
+    values: Values,
+    target: Values,
+    level: float = 0.95,
+    *,
+    has_intercept: bool = True,
+    row_weights: RowWeights | None = None,
 ) -> CoefficientEstimates:
     """Fit a model by least squares.
 
@@ -99,6 +106,9 @@ def estimate_coefficients(
         for independent normal errors of equal variance, if the terms were not selected on the same rows.
     has_intercept : bool
         Whether the model has an intercept. A law such as y = c·x1/x2 has none.
+    row_weights : RowWeights, optional
+        Weights of the squared residuals. The intervals assume that the variances of the errors are
+        proportional to 1/weight. The number of rows does not depend on the weights.
 
     Returns
     -------
@@ -112,19 +122,19 @@ def estimate_coefficients(
     """
     from scipy.stats import t
 
-    design, norms = _build_design(values)
+    design, norms = _build_design(values, row_weights)
     if not has_intercept:
         design, norms = design[:, 1:], norms[1:]
     n, p = design.shape
     # scaling by a power of two is exact, and squares of values near 1 neither overflow nor underflow
     _, exponent = np.frexp(np.abs(target).max())
-    scaled_target = np.ldexp(target, -int(exponent))
+    centred = centre_rows(np.ldexp(target, -int(exponent)), row_weights)
+    scaled_target = scale_rows(np.ldexp(target, -int(exponent)), row_weights)
     q, r = np.linalg.qr(design)
     solution = np.linalg.solve(r, q.T @ scaled_target)
     # one step of iterative refinement recovers the coefficients of an exact formula to the last digit
     solution = solution + np.linalg.solve(r, q.T @ (scaled_target - design @ solution))
     residuals = scaled_target - design @ solution
-    centred = scaled_target - scaled_target.mean()
     n_freedom = n - p
     variance = float((residuals * residuals).sum()) / n_freedom if n_freedom > 0 else np.nan
     standard_errors = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1) * variance)
@@ -194,7 +204,9 @@ def _round_to_digits(number: float, digits: int) -> float:
     return float(f"{number:.{digits - 1}e}")
 
 
-def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
+def snap_coefficients(
+    estimates: CoefficientEstimates, values: Values, target: Values, row_weights: RowWeights | None = None
+) -> Values | None:
     """Replace each coefficient by the simplest number in its interval, if the data allow all of them.
 
     The coefficient with the shortest number is replaced first. The others are then estimated again with this
@@ -212,6 +224,8 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
         Values of the terms.
     target : float64 array, shape (n,)
         Values of the target.
+    row_weights : RowWeights, optional
+        The weights that the estimates were computed with.
 
     Returns
     -------
@@ -221,7 +235,7 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
     """
     from scipy.stats import f
 
-    snapped = _snap_sequentially(estimates, values, target)
+    snapped = _snap_sequentially(estimates, values, target, row_weights)
     if snapped is None:
         return None
     largest = np.abs(target).max()
@@ -230,7 +244,7 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
     p = len(snapped)
     if np.abs(residuals).max() <= p * _RELATIVE_TOLERANCE:
         return snapped
-    centred = scaled_target - scaled_target.mean()
+    centred, residuals = centre_rows(scaled_target, row_weights), scale_rows(residuals, row_weights)
     share = float((residuals * residuals).sum() / (centred * centred).sum())
     n_changed = int((snapped != estimates.coefficients).sum())
     n_freedom = estimates.n_freedom
@@ -240,7 +254,9 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
     return snapped if statistic <= float(f.ppf(estimates.level, n_changed, n_freedom)) else None
 
 
-def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
+def _snap_sequentially(
+    estimates: CoefficientEstimates, values: Values, target: Values, row_weights: RowWeights | None
+) -> Values | None:
     """Choose simple numbers, shape (k + 1,), one by one; None if one would leave its interval."""
     from scipy.stats import f
 
@@ -249,7 +265,7 @@ def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: 
     )
     low = np.fmin(estimates.low, estimates.coefficients - tolerance)
     high = np.fmax(estimates.high, estimates.coefficients + tolerance)
-    design, norms = _build_design(values)
+    design, norms = _build_design(values, row_weights)
     first = 0 if estimates.has_intercept else 1
     inverse = np.linalg.inv(np.linalg.qr(design[:, first:])[1])
     # Σ of the coefficients of scaled columns, for residuals of variance 1; a missing intercept is certain
@@ -342,6 +358,7 @@ def fit_formulas(
     *,
     snap: bool,
     has_intercept: bool = True,
+    row_weights: RowWeights | None = None,
 ) -> FormulaFits:
     """Fit the coefficients of terms on the rows of a dataset, separately for each target.
 
@@ -357,6 +374,8 @@ def fit_formulas(
         Whether to replace coefficients by simple numbers if possible.
     has_intercept : bool
         Whether the model has an intercept.
+    row_weights : RowWeights, optional
+        Weights of the rows.
 
     Returns
     -------
@@ -372,8 +391,11 @@ def fit_formulas(
             values,
             name,
             target,
-            estimate_coefficients(values, target, level, has_intercept=has_intercept),
+            estimate_coefficients(
+                values, target, level, has_intercept=has_intercept, row_weights=row_weights
+            ),
             snap=snap,
+            row_weights=row_weights,
             is_multi_output=len(targets) > 1,
         )
         for name, target in targets.items()
@@ -388,10 +410,11 @@ def _build_fit(
     estimates: CoefficientEstimates,
     *,
     snap: bool,
+    row_weights: RowWeights | None,
     is_multi_output: bool,
 ) -> tuple[Formula, CoefficientEstimates, bool]:
     """Build the formula of one target from its estimates."""
-    snapped = snap_coefficients(estimates, values, target) if snap else None
+    snapped = snap_coefficients(estimates, values, target, row_weights) if snap else None
     coefficients = estimates.coefficients if snapped is None else snapped
     # with several targets, a term may be irrelevant for one of them; with a single target, no term is
     magnitudes = np.abs(values).max(axis=1) if is_multi_output else np.full(len(values), np.inf)
@@ -406,14 +429,19 @@ def predict_on_dataset(formula: Formula, dataset: Dataset) -> NDArray[np.float64
     return formula.sum_terms(evaluate_terms(formula.terms, dataset))
 
 
-def compute_unexplained_share(formula: Formula, dataset: Dataset) -> float:
+def compute_unexplained_share(
+    formula: Formula, dataset: Dataset, row_weights: RowWeights | None = None
+) -> float:
     """Compute RSS/TSS of the formula of one target on the rows of a dataset."""
     actual = get_targets(dataset)[formula.target]
     _, exponent = np.frexp(np.abs(actual).max())  # squares of values near 1 neither overflow nor underflow
     target, predicted = (
         np.ldexp(vector, -int(exponent)) for vector in (actual, predict_on_dataset(formula, dataset))
     )
-    return float(((predicted - target) ** 2).mean() / target.var())
+    if row_weights is None:
+        return float(((predicted - target) ** 2).mean() / target.var())
+    residuals, centred = row_weights.scale(predicted - target), centre_rows(target, row_weights)
+    return float((residuals**2).sum() / (centred**2).sum())
 
 
 _TABLE_DIGITS = 6  # significant digits of coefficients in tables
@@ -458,6 +486,8 @@ def build_model_table(
     models: Sequence[ScoredModel],
     criterion: str,
     selected: ScoredModel | None = None,
+    *,
+    row_weights: RowWeights | None = None,
 ) -> pd.DataFrame:
     """Build a table of models, with a formula for one target, or the features for several targets.
 
@@ -473,6 +503,8 @@ def build_model_table(
         Name of the score.
     selected : ScoredModel, optional
         The selected model. If given, a column marks it.
+    row_weights : RowWeights, optional
+        Weights of the rows.
 
     Returns
     -------
@@ -493,7 +525,7 @@ def build_model_table(
             "rewritings": model.n_rewritings,
             text_column: _format_features(search_result, model)
             if len(targets) > 1
-            else _format_fitted_formula(search_result, targets, model),
+            else _format_fitted_formula(search_result, targets, model, row_weights),
         }
         rows.append(row if selected is None else row | {"chosen": model is selected})
     columns = ["complexity", "terms", "r2", criterion, "rewritings", text_column]
@@ -501,12 +533,17 @@ def build_model_table(
 
 
 def _format_fitted_formula(
-    search_result: ModelSearchResult, targets: dict[str, Values], model: ScoredModel
+    search_result: ModelSearchResult,
+    targets: dict[str, Values],
+    model: ScoredModel,
+    row_weights: RowWeights | None,
 ) -> str:
     """Format a model as a formula with coefficients that are fitted to the only target."""
     ((name, target),) = targets.items()
     terms = search_result.terms.take(np.array(model.term_indices, dtype=np.int64))
-    estimates = estimate_coefficients(terms.values, target, has_intercept=model.has_intercept)
+    estimates = estimate_coefficients(
+        terms.values, target, has_intercept=model.has_intercept, row_weights=row_weights
+    )
     intercept, *coefficients = estimates.coefficients.tolist()
     return Formula(name, intercept, tuple(coefficients), terms.expressions).round_numbers(_TABLE_DIGITS).text
 

@@ -156,7 +156,7 @@ def split_sum(expression: Expression) -> Iterator[Expression]:
     Examples
     --------
     >>> print(*split_sum(parse_expression("2*x - (3 + sin(y)*4)/5")), sep=", ")
-    x, (3 + sin(y)*4)/5
+    x, sin(y)
     """
     match expression:
         case Call(operator, (left, right)) if operator.name in {"add", "sub"}:

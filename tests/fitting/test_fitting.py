@@ -13,7 +13,8 @@ from symscreen.config.screen_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.errors import MemoryLimitError, OptionError
-from symscreen.fitting import ScoredModel, procedure, search_stages
+from symscreen.expressions.input_ranges import compute_input_ranges
+from symscreen.fitting import ScoredModel, get_input_columns, procedure, search_stages
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
 from symscreen.grammar import load_grammar
@@ -30,6 +31,7 @@ def _job(table, layers="ub", operators="ablation", max_bytes=None, **options):
         layer_schedule=build_layer_schedule(grammar, layers),
         backend=Threads(1),
         max_bytes=max_bytes,
+        input_ranges=compute_input_ranges(get_input_columns(table)),
     )
 
 
@@ -40,6 +42,12 @@ def _table(rng, n=60, noise=0.1, d=2):
 
 def _terms(result):
     return sorted(map(str, result.formula.terms))
+
+
+@pytest.fixture
+def _without_laws(monkeypatch):
+    """Search the spaces of the layers alone, for the tests on which of them are searched."""
+    monkeypatch.setattr(search_stages, "_searches_laws", lambda _: False)
 
 
 # Rows that choose, rows that estimate
@@ -137,6 +145,7 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
 # Which spaces are searched
 
 
+@pytest.mark.usefixtures("_without_laws")
 def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from_them(rng, monkeypatch):
     table = _table(rng)
     monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 40)
@@ -152,6 +161,7 @@ def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from
     assert left_out == ["b", "ub", "bu", "bub", "ubb"]
 
 
+@pytest.mark.usefixtures("_without_laws")
 def test_something_is_searched_however_large_it_is(rng, monkeypatch):
     monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 0)
     result = run_fit(_job(_table(rng), None))
@@ -159,6 +169,7 @@ def test_something_is_searched_however_large_it_is(rng, monkeypatch):
     assert sum("not searched" in notice for notice in result.notices) == 5
 
 
+@pytest.mark.usefixtures("_without_laws")
 def test_many_rows_make_a_space_large(rng, monkeypatch):
     monkeypatch.setattr(search_stages, "_MAX_VALUES", 60 * 60)
     left_out = [notice for notice in run_fit(_job(_table(rng), None)).notices if "not searched" in notice]
@@ -172,6 +183,7 @@ def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
     assert _terms(result) == ["x1**3", "x2"]
 
 
+@pytest.mark.usefixtures("_without_laws")
 def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
     monkeypatch.setattr("symscreen._limits.read_resident_bytes", lambda: 0)
     monkeypatch.setattr("symscreen.expansion.feature_values._BYTES_PER_VALUE", 0)
@@ -318,6 +330,7 @@ def test_the_notices_tell_what_the_intervals_are_worth(rng):
     assert any("no formula is better than the mean" in notice for notice in nothing.notices)
 
 
+@pytest.mark.usefixtures("_without_laws")
 def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
     monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 100)
     x = rng.uniform(0.5, 2.0, (60, 3))
@@ -333,7 +346,9 @@ def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
 
 
 def test_the_record_of_a_fit_has_the_options_that_say_so(rng):
-    options = FitOptions(criterion="cv", folds=3, seed=5, split=0.25, level=0.9, pool_size=7, max_terms=2)
+    options = FitOptions(
+        layers="b", criterion="cv", folds=3, seed=5, split=0.25, level=0.9, pool_size=7, max_terms=2
+    )
     task = replace(_job(_table(rng), "b"), options=options)
     record = run_fit(task).record
     assert {name: record[name] for name in ("criterion", "folds", "seed", "split", "level")} == {
@@ -342,6 +357,7 @@ def test_the_record_of_a_fit_has_the_options_that_say_so(rng):
     assert (record["pool_size"], record["prune_by"]) == ({"u": 7, "b": 7}, [])
     recorded = {field.name for field in list_options(FitOptions) if get_option(field).fit_record}
     others = {"searched", "models", "rows_choosing", "rows_estimating", "cv_error", "verdict"}
+    others |= {"input_ranges"}
     assert set(record) == recorded | others
     by_criterion = run_fit(replace(task, options=replace(options, criterion="bic"))).record
     assert by_criterion["folds"] is None

@@ -55,8 +55,8 @@ def find_laws(data: LawData) -> list[FittedLaw]:
     """
     found: list[FittedLaw] = []
     for place, stage in enumerate(_STAGES):
-        fitted = fit_laws(stage(data), data.columns, data.target)
-        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target)
+        fitted = fit_laws(stage(data), data.columns, data.target, data.row_weights)
+        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target, data.row_weights)
         simplified = [_simplify_law(each, data) for each in fitted]
         found += [replace(each, law=_limit_search_size(each.law, data)) for each in simplified]
         found = _merge_equal_laws(found)
@@ -85,7 +85,7 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
 
 
 def _simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
-    """Write the terms of a law in their simplest form; a single one with a positive coefficient if possible."""
+    """Write the terms of a law in their simplest form, a single one with a positive coefficient."""
     law = fitted.law
     terms = [move_common_factors(term, data.columns) for term in law.terms]
     values = fitted.values

@@ -13,6 +13,7 @@ from symscreen.fitting.laws.fitted_laws import add_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
+from symscreen.linear_models.row_weights import scale_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,11 +72,13 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     if max_cost is not None and (min(others) - best.score < _MIN_LEAD or cost > max_cost):
         return False
     values = found.terms.values[members]
-    coefficients = estimate_coefficients(values, data.target, has_intercept=best.has_intercept).coefficients
+    coefficients = estimate_coefficients(
+        values, data.target, has_intercept=best.has_intercept, row_weights=data.row_weights
+    ).coefficients
     residuals = data.target - coefficients[0] - coefficients[1:] @ values
     return (
-        compute_lack_of_fit([*data.columns.values()], residuals) > _LEVEL
-        and compute_pool_lack_of_fit(residuals, data) > _LEVEL
+        compute_lack_of_fit([*data.columns.values()], residuals, data.row_weights) > _LEVEL
+        and compute_pool_lack_of_fit(scale_rows(residuals, data.row_weights), data) > _LEVEL
     )
 
 
