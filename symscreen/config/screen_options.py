@@ -679,8 +679,9 @@ class FitOptions(ScreenOptions):
         doc="The weight of each row: the name of a column, which is then not an input, or an array. Only "
         "ratios matter. The weights apply to coefficients, intervals, the criterion, R² and the test of lack "
         "of fit. The searches for laws and the screeners that prune find their candidates without them. The "
-        "intervals assume that the variance of the noise is proportional to 1/weight. Rows of weight 0 are "
-        "left out, even where values are missing. Equal weights are the same as none.",
+        "criterion takes Kish's effective number of rows. The intervals assume that the variance of the "
+        "noise is proportional to 1/weight. Rows of weight 0 are left out, even where values are missing. "
+        "Equal weights are the same as none.",
         type="str or array-like of shape (n,)",
         estimator=False,
         verbs=("fit",),

@@ -75,7 +75,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     found = run_search(search_task, notices)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
-    all_models = score_models(found, search_rows.target.n, criterion, len(get_targets(search_rows)))
+    all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion) if options.criterion == "cv" else None
     selected = _choose_model(found, models or all_models, cv_errors, estimation_rows)
@@ -276,7 +276,9 @@ def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | 
 def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion: Criterion) -> Values:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
     result = run_search(training_task, [])
-    models = score_models(result, training_task.dataset.target.n, criterion, len(get_targets(dataset)))
+    models = score_models(
+        result, training_task.count_rows(training_task.dataset), criterion, len(get_targets(dataset))
+    )
     squares = np.full((training_task.options.max_terms + 1, dataset.target.n), np.nan)
     actual = np.array([*get_targets(dataset).values()])
     for size in range(training_task.options.max_terms + 1):

@@ -34,7 +34,7 @@ from symscreen.fitting.subset_search import (
     search_all_subsets,
     search_models,
 )
-from symscreen.linear_models.row_weights import build_row_weights
+from symscreen.linear_models.row_weights import build_row_weights, count_effective_rows
 from symscreen.screeners import parse_screeners
 from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.space_generation import generate_space, select_inputs
@@ -102,6 +102,10 @@ class FitTask(ScreeningTask):
     required_inputs: RequiredInputs | None = None
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
+
+    def count_rows(self, dataset: Dataset) -> float:
+        """Return the number of rows of a dataset; with weights, the effective number."""
+        return count_effective_rows(dataset.target.n, self.get_row_weights(dataset))
 
     def get_row_weights(self, dataset: Dataset) -> RowWeights | None:
         """Return the weights of the rows of a dataset, with mean 1; None if they are equal."""
@@ -292,7 +296,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         or task.is_law_found
     ):
         return found
-    ranked = score_models(found, dataset.target.n, "bic", len(get_targets(dataset)))
+    ranked = score_models(found, task.fit.count_rows(dataset), "bic", len(get_targets(dataset)))
     best_indices = dict.fromkeys(index for model in ranked for index in model.term_indices)
     indices = np.array(sorted(list(best_indices)[:_MAX_PATH_FEATURES]), dtype=np.int64)
     positions = {index: position for position, index in enumerate(indices.tolist())}

@@ -81,6 +81,17 @@ def build_row_weights(weights: Values) -> RowWeights | None:
     return RowWeights(relative / relative.mean())
 
 
+def count_effective_rows(n_rows: int, row_weights: RowWeights | None) -> float:
+    """Return the number of rows of equal weight that say as much: Kish's (Σw)²/Σw², or n without weights.
+
+    Examples
+    --------
+    >>> count_effective_rows(9, None), count_effective_rows(3, build_row_weights(np.array([4.0, 4.0, 1e-9])))
+    (9, 2.000000001)
+    """
+    return n_rows if row_weights is None else float(n_rows**2 / (row_weights.weights**2).sum())
+
+
 def scale_rows(values: Values, row_weights: RowWeights | None) -> Values:
     """Multiply rows by the roots of their weights, if there are any; the shape is (…, n)."""
     return values if row_weights is None else row_weights.scale(values)

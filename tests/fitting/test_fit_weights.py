@@ -120,6 +120,15 @@ def test_the_formula_of_the_heavy_rows_is_found(rng, options):
         assert result.record["weights"] == "given"
 
 
+def test_few_heavy_rows_of_noise_give_no_formula():
+    n_claims = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x, weights = rng.normal(size=(60, 2)), np.exp(1.5 * rng.normal(size=60))
+        n_claims += bool(symscreen.fit(x, rng.normal(size=60), weights=weights, **SMALL).formula.terms)
+    assert n_claims <= 3
+
+
 def test_r2_front_and_coefficients_are_weighted(rng):
     x, y = _draw(rng, noise=0.5)
     weights = rng.uniform(0.1, 5.0, 80)

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.linear_models.gram import compute_gram, compute_unexplained_shares
-from symscreen.linear_models.row_weights import build_row_weights, centre_rows, rotate_rows, scale_rows
+from symscreen.linear_models.row_weights import (
+    build_row_weights,
+    centre_rows,
+    count_effective_rows,
+    rotate_rows,
+    scale_rows,
+)
 
 WEIGHTS = st.lists(st.floats(1e-6, 1e6), min_size=4, max_size=30).filter(lambda w: len(set(w)) > 1)
 
@@ -63,3 +69,12 @@ def test_equal_weights_are_none_and_only_ratios_matter(rng):
     x = rng.normal(size=9)
     assert scale_rows(x, None) is x
     assert rotate_rows(x, None) is x
+
+
+@given(WEIGHTS)
+def test_the_effective_rows_are_at_most_the_rows_and_at_least_one(weights):
+    row_weights = build_row_weights(np.array(weights))
+    w = np.array(weights) / max(weights)
+    n_effective = count_effective_rows(len(weights), row_weights)
+    assert n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert 1 - 1e-9 <= n_effective <= len(weights) + 1e-9

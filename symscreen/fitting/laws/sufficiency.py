@@ -13,7 +13,7 @@ from symscreen.fitting.laws.fitted_laws import add_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
-from symscreen.linear_models.row_weights import scale_rows
+from symscreen.linear_models.row_weights import count_effective_rows, scale_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     """
     if not laws:
         return False
-    n = len(data.target)
-    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), laws)
+    n = count_effective_rows(len(data.target), data.row_weights)
+    found = add_laws(ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0), laws)
     models = score_models(found, n, "ebic")
     best = select_model(models)
     if best.unexplained_share <= EXACT_SHARE:
