@@ -15,12 +15,13 @@ import numpy as np
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
 from symscreen.linear_models.row_weights import centre_rows, scale_rows
 from symscreen.units import format_coefficient_units
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -205,7 +206,12 @@ def _round_to_digits(number: float, digits: int) -> float:
 
 
 def snap_coefficients(
-    estimates: CoefficientEstimates, values: Values, target: Values, row_weights: RowWeights | None = None
+    estimates: CoefficientEstimates,
+    values: Values,
+    target: Values,
+    row_weights: RowWeights | None = None,
+    *,
+    only_simple: bool = False,
 ) -> Values | None:
     """Replace each coefficient by the simplest number in its interval, if the data allow all of them.
 
@@ -226,6 +232,10 @@ def snap_coefficients(
         Values of the target.
     row_weights : RowWeights, optional
         The weights that the estimates were computed with.
+    only_simple : bool
+        Whether to replace only coefficients near integers, simple fractions, roots and multiples of π, as
+        constants inside laws are (`symscreen.fitting.laws.simple_numbers.find_simple_numbers`). The others
+        stay estimates. Otherwise, each becomes the shortest number in its interval.
 
     Returns
     -------
@@ -235,8 +245,9 @@ def snap_coefficients(
     """
     from scipy.stats import f
 
-    snapped = _snap_sequentially(estimates, values, target, row_weights)
-    if snapped is None:
+    find_number = _find_simple_number if only_simple else _find_shortest_number
+    snapped, n_snapped = _snap_sequentially(estimates, values, target, row_weights, find_number)
+    if snapped is None or not n_snapped:
         return None
     largest = np.abs(target).max()
     scaled_target, scaled_coefficients = target / largest, snapped / largest
@@ -246,18 +257,24 @@ def snap_coefficients(
         return snapped
     centred, residuals = centre_rows(scaled_target, row_weights), scale_rows(residuals, row_weights)
     share = float((residuals * residuals).sum() / (centred * centred).sum())
-    n_changed = int((snapped != estimates.coefficients).sum())
     n_freedom = estimates.n_freedom
-    if n_freedom <= 0 or not n_changed or estimates.unexplained_share <= 0.0:
+    if n_freedom <= 0 or (snapped == estimates.coefficients).all() or estimates.unexplained_share <= 0.0:
         return None
-    statistic = (share - estimates.unexplained_share) / n_changed / (estimates.unexplained_share / n_freedom)
-    return snapped if statistic <= float(f.ppf(estimates.level, n_changed, n_freedom)) else None
+    statistic = (share - estimates.unexplained_share) / n_snapped / (estimates.unexplained_share / n_freedom)
+    return snapped if statistic <= float(f.ppf(estimates.level, n_snapped, n_freedom)) else None
 
 
 def _snap_sequentially(
-    estimates: CoefficientEstimates, values: Values, target: Values, row_weights: RowWeights | None
-) -> Values | None:
-    """Choose simple numbers, shape (k + 1,), one by one; None if one would leave its interval."""
+    estimates: CoefficientEstimates,
+    values: Values,
+    target: Values,
+    row_weights: RowWeights | None,
+    find_number: Callable[[float, float], tuple[float, float] | None],
+) -> tuple[Values | None, int]:
+    """Choose numbers, shape (k + 1,), one by one, simplest first; None if one would leave its interval.
+
+    The second result is the number of coefficients that were replaced.
+    """
     from scipy.stats import f
 
     tolerance = (
@@ -286,9 +303,12 @@ def _snap_sequentially(
             for k in pending
         }
         if any(start > stop for start, stop in ends.values()):
-            return None
-        _, k = min((_find_simplest(*ends[k])[0], k) for k in pending)
-        snapped = _find_simplest(*ends[k])[1]
+            return None, 0
+        numbers = {k: find_number(*ends[k]) for k in pending}
+        found = [(number[0], k, number[1]) for k, number in numbers.items() if number is not None]
+        if not found:
+            break
+        _, k, snapped = min(found)
         pending.remove(k)
         shift = snapped - coefficients[k]
         if error[k] > 0.0:
@@ -299,7 +319,18 @@ def _snap_sequentially(
         coefficients[pending] += (column / norms * norms[k] * shift)[pending]
         covariance = covariance - np.outer(column, covariance[k])
         coefficients[k] = snapped
-    return coefficients
+    return coefficients, m - len(pending)
+
+
+def _find_shortest_number(low: float, high: float) -> tuple[float, float]:
+    """Return the length of the shortest number of an interval, and the number."""
+    return _find_simplest(low, high)
+
+
+def _find_simple_number(low: float, high: float) -> tuple[float, float] | None:
+    """Return the cost in bits of the simplest number of an interval, and the number; None without one."""
+    numbers = find_simple_numbers((low + high) / 2.0, (high - low) / 2.0, keep=1)
+    return (measure_number(numbers[0]), numbers[0]) if numbers else None
 
 
 _NEGLIGIBLE_TERM_SHARE = 1e-13  # relative to the target's maximum: a smaller intercept is rounding
@@ -371,9 +402,10 @@ def fit_formulas(
     level : float
         Coverage of the intervals.
     snap : bool
-        Whether to replace coefficients by simple numbers if possible.
+        Whether to replace coefficients by short numbers if possible.
     has_intercept : bool
-        Whether the model has an intercept.
+        Whether the model has an intercept. A model without one is a law. Its coefficients become simple
+        numbers if possible, even without `snap`.
     row_weights : RowWeights, optional
         Weights of the rows.
 
@@ -414,7 +446,9 @@ def _build_fit(
     is_multi_output: bool,
 ) -> tuple[Formula, CoefficientEstimates, bool]:
     """Build the formula of one target from its estimates."""
-    snapped = snap_coefficients(estimates, values, target, row_weights) if snap else None
+    snapped = None
+    if snap or not estimates.has_intercept:
+        snapped = snap_coefficients(estimates, values, target, row_weights, only_simple=not snap)
     coefficients = estimates.coefficients if snapped is None else snapped
     # with several targets, a term may be irrelevant for one of them; with a single target, no term is
     magnitudes = np.abs(values).max(axis=1) if is_multi_output else np.full(len(values), np.inf)
