@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import compute_complexity, iterate_constants
@@ -17,6 +18,7 @@ from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.laws.two_factors import find_two_factor_products
+from symscreen.fitting.subset_search import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,8 +80,15 @@ def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
 
 def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
     """Fit the constants inside the best laws on the scale of y, and make them simple numbers if possible."""
+    n = len(data.target)
+
+    def compute_score(each: FittedLaw) -> float:
+        """Return the EBIC of a law: with its share alone, forms with too many constants would be the best."""
+        penalty = 2.0 * log(each.law.search_size) + each.law.n_constants * log(n)
+        return n * log(max(each.unexplained_share, EXACT_SHARE)) + penalty
+
     with_constants = [each for each in fitted if each.law.n_constants]
-    best = sorted(with_constants, key=lambda each: each.unexplained_share)[:_N_REFINED]
+    best = sorted(with_constants, key=compute_score)[:_N_REFINED]
     refined = (refine_law(each.law, data) for each in best)
     return [law for law in refined if law is not None and data.allows(law)]
 
