@@ -41,6 +41,7 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {  # by annotation: the t
     "bool": (lambda value: isinstance(value, bool), "True or False"),
     "int": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
     "float": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
+    "ArrayLike": (lambda value: hasattr(value, "__len__"), "an array"),
     "Mapping": (lambda value: isinstance(value, Mapping), "a mapping"),
     "Callable": (callable, "a function"),
     "ProgressCallback": (callable, "a function"),

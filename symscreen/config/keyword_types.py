@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from numpy.typing import ArrayLike
+
     from symscreen._option_values import TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
@@ -121,4 +123,5 @@ class FitKeywords(RegressorParameters, total=False):
     inputs: Names | None
     exclude: Names
     missing: Literal["refuse", "drop"]
+    weights: str | ArrayLike | None
     quiet: bool

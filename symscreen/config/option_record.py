@@ -54,17 +54,22 @@ def build_options_record(task: ScreeningTask) -> dict[str, Any]:
 def build_fit_options_record(task: FitTask) -> dict[str, Any]:
     """Build the record of the options of a fit; the definition of an option says whether it is there."""
     options = task.options
-    values = {
-        field.name: _to_plain(getattr(options, field.name))
-        for field in list_options(FitOptions)
-        if get_option(field).fit_record
-    }
-    return values | {
+    resolved = {
         "pool_size": options.pool_sizes,
         "prune_by": [screener.name for screener in task.pool_screeners],
         "folds": options.folds if options.criterion == "cv" else None,
         "also": list(map(to_text, task.guesses)),
+        "weights": _describe_weights(task),
     }
+    names = [field.name for field in list_options(FitOptions) if get_option(field).fit_record]
+    return {name: resolved[name] if name in resolved else _to_plain(getattr(options, name)) for name in names}
+
+
+def _describe_weights(task: FitTask) -> str | None:
+    """Return the column of the weights; None if they have no effect."""
+    if task.source_weights is None:
+        return None
+    return task.options.weights if isinstance(task.options.weights, str) else "given"
 
 
 def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:

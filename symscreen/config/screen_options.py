@@ -670,6 +670,22 @@ class FitOptions(ScreenOptions):
         "start of a fit of constants. It may have any built-in operator, not only those of the grammar.",
         type="str, ScreenResult, or sequence of these",
         verbs=("fit",),
+        fit_record=True,
+    )
+    weights: str | ArrayLike | None = option(  # type: ignore[assignment]  # a screen takes a column only
+        None,
+        metavar="COL",
+        help="The weight of each row: a column of numbers; only their ratios matter.",
+        doc="The weight of each row: the name of a column, which is then not an input, or an array. Only "
+        "ratios matter. The weights apply to coefficients, intervals, the criterion, R² and the test of lack "
+        "of fit. The searches for laws and the screeners that prune find their candidates without them. The "
+        "criterion takes Kish's effective number of rows. The intervals assume that the variance of the "
+        "noise is proportional to 1/weight. Rows of weight 0 are left out, even where values are missing. "
+        "Equal weights are the same as none.",
+        type="str or array-like of shape (n,)",
+        estimator=False,
+        verbs=("fit",),
+        fit_record=True,
     )
     must_use: Names = option(
         (),

@@ -80,11 +80,6 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """Reject arguments of `fit` that it would ignore."""
         name = type(self).__name__
         for argument, value in arguments.items():
-            if value is not None and argument == "sample_weight":
-                raise OptionError(
-                    f"{name} takes no sample_weight: its search, choice and intervals count each row once; "
-                    "leave it out, or put SymbolicScreener and a linear model that take it into a pipeline"
-                )
             if value is not None:
                 raise OptionError(f"fit of {name} takes no {argument!r}{suggest(argument, known)}")
 

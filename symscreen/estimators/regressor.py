@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import FitOptions
 from symscreen.errors import ExtrapolationWarning
-from symscreen.estimators.base import SymbolicEstimator, raise_estimator_errors
+from symscreen.estimators.base import SymbolicEstimator, check_row_weights, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
 from symscreen.expressions.linear_formula import predict_formula
 from symscreen.fitting.fit import fit
@@ -67,7 +67,14 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
     def __init__(self, **parameters: Unpack[RegressorParameters]) -> None:
         self._set_parameters(_PARAMETERS, parameters)
 
-    def fit(self, X: Any, y: Any, **unknown: Any) -> Self:  # noqa: N803  # scikit-learn's names
+    def fit(
+        self,
+        X: Any,  # noqa: N803  # scikit-learn's names
+        y: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        **unknown: Any,
+    ) -> Self:
         """Find a formula.
 
         Parameters
@@ -77,8 +84,11 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         y : array of shape (n,), or array or data frame of shape (n, K)
             The target, or K targets, which share their terms. A series or a frame names them; otherwise they
             are y, or y1 to yK.
+        sample_weight : array-like of shape (n,), or number, optional
+            The weight of each row: `weights` of `symscreen.fit`. Rows of weight 0 are left out. Equal weights
+            are the same as none.
         **unknown
-            Any other argument, such as ``sample_weight``, is refused.
+            Any other argument is refused.
 
         Returns
         -------
@@ -90,13 +100,17 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         InputError
             If the data or an option cannot be used, or an argument is unknown.
         """
-        self._reject_arguments(unknown)
+        self._reject_arguments(unknown, ("sample_weight",))
         columns = self._read_training_rows(X, y)
         targets = build_numeric_targets(y, columns)
         self._target_order = _find_target_order(y, list(targets))
         with raise_estimator_errors():
             self.result_: FitResult | SharedFitResult = fit(
-                columns, _to_fit_target(targets), inputs=list(columns), **self.get_params(deep=False)
+                columns,
+                _to_fit_target(targets),
+                inputs=list(columns),
+                weights=check_row_weights(sample_weight, X),
+                **self.get_params(deep=False),
             )
         self.formula_ = self.result_.formula
         return self

@@ -15,11 +15,13 @@ import numpy as np
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
+from symscreen.linear_models.row_weights import centre_rows, scale_rows
 from symscreen.units import format_coefficient_units
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.model_selection import ScoredModel
     from symscreen.fitting.subset_search import ModelSearchResult
+    from symscreen.linear_models.row_weights import RowWeights
     from symscreen.units import Units
 
     FormulaFits = Sequence[tuple[Formula, "CoefficientEstimates", bool]]  # one entry per target
@@ -75,16 +78,21 @@ class CoefficientEstimates:
         return self.n_rows - len(self.coefficients) + (not self.has_intercept)
 
 
-def _build_design(values: Values) -> tuple[Values, Values]:
+def _build_design(values: Values, row_weights: RowWeights | None) -> tuple[Values, Values]:
     """Return the design matrix, shape (n, k + 1), with columns of norm 1, and the norms; intercept first."""
-    design = np.vstack([np.ones(values.shape[1]), values])
+    design = scale_rows(np.vstack([np.ones(values.shape[1]), values]), row_weights)
     magnitude = np.abs(design).max(axis=1)
     norms = np.sqrt(((design / magnitude[:, None]) ** 2).sum(axis=1)) * magnitude
     return (design / norms[:, None]).T, norms
 
 
 def estimate_coefficients(
-    values: Values, target: Values, level: float = 0.95, *, has_intercept: bool = True
+    values: Values,
+    target: Values,
+    level: float = 0.95,
+    *,
+    has_intercept: bool = True,
+    row_weights: RowWeights | None = None,
 ) -> CoefficientEstimates:
     """Fit a model by least squares.
 
@@ -99,6 +107,9 @@ def estimate_coefficients(
         for independent normal errors of equal variance, if the terms were not selected on the same rows.
     has_intercept : bool
         Whether the model has an intercept. A law such as y = c·x1/x2 has none.
+    row_weights : RowWeights, optional
+        Weights of the squared residuals. The intervals assume that the variances of the errors are
+        proportional to 1/weight. The number of rows does not depend on the weights.
 
     Returns
     -------
@@ -112,19 +123,19 @@ def estimate_coefficients(
     """
     from scipy.stats import t
 
-    design, norms = _build_design(values)
+    design, norms = _build_design(values, row_weights)
     if not has_intercept:
         design, norms = design[:, 1:], norms[1:]
     n, p = design.shape
     # scaling by a power of two is exact, and squares of values near 1 neither overflow nor underflow
     _, exponent = np.frexp(np.abs(target).max())
-    scaled_target = np.ldexp(target, -int(exponent))
+    centred = centre_rows(np.ldexp(target, -int(exponent)), row_weights)
+    scaled_target = scale_rows(np.ldexp(target, -int(exponent)), row_weights)
     q, r = np.linalg.qr(design)
     solution = np.linalg.solve(r, q.T @ scaled_target)
     # one step of iterative refinement recovers the coefficients of an exact formula to the last digit
     solution = solution + np.linalg.solve(r, q.T @ (scaled_target - design @ solution))
     residuals = scaled_target - design @ solution
-    centred = scaled_target - scaled_target.mean()
     n_freedom = n - p
     variance = float((residuals * residuals).sum()) / n_freedom if n_freedom > 0 else np.nan
     standard_errors = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1) * variance)
@@ -194,7 +205,14 @@ def _round_to_digits(number: float, digits: int) -> float:
     return float(f"{number:.{digits - 1}e}")
 
 
-def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
+def snap_coefficients(
+    estimates: CoefficientEstimates,
+    values: Values,
+    target: Values,
+    row_weights: RowWeights | None = None,
+    *,
+    only_simple: bool = False,
+) -> Values | None:
     """Replace each coefficient by the simplest number in its interval, if the data allow all of them.
 
     The coefficient with the shortest number is replaced first. The others are then estimated again with this
@@ -212,6 +230,12 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
         Values of the terms.
     target : float64 array, shape (n,)
         Values of the target.
+    row_weights : RowWeights, optional
+        The weights that the estimates were computed with.
+    only_simple : bool
+        Whether to replace only coefficients near integers, simple fractions, roots and multiples of π, as
+        constants inside laws are (`symscreen.fitting.laws.simple_numbers.find_simple_numbers`). The others
+        stay estimates. Otherwise, each becomes the shortest number in its interval.
 
     Returns
     -------
@@ -221,8 +245,9 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
     """
     from scipy.stats import f
 
-    snapped = _snap_sequentially(estimates, values, target)
-    if snapped is None:
+    find_number = _find_simple_number if only_simple else _find_shortest_number
+    snapped, n_snapped = _snap_sequentially(estimates, values, target, row_weights, find_number)
+    if snapped is None or not n_snapped:
         return None
     largest = np.abs(target).max()
     scaled_target, scaled_coefficients = target / largest, snapped / largest
@@ -230,18 +255,26 @@ def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: V
     p = len(snapped)
     if np.abs(residuals).max() <= p * _RELATIVE_TOLERANCE:
         return snapped
-    centred = scaled_target - scaled_target.mean()
+    centred, residuals = centre_rows(scaled_target, row_weights), scale_rows(residuals, row_weights)
     share = float((residuals * residuals).sum() / (centred * centred).sum())
-    n_changed = int((snapped != estimates.coefficients).sum())
     n_freedom = estimates.n_freedom
-    if n_freedom <= 0 or not n_changed or estimates.unexplained_share <= 0.0:
+    if n_freedom <= 0 or (snapped == estimates.coefficients).all() or estimates.unexplained_share <= 0.0:
         return None
-    statistic = (share - estimates.unexplained_share) / n_changed / (estimates.unexplained_share / n_freedom)
-    return snapped if statistic <= float(f.ppf(estimates.level, n_changed, n_freedom)) else None
+    statistic = (share - estimates.unexplained_share) / n_snapped / (estimates.unexplained_share / n_freedom)
+    return snapped if statistic <= float(f.ppf(estimates.level, n_snapped, n_freedom)) else None
 
 
-def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
-    """Choose simple numbers, shape (k + 1,), one by one; None if one would leave its interval."""
+def _snap_sequentially(
+    estimates: CoefficientEstimates,
+    values: Values,
+    target: Values,
+    row_weights: RowWeights | None,
+    find_number: Callable[[float, float], tuple[float, float] | None],
+) -> tuple[Values | None, int]:
+    """Choose numbers, shape (k + 1,), one by one, simplest first; None if one would leave its interval.
+
+    The second result is the number of coefficients that were replaced.
+    """
     from scipy.stats import f
 
     tolerance = (
@@ -249,7 +282,7 @@ def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: 
     )
     low = np.fmin(estimates.low, estimates.coefficients - tolerance)
     high = np.fmax(estimates.high, estimates.coefficients + tolerance)
-    design, norms = _build_design(values)
+    design, norms = _build_design(values, row_weights)
     first = 0 if estimates.has_intercept else 1
     inverse = np.linalg.inv(np.linalg.qr(design[:, first:])[1])
     # Σ of the coefficients of scaled columns, for residuals of variance 1; a missing intercept is certain
@@ -270,9 +303,12 @@ def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: 
             for k in pending
         }
         if any(start > stop for start, stop in ends.values()):
-            return None
-        _, k = min((_find_simplest(*ends[k])[0], k) for k in pending)
-        snapped = _find_simplest(*ends[k])[1]
+            return None, 0
+        numbers = {k: find_number(*ends[k]) for k in pending}
+        found = [(number[0], k, number[1]) for k, number in numbers.items() if number is not None]
+        if not found:
+            break
+        _, k, snapped = min(found)
         pending.remove(k)
         shift = snapped - coefficients[k]
         if error[k] > 0.0:
@@ -283,7 +319,18 @@ def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: 
         coefficients[pending] += (column / norms * norms[k] * shift)[pending]
         covariance = covariance - np.outer(column, covariance[k])
         coefficients[k] = snapped
-    return coefficients
+    return coefficients, m - len(pending)
+
+
+def _find_shortest_number(low: float, high: float) -> tuple[float, float]:
+    """Return the length of the shortest number of an interval, and the number."""
+    return _find_simplest(low, high)
+
+
+def _find_simple_number(low: float, high: float) -> tuple[float, float] | None:
+    """Return the cost in bits of the simplest number of an interval, and the number; None without one."""
+    numbers = find_simple_numbers((low + high) / 2.0, (high - low) / 2.0, keep=1)
+    return (measure_number(numbers[0]), numbers[0]) if numbers else None
 
 
 _NEGLIGIBLE_TERM_SHARE = 1e-13  # relative to the target's maximum: a smaller intercept is rounding
@@ -342,6 +389,7 @@ def fit_formulas(
     *,
     snap: bool,
     has_intercept: bool = True,
+    row_weights: RowWeights | None = None,
 ) -> FormulaFits:
     """Fit the coefficients of terms on the rows of a dataset, separately for each target.
 
@@ -354,9 +402,12 @@ def fit_formulas(
     level : float
         Coverage of the intervals.
     snap : bool
-        Whether to replace coefficients by simple numbers if possible.
+        Whether to replace coefficients by short numbers if possible.
     has_intercept : bool
-        Whether the model has an intercept.
+        Whether the model has an intercept. A model without one is a law. Its coefficients become simple
+        numbers if possible, even without `snap`.
+    row_weights : RowWeights, optional
+        Weights of the rows.
 
     Returns
     -------
@@ -372,8 +423,11 @@ def fit_formulas(
             values,
             name,
             target,
-            estimate_coefficients(values, target, level, has_intercept=has_intercept),
+            estimate_coefficients(
+                values, target, level, has_intercept=has_intercept, row_weights=row_weights
+            ),
             snap=snap,
+            row_weights=row_weights,
             is_multi_output=len(targets) > 1,
         )
         for name, target in targets.items()
@@ -388,10 +442,13 @@ def _build_fit(
     estimates: CoefficientEstimates,
     *,
     snap: bool,
+    row_weights: RowWeights | None,
     is_multi_output: bool,
 ) -> tuple[Formula, CoefficientEstimates, bool]:
     """Build the formula of one target from its estimates."""
-    snapped = snap_coefficients(estimates, values, target) if snap else None
+    snapped = None
+    if snap or not estimates.has_intercept:
+        snapped = snap_coefficients(estimates, values, target, row_weights, only_simple=not snap)
     coefficients = estimates.coefficients if snapped is None else snapped
     # with several targets, a term may be irrelevant for one of them; with a single target, no term is
     magnitudes = np.abs(values).max(axis=1) if is_multi_output else np.full(len(values), np.inf)
@@ -406,14 +463,19 @@ def predict_on_dataset(formula: Formula, dataset: Dataset) -> NDArray[np.float64
     return formula.sum_terms(evaluate_terms(formula.terms, dataset))
 
 
-def compute_unexplained_share(formula: Formula, dataset: Dataset) -> float:
+def compute_unexplained_share(
+    formula: Formula, dataset: Dataset, row_weights: RowWeights | None = None
+) -> float:
     """Compute RSS/TSS of the formula of one target on the rows of a dataset."""
     actual = get_targets(dataset)[formula.target]
     _, exponent = np.frexp(np.abs(actual).max())  # squares of values near 1 neither overflow nor underflow
     target, predicted = (
         np.ldexp(vector, -int(exponent)) for vector in (actual, predict_on_dataset(formula, dataset))
     )
-    return float(((predicted - target) ** 2).mean() / target.var())
+    if row_weights is None:
+        return float(((predicted - target) ** 2).mean() / target.var())
+    residuals, centred = row_weights.scale(predicted - target), centre_rows(target, row_weights)
+    return float((residuals**2).sum() / (centred**2).sum())
 
 
 _TABLE_DIGITS = 6  # significant digits of coefficients in tables
@@ -458,6 +520,8 @@ def build_model_table(
     models: Sequence[ScoredModel],
     criterion: str,
     selected: ScoredModel | None = None,
+    *,
+    row_weights: RowWeights | None = None,
 ) -> pd.DataFrame:
     """Build a table of models, with a formula for one target, or the features for several targets.
 
@@ -473,6 +537,8 @@ def build_model_table(
         Name of the score.
     selected : ScoredModel, optional
         The selected model. If given, a column marks it.
+    row_weights : RowWeights, optional
+        Weights of the rows.
 
     Returns
     -------
@@ -493,7 +559,7 @@ def build_model_table(
             "rewritings": model.n_rewritings,
             text_column: _format_features(search_result, model)
             if len(targets) > 1
-            else _format_fitted_formula(search_result, targets, model),
+            else _format_fitted_formula(search_result, targets, model, row_weights),
         }
         rows.append(row if selected is None else row | {"chosen": model is selected})
     columns = ["complexity", "terms", "r2", criterion, "rewritings", text_column]
@@ -501,12 +567,17 @@ def build_model_table(
 
 
 def _format_fitted_formula(
-    search_result: ModelSearchResult, targets: dict[str, Values], model: ScoredModel
+    search_result: ModelSearchResult,
+    targets: dict[str, Values],
+    model: ScoredModel,
+    row_weights: RowWeights | None,
 ) -> str:
     """Format a model as a formula with coefficients that are fitted to the only target."""
     ((name, target),) = targets.items()
     terms = search_result.terms.take(np.array(model.term_indices, dtype=np.int64))
-    estimates = estimate_coefficients(terms.values, target, has_intercept=model.has_intercept)
+    estimates = estimate_coefficients(
+        terms.values, target, has_intercept=model.has_intercept, row_weights=row_weights
+    )
     intercept, *coefficients = estimates.coefficients.tolist()
     return Formula(name, intercept, tuple(coefficients), terms.expressions).round_numbers(_TABLE_DIGITS).text
 

@@ -37,6 +37,7 @@ from symscreen.linear_models.gram import (
     normalize_rows,
     normalize_target,
 )
+from symscreen.linear_models.row_weights import rotate_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.grammar.operator import Operator, OperatorFamily
+    from symscreen.linear_models.row_weights import RowWeights
 
     ModelShares = dict[tuple[int, ...], float]
 
@@ -85,7 +87,10 @@ def count_constants(expression: Expression) -> int:
 
 
 def fit_constants(
-    terms: Sequence[Expression], columns: Mapping[str, Values], target: Values
+    terms: Sequence[Expression],
+    columns: Mapping[str, Values],
+    target: Values,
+    row_weights: RowWeights | None = None,
 ) -> tuple[tuple[Expression, ...], float]:
     """Fit the constants inside the terms of a linear model.
 
@@ -97,6 +102,8 @@ def fit_constants(
         The inputs by name; at least one.
     target : float64 array, shape (n,) or (K, n)
         One or K targets, finite and not constant.
+    row_weights : RowWeights, optional
+        Weights of the rows.
 
     Returns
     -------
@@ -140,7 +147,7 @@ def fit_constants(
     """
     from threadpoolctl import threadpool_limits
 
-    unit_target = normalize_target(np.asarray(target, dtype=np.float64))
+    unit_target = normalize_target(rotate_rows(np.asarray(target, dtype=np.float64), row_weights))
     if not unit_target.any(axis=-1).all():
         raise DataError(
             "the target is constant, so no constants can be fitted to it; choose a target that varies"
@@ -150,14 +157,16 @@ def fit_constants(
         model = _build_model_function(terms, columns)
         with threadpool_limits(1), np.errstate(all="ignore"):
             solution = _minimize(
-                lambda constants: _compute_unit_residual(model(constants), unit_target.T),
+                lambda constants: _compute_unit_residual(
+                    rotate_rows(model(constants), row_weights), unit_target.T
+                ),
                 _combine_starts(families),
                 fallback=start_values,
             )
         fitted = iter([to_plain_number(value) for value in solution.tolist()])
         terms = [_substitute_constants(term, fitted) for term in terms]
     return tuple(terms), _compute_share(
-        np.array([evaluate_expression(term, columns) for term in terms]), unit_target
+        np.array([evaluate_expression(term, columns) for term in terms]), unit_target, row_weights
     )
 
 
@@ -280,11 +289,15 @@ def _compute_unit_residual(values: Values, target: Values) -> Values:
     return np.ravel(residuals - q @ (q.T @ residuals))
 
 
-def _compute_share(values: Values, target: Values) -> float:
+def _compute_share(values: Values, target: Values, row_weights: RowWeights | None) -> float:
     """Return the unexplained share of a model; infinite if a term exceeds `_MAX_TERM_VALUE`."""
     if not (np.abs(values) <= _MAX_TERM_VALUE).all():
         return np.inf
-    return float(compute_unexplained_shares(normalize_rows(values), target, np.arange(len(values))[None])[0])
+    return float(
+        compute_unexplained_shares(
+            normalize_rows(rotate_rows(values, row_weights)), target, np.arange(len(values))[None]
+        )[0]
+    )
 
 
 def _combine_starts(families: Sequence[OperatorFamily]) -> Values:
@@ -382,6 +395,7 @@ def refine_constants(
     refined_templates: set[object],
     *,
     is_allowed: Callable[[Expression], bool] | None = None,
+    row_weights: RowWeights | None = None,
 ) -> tuple[TermDictionary, ModelShares]:
     """Fit the constants inside the best models of each size, and add the fitted models.
 
@@ -404,6 +418,8 @@ def refine_constants(
     is_allowed : callable, optional
         Decides which fitted terms are allowed. Constants inside other terms are not fitted. Default: all
         terms are allowed.
+    row_weights : RowWeights, optional
+        Weights of the rows.
 
     Returns
     -------
@@ -417,10 +433,10 @@ def refine_constants(
         return terms, models
     for members in _select_promising(terms, models, open_constants, refined_templates):
         old_terms = [terms.expressions[place] for place in members]
-        new_terms, share = fit_constants(old_terms, inputs, target)
+        new_terms, share = fit_constants(old_terms, inputs, target, row_weights)
         if is_allowed is not None and not all(map(is_allowed, new_terms)):
             new_terms, share = _fit_some_constants(
-                old_terms, [is_allowed(term) for term in new_terms], inputs, target
+                old_terms, [is_allowed(term) for term in new_terms], inputs, target, row_weights
             )
         if share < models[members]:
             terms, indices = _add_changed_terms(terms, members, new_terms, open_constants, inputs)
@@ -436,12 +452,13 @@ def _fit_some_constants(
     is_free: list[bool],
     inputs: Mapping[str, NDArray[np.float64]],
     target: NDArray[np.float64],
+    row_weights: RowWeights | None,
 ) -> tuple[tuple[Expression, ...], float]:
     """Fit the constants inside the free terms, and keep those inside the others."""
     start_terms = [
         term if free else inline_start_constants(term) for term, free in zip(old_terms, is_free, strict=True)
     ]
-    fitted_terms, share = fit_constants(start_terms, inputs, target)
+    fitted_terms, share = fit_constants(start_terms, inputs, target, row_weights)
     return tuple(
         term if free else old_term
         for term, old_term, free in zip(fitted_terms, old_terms, is_free, strict=True)

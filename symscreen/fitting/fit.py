@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from symscreen._option_values import split_column_names
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.parsing import parse_memory_limit
+from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.screen_options import FitOptions, make_fit_options
 from symscreen.config.space_options import (
     build_layer_schedule,
@@ -20,6 +20,7 @@ from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
+from symscreen.fitting.fit_weights import read_fit_weights, sort_tied_weights
 from symscreen.fitting.guesses import parse_guesses
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.required_inputs import build_required_inputs
@@ -95,7 +96,9 @@ def fit(
 def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:
     """Read the data, in base units, and the options of a fit."""
     run_control = build_run_control(options)
-    source, data_options = encode_categoricals(source, y, options)
+    weights = read_fit_weights(source, options)
+    weight_column = options.weights if isinstance(options.weights, str) else None
+    source, data_options = encode_categoricals(source, y, replace(options, weights=weight_column))
     several = TargetSource(source, y, options.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     pool_screeners = parse_pool_screeners(options, target_type)
@@ -106,7 +109,8 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         source,
         target=options.target,
         inputs=data_options.inputs,
-        exclude=data_options.exclude,
+        exclude=[*to_tuple(data_options.exclude), *to_tuple(weight_column or ())],
+        weights=weights,
         missing=options.missing,
         y=y,
         target_type=target_type,
@@ -122,6 +126,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
         units_record = {**units.record, "targets": targets}
+    source_weights = None if weights is None else sort_tied_weights(weights, dataset)
     return FitTask(
         dataset=dataset,
         grammar=grammar,
@@ -138,6 +143,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         input_ranges=input_ranges,
         required_inputs=required_inputs,
         guesses=guesses,
+        source_weights=source_weights,
         categories_record=_build_fit_category_record(source, options, dataset),
     )
 

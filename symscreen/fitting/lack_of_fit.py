@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.linear_models.row_weights import scale_rows
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen._typing import Values
+    from symscreen.linear_models.row_weights import RowWeights
 
 
 _MIN_ROWS, _MAX_ROWS = 10, 5_000  # rows whose neighbours are compared
 
 
-def compute_lack_of_fit(columns: Sequence[Values], residuals: Values) -> float:
+def compute_lack_of_fit(
+    columns: Sequence[Values], residuals: Values, row_weights: RowWeights | None = None
+) -> float:
     """Compute the p-value of the hypothesis that residuals do not depend on the inputs.
 
     Parameters
@@ -24,6 +29,8 @@ def compute_lack_of_fit(columns: Sequence[Values], residuals: Values) -> float:
         The inputs; at least one.
     residuals : float64 array, shape (n,)
         Residuals of a model.
+    row_weights : RowWeights, optional
+        Weights of the rows. Each residual is multiplied by the root of its weight.
 
     Returns
     -------
@@ -50,6 +57,7 @@ def compute_lack_of_fit(columns: Sequence[Values], residuals: Values) -> float:
     from scipy.spatial import KDTree
     from scipy.stats import norm, rankdata
 
+    residuals = scale_rows(residuals, row_weights)
     n = len(residuals)
     # the order of the rows in the table must have no effect
     order = np.lexsort((residuals, *columns))

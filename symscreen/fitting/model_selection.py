@@ -59,7 +59,7 @@ class ScoredModel:
 
 
 def score_models(
-    search_result: ModelSearchResult, n_rows: int, criterion: Criterion, n_targets: int = 1
+    search_result: ModelSearchResult, n_rows: float, criterion: Criterion, n_targets: int = 1
 ) -> list[ScoredModel]:
     """Score the models of a search and the mean; of models with equal shares, only the simplest.
 
@@ -67,8 +67,9 @@ def score_models(
     ----------
     search_result : ModelSearchResult
         Result of a search.
-    n_rows : int
-        Number of rows n of the search.
+    n_rows : float
+        Number of rows n of the search; with row weights, the effective number, see
+        `symscreen.linear_models.row_weights.count_effective_rows`.
     criterion : {"ebic", "bic", "aic"}
         With k terms, c fitted constants inside them and an intercept, BIC is
         n·log(1 − R²) + (k + c + 1)·log n (Schwarz 1978). AIC has the penalty 2·(k + c + 1) (Akaike 1974).
@@ -124,7 +125,7 @@ def score_models(
     return sorted(simplest, key=_build_rank_key)
 
 
-def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[ScoredModel]], n_rows: int) -> None:
+def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[ScoredModel]], n_rows: float) -> None:
     """Drop models without an intercept that are not better than the mean by the cost of one parameter.
 
     The mean has as many parameters as y = c·x. Without this rule, a law would be claimed for noise around 0
@@ -160,7 +161,7 @@ def _compute_penalty(
     search_result: ModelSearchResult,
     term_indices: tuple[int, ...],
     n_parameters: int,
-    n_rows: int,
+    n_rows: float,
     criterion: Criterion,
 ) -> float:
     """Compute the penalty of the criterion for the number of parameters and the size of the search."""

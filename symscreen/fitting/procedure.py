@@ -14,6 +14,7 @@ import numpy as np
 from symscreen.config.option_record import build_fit_options_record
 from symscreen.data import take_rows
 from symscreen.errors import OptionError
+from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.fitting.coefficients import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.fitting.coefficients import FormulaFits
     from symscreen.fitting.model_selection import Criterion
+    from symscreen.linear_models.row_weights import RowWeights
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
@@ -73,13 +75,19 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     found = run_search(search_task, notices)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
-    all_models = score_models(found, search_rows.target.n, criterion, len(get_targets(search_rows)))
+    all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion) if options.criterion == "cv" else None
     selected = _choose_model(found, models or all_models, cv_errors, estimation_rows)
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
+    search_weights, row_weights = task.get_row_weights(search_rows), task.get_row_weights(estimation_rows)
     fits = fit_formulas(
-        expressions, estimation_rows, options.level, snap=options.snap, has_intercept=selected.has_intercept
+        expressions,
+        estimation_rows,
+        options.level,
+        snap=options.snap,
+        has_intercept=selected.has_intercept,
+        row_weights=row_weights,
     )
     mean = next(model for model in all_models if not model.term_indices)
     is_mean_better = task.required_inputs is not None and mean.score <= selected.score
@@ -88,13 +96,20 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     tables = {
         "terms": build_term_table(fits, task.units),
-        "front": build_model_table(found, search_rows, front, criterion, selected),
-        "alternatives": build_model_table(found, search_rows, alternatives, criterion),
+        "front": build_model_table(
+            found, search_rows, front, criterion, selected, row_weights=search_weights
+        ),
+        "alternatives": build_model_table(
+            found, search_rows, alternatives, criterion, row_weights=search_weights
+        ),
     }
     record = _build_fit_record(found, task, search_rows.target.n, estimation_rows.target.n, cv_errors)
-    record["verdict"] = _judge_model(selected, fits, estimation_rows, is_mean_better=is_mean_better)
-    used_names = collect_inputs(expressions)
-    record["input_ranges"] = {name: task.input_ranges[name] for name in used_names}
+    if is_mean_better:
+        record["verdict"] = {"kind": "none", "p_value": None}
+    else:
+        record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
+    ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
+    record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 
@@ -104,7 +119,11 @@ def _build_result(
     """Build the result of one target, or of several."""
     r2 = {
         formula.target: 1.0
-        - (compute_unexplained_share(formula, estimation_rows) if snapped else estimates.unexplained_share)
+        - (
+            compute_unexplained_share(formula, estimation_rows, task.get_row_weights(estimation_rows))
+            if snapped
+            else estimates.unexplained_share
+        )
         for formula, estimates, snapped in fits
     }
     operators = {name: operator for name, operator in task.grammar.operators.items() if name not in OPERATORS}
@@ -137,20 +156,22 @@ def _build_fit_record(
 
 
 def _judge_model(
-    selected: ScoredModel, fits: FormulaFits, dataset: Dataset, *, is_mean_better: bool
+    selected: ScoredModel, fits: FormulaFits, dataset: Dataset, row_weights: RowWeights | None
 ) -> dict[str, Any]:
     """Build the record of the verdict: its kind, and the p-value of the test of lack of fit if there is one.
 
     With several targets, it is the smallest of their p-values, multiplied by their number.
     """
-    if not selected.term_indices or is_mean_better:
+    if not selected.term_indices:
         return {"kind": "none", "p_value": None}
     if selected.unexplained_share <= EXACT_SHARE:
         return {"kind": "exact", "p_value": None}
     targets = get_targets(dataset)
     p_values = [
         compute_lack_of_fit(
-            [*dataset.columns], targets[formula.target] - predict_on_dataset(formula, dataset)
+            [*dataset.columns],
+            targets[formula.target] - predict_on_dataset(formula, dataset),
+            row_weights,
         )
         for formula, _, _ in fits
     ]
@@ -247,13 +268,17 @@ def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | 
         squares[:, test_rows] = _compute_squared_errors(
             replace(task, dataset=take_rows(dataset, training_rows)), dataset, criterion
         )[:, test_rows]
-    return [float(error) if np.isfinite(error) else None for error in squares.mean(axis=1)]
+    row_weights = task.get_row_weights(dataset)
+    errors = squares.mean(axis=1) if row_weights is None else (squares * row_weights.weights).mean(axis=1)
+    return [float(error) if np.isfinite(error) else None for error in errors]
 
 
 def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion: Criterion) -> Values:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
     result = run_search(training_task, [])
-    models = score_models(result, training_task.dataset.target.n, criterion, len(get_targets(dataset)))
+    models = score_models(
+        result, training_task.count_rows(training_task.dataset), criterion, len(get_targets(dataset))
+    )
     squares = np.full((training_task.options.max_terms + 1, dataset.target.n), np.nan)
     actual = np.array([*get_targets(dataset).values()])
     for size in range(training_task.options.max_terms + 1):
@@ -266,6 +291,7 @@ def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion:
                 training_task.options.level,
                 snap=False,
                 has_intercept=model.has_intercept,
+                row_weights=training_task.get_row_weights(training_task.dataset),
             )
             errors = np.stack([predict_on_dataset(formula, dataset) for formula, _, _ in fits]) - actual
             squares[size] = (errors**2 / _compute_scales(actual)[:, None]).mean(axis=0)

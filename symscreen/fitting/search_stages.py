@@ -34,6 +34,7 @@ from symscreen.fitting.subset_search import (
     search_all_subsets,
     search_models,
 )
+from symscreen.linear_models.row_weights import build_row_weights, count_effective_rows
 from symscreen.screeners import parse_screeners
 from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.space_generation import generate_space, select_inputs
@@ -43,10 +44,13 @@ from symscreen.units import compute_unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from symscreen._typing import Values
+    from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar, Layer
+    from symscreen.linear_models.row_weights import RowWeights
     from symscreen.units import Units
 
 
@@ -56,6 +60,7 @@ _MAX_VALUES = 1_200_000_000
 _BROAD_SHARE = 0.05  # of these limits, for layers of a grammar with a narrower one
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
+_MAX_GUESS_COST = 20.0  # points of the criterion that a sufficient guess pays for its inner constants
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
 
@@ -77,12 +82,15 @@ class FitTask(ScreeningTask):
         Record of the units of columns and targets.
     categories_record : mapping or None
         Record of categorical columns, with the same keys as in the record of a screen.
-    input_ranges : mapping of str to list of float
-        The lowest and the highest value of each column in all rows, in original units.
+    input_ranges : mapping of str to list of float, or None
+        The lowest and the highest value of each column in all rows, in original units. By default those of
+        the dataset.
     required_inputs : RequiredInputs or None
         Inputs that every model must have.
     guesses : tuple of Expression
         Formulas of the user.
+    source_weights : float64 array or None
+        The weight of each row of the source, positive in the rows of the dataset.
     """
 
     options: FitOptions = field(default_factory=FitOptions)
@@ -90,9 +98,22 @@ class FitTask(ScreeningTask):
     narrow_grammar: Grammar | None = None
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
-    input_ranges: Mapping[str, list[float]] = field(default_factory=dict)
+    input_ranges: Mapping[str, list[float]] | None = None
     required_inputs: RequiredInputs | None = None
     guesses: tuple[Expression, ...] = ()
+    source_weights: Values | None = None
+
+    def count_rows(self, dataset: Dataset) -> float:
+        """Return the number of rows of a dataset; with weights, the effective number."""
+        return count_effective_rows(dataset.target.n, self.get_row_weights(dataset))
+
+    def get_row_weights(self, dataset: Dataset) -> RowWeights | None:
+        """Return the weights of the rows of a dataset, with mean 1; None if they are equal."""
+        return (
+            None
+            if self.source_weights is None
+            else build_row_weights(self.source_weights[dataset.source_rows])
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +147,14 @@ class SearchTask:
         is_allowed = None if units is None else partial(_has_unit, units)
         inputs = get_input_columns(dataset)
         guesses = build_guess_dictionary(self.fit.guesses, inputs) if self.fit.guesses else None
-        return FitData(inputs, dataset.regression_target, is_allowed, self.fit.required_inputs, guesses)
+        return FitData(
+            inputs,
+            dataset.regression_target,
+            is_allowed,
+            self.fit.required_inputs,
+            guesses,
+            self.fit.get_row_weights(dataset),
+        )
 
     @property
     def budget(self) -> ModelSearchBudget:
@@ -154,11 +182,13 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
             fit.grammar,
             data.is_allowed,
             required_inputs=fit.required_inputs,
+            row_weights=data.row_weights,
         )
-        found = fit_laws(list_guess_laws(fit.guesses, law_data), law_data.columns, law_data.target)
-        if _searches_laws(fit) and not is_law_sufficient(found, law_data, must_be_clear=True):
+        guess_laws = list_guess_laws(fit.guesses, law_data)
+        found = fit_laws(guess_laws, law_data.columns, law_data.target, law_data.row_weights)
+        if _searches_laws(fit) and not is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST):
             found += find_laws(law_data)
-        laws = fit_laws([each.law for each in found], data.inputs, data.target.values)
+        laws = fit_laws([each.law for each in found], data.inputs, data.target.values, data.row_weights)
         is_law_found = _searches_laws(fit) and is_law_sufficient(found, law_data)
         task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
     for stage in list_stages(fit):
@@ -268,7 +298,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         or task.is_law_found
     ):
         return found
-    ranked = score_models(found, dataset.target.n, "bic", len(get_targets(dataset)))
+    ranked = score_models(found, task.fit.count_rows(dataset), "bic", len(get_targets(dataset)))
     best_indices = dict.fromkeys(index for model in ranked for index in model.term_indices)
     indices = np.array(sorted(list(best_indices)[:_MAX_PATH_FEATURES]), dtype=np.int64)
     positions = {index: position for position, index in enumerate(indices.tolist())}
@@ -279,8 +309,8 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
     ]
     terms = found.terms.take(indices)
     path_models = find_path_models(
-        terms.values,
-        target.values,
+        task.data.rotate(terms.values),
+        task.data.rotate(target.values),
         terms.complexity,
         min_terms=_MAX_SUBSET_TERMS + 1,
         max_terms=max_terms,

@@ -34,6 +34,7 @@ from symscreen.linear_models.exhaustive_subsets import (
     search_core_subsets,
 )
 from symscreen.linear_models.gram import GramMatrix, compute_gram
+from symscreen.linear_models.row_weights import rotate_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.linear_models.exhaustive_subsets import RequiredParts
+    from symscreen.linear_models.row_weights import RowWeights
     from symscreen.targets.registry import RegressionTarget
 
 
@@ -72,6 +74,8 @@ class FitData:
         Inputs that every model must have.
     guesses : TermDictionary, optional
         Formulas of the user, which take part in all subsets.
+    row_weights : RowWeights, optional
+        Weights of the rows.
     """
 
     inputs: Mapping[str, NDArray[np.float64]]
@@ -79,6 +83,15 @@ class FitData:
     is_allowed: Callable[[Expression], bool] | None = None
     required_inputs: RequiredInputs | None = None
     guesses: TermDictionary | None = None
+    row_weights: RowWeights | None = None
+
+    def rotate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map columns, shape (…, n), so that a plain fit of them is the weighted fit."""
+        return rotate_rows(values, self.row_weights)
+
+    def compute_gram(self, values: NDArray[np.float64]) -> GramMatrix:
+        """Compute the weighted inner products of features, shape (q, n), and the target."""
+        return compute_gram(self.rotate(values), self.rotate(self.target.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +293,7 @@ def _finalize(
         target,
         refined_templates,
         is_allowed=data.is_allowed,
+        row_weights=data.row_weights,
     )
     return replace(search_result, terms=terms, models=drop_rounding(models, target))
 
@@ -300,8 +314,8 @@ def _scan_space(
     int64 array
         Indices of these features among the terms.
     """
-    core = _select_core(search_result, data.target, budget)
-    gram = compute_gram(search_result.terms.values[core], data.target.values)
+    core = _select_core(search_result, data, budget)
+    gram = data.compute_gram(search_result.terms.values[core])
     core_terms = [search_result.terms.expressions[index] for index in core.tolist()]
     sizes = tuple(range(min(budget.max_terms, 3)))
     best = [
@@ -310,7 +324,8 @@ def _scan_space(
     for batch in _iterate_batches(space):
         required_parts = _find_required_parts(data, core_terms, space, batch[0])
         n_kept = _FINALISTS_PER_FEATURE * budget.models_per_size
-        best = _scan_batch(batch, gram, best, n_kept, backend.jobs, required_parts=required_parts)
+        rotated = (batch[0], data.rotate(batch[1]))
+        best = _scan_batch(rotated, gram, best, n_kept, backend.jobs, required_parts=required_parts)
     models, finalists = dict(search_result.models), []
     terms = search_result.terms
     for size_models in best:
@@ -405,10 +420,10 @@ def _scan_batch(
 
 
 def _select_core(
-    search_result: ModelSearchResult, target: RegressionTarget, budget: ModelSearchBudget
+    search_result: ModelSearchResult, data: FitData, budget: ModelSearchBudget
 ) -> NDArray[np.int64]:
     """Select the simplest features; of equally simple ones, those most correlated with the target."""
-    gram = compute_gram(search_result.terms.values, target.values)
+    gram = data.compute_gram(search_result.terms.values)
     order = np.lexsort((-gram.strength.round(9), search_result.terms.complexity))
     return np.sort(order[: budget.core_size])
 
@@ -448,7 +463,7 @@ def _find_best_subsets(
     jobs: int,
 ) -> dict[tuple[int, ...], float]:
     """Return the best subsets of one size with their unexplained shares."""
-    gram = compute_gram(terms.values[chosen], data.target.values)
+    gram = data.compute_gram(terms.values[chosen])
     required_parts = _find_required_parts(data, [terms.expressions[index] for index in chosen.tolist()])
     members, unexplained = find_best_models(gram, size, n_models, jobs, required_parts)
     return {

@@ -85,6 +85,7 @@ class MultiOutputTarget(Target):
         return TargetColumns(
             outputs,
             lambda inputs, rows: cls.build(inputs, np.stack([outputs[name][rows] for name in names]), names),
+            row_filter=source.weight_filter,
         )
 
     @classmethod

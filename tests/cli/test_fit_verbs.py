@@ -102,6 +102,24 @@ def test_apply_tells_of_rows_outside_the_training_range_in_a_notice(run, data, t
     assert out.split() == ["target", *map(repr, expected["target"].tolist())]
 
 
+def test_weights_guesses_and_required_inputs_are_options(run, data, tmp_path):
+    frame = pd.read_csv(data)
+    names = [name for name in frame.columns if name != "target"]
+    weighted = tmp_path / "weighted.csv"
+    frame.assign(w=np.linspace(1.0, 3.0, len(frame))).to_csv(weighted, index=False)
+    options = ["--weights", "w", "--must-use", f"`{names[-1]}`", "--also", "tanh(x2)", "--also", "x2*`a b`"]
+    status, out, err = run("fit", weighted, "--target", "target", *ASK, *options)
+    assert status == 0
+    result = symscreen.fit(
+        weighted, target="target", weights="w", must_use=[names[-1]], also=["tanh(x2)", "x2*`a b`"], **SMALL
+    )
+    assert out.splitlines()[0] == result.formula.round_numbers(6).equation
+    assert result.record["also"] == ["tanh(x2)", "x2*`a b`"]
+    status, _, err = run("fit", weighted, "--target", "target", *ASK, "--must-use", "x22")
+    assert status == 2
+    assert err == "symscreen: there is no input 'x22' for --must-use; did you mean 'x2'?\n"
+
+
 def test_a_bundle_on_standard_output_stands_alone(run, data, tmp_path):
     status, out, _ = run("fit", data, *ASK, "--out", "-")
     assert status == 0

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import symscreen
-from symscreen.errors import ExtrapolationWarning
+from symscreen.errors import DataError, ExtrapolationWarning
 
 SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 
@@ -17,7 +17,25 @@ SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
 @parametrize_checks(symscreen.SymbolicRegressor(**SMALL))
 def test_it_keeps_scikit_learns_promises(estimator, check):
+    if "sample_weight_equivalence" in str(check):
+        # a repeated row is more evidence for the choice of a formula, so the formula has to be given
+        estimator = clone(estimator).set_params(unary="id", max_terms=1, must_use="x1")
     run_check(check, estimator)
+
+
+def test_weights_are_those_of_a_fit(rng):
+    x = rng.uniform(0.5, 2.0, size=(80, 2))
+    y = 3 * x[:, 0] ** 2 - x[:, 1]
+    is_bad = rng.uniform(size=80) < 0.3
+    y[is_bad] += 20.0
+    weights = np.where(is_bad, 1e-9, 1.0)
+    model = symscreen.SymbolicRegressor(**SMALL).fit(x, y, sample_weight=weights)
+    assert model.formula_ == symscreen.fit(x, y, weights=weights, **SMALL).formula
+    assert sorted(map(str, model.formula_.terms)) == ["x1**2", "x2"]
+    zero = symscreen.SymbolicRegressor(**SMALL).fit(x, y, sample_weight=np.where(is_bad, 0.0, 1.0))
+    assert zero.formula_ == symscreen.SymbolicRegressor(**SMALL).fit(x[~is_bad], y[~is_bad]).formula_
+    with pytest.raises(DataError, match="sample_weight is -1 in row 3"):
+        symscreen.SymbolicRegressor(**SMALL).fit(x, y, sample_weight=np.where(np.arange(80) == 3, -1.0, 1.0))
 
 
 def test_it_is_what_fit_finds(rng):

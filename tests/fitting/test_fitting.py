@@ -314,7 +314,7 @@ def test_simple_numbers_are_those_of_the_formula_and_their_r2_its_own(rng):
 
 
 def test_simple_numbers_that_the_data_refuse_are_told(monkeypatch, rng):
-    monkeypatch.setattr("symscreen.fitting.coefficients.snap_coefficients", lambda *_: None)
+    monkeypatch.setattr("symscreen.fitting.coefficients.snap_coefficients", lambda *_, **__: None)
     result = run_fit(_job(_table(rng), snap=True))
     assert any("do not allow simple numbers" in notice for notice in result.notices)
 
@@ -357,7 +357,7 @@ def test_the_record_of_a_fit_has_the_options_that_say_so(rng):
     assert (record["pool_size"], record["prune_by"]) == ({"u": 7, "b": 7}, [])
     recorded = {field.name for field in list_options(FitOptions) if get_option(field).fit_record}
     others = {"searched", "models", "rows_choosing", "rows_estimating", "cv_error", "verdict"}
-    others |= {"also", "input_ranges"}
+    others |= {"input_ranges"}
     assert set(record) == recorded | others
     by_criterion = run_fit(replace(task, options=replace(options, criterion="bic"))).record
     assert by_criterion["folds"] is None

@@ -144,8 +144,12 @@ def test_the_core_is_the_simplest_and_of_equals_the_nearest_to_the_response(rng)
     y = np.sort(rng.normal(size=30))
     terms.values[3], terms.values[4] = y + 0.1 * rng.normal(size=30), -y + rng.normal(size=30)
     found = room.ModelSearchResult(terms, {}, 0, 0)
-    assert room._select_core(found, NumericTarget(y), ModelSearchBudget(core_size=4)).tolist() == [1, 3, 4, 5]
-    assert room._select_core(found, NumericTarget(y), ModelSearchBudget(core_size=99)).tolist() == [
+    assert room._select_core(
+        found, FitData({}, NumericTarget(y)), ModelSearchBudget(core_size=4)
+    ).tolist() == [1, 3, 4, 5]
+    assert room._select_core(
+        found, FitData({}, NumericTarget(y)), ModelSearchBudget(core_size=99)
+    ).tolist() == [
         0,
         1,
         2,

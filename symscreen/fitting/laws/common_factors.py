@@ -32,6 +32,7 @@ _EXPONENTS = {
     "cbrt": Fraction(1, 3),
     "inv": Fraction(-1),
 }
+_MAX_SUMS = 3  # sums from which factors are moved together
 _TOLERANCE = 1e-9  # relative to the largest value
 
 
@@ -49,8 +50,8 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     -------
     Expression
         The form with the smallest complexity. With a root of a sum, the form with the smallest exponents
-        outside the root comes first, because laws such as m/√(1 − v²/c²) have quotients of like quantities
-        under their roots. The term itself if no form is simpler.
+        outside of sums comes first, and then the one with 1 ± a/b under the root, because laws such as
+        m/√(1 − v²/c²) have quotients of like quantities there. The term itself if no form is simpler.
 
     Examples
     --------
@@ -62,15 +63,37 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     m*(c + v)
     """
     powers = collect_powers(term)
-    sums = [base for base in powers if isinstance(base, Call) and base.operator.name in {"add", "sub"}]
-    best, best_key = term, _build_key(term, powers)
+    sums = [base for base in powers if _is_sum(base)][:_MAX_SUMS]
+    forms = [powers]
     for base in sums:
-        for form in _list_forms(powers, base):
-            product = build_power_product(_sort_powers(form))
-            key = _build_key(product, form)
-            if key < best_key and _agree(product, term, columns):
-                best, best_key = product, key
+        forms += [form for known in forms for form in _list_forms(known, base)]
+    best, best_key = term, _build_key(term, powers)
+    for form in forms[1:]:
+        product = build_power_product(_sort_powers(form))
+        key = _build_key(product, form)
+        if key < best_key and _agree(product, term, columns):
+            best, best_key = product, key
     return best
+
+
+def negate_difference(term: Expression) -> Expression | None:
+    """Return −term, written with a difference the other way round; None if no factor is a difference.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(negate_difference(parse_expression("a/(1 - exp(b))")))
+    a/(exp(b) - 1)
+    """
+    powers = collect_powers(term)
+    for base, power in powers.items():
+        if not isinstance(base, Call) or base.operator.name != "sub":
+            continue
+        if power.denominator == 1 and power.numerator % 2:
+            reversed_base = apply_operator(base.operator, *reversed(base.arguments))
+            rest = {each: own for each, own in powers.items() if each != base}
+            return build_power_product(_sort_powers(rest | {reversed_base: power}))
+    return None
 
 
 def collect_powers(term: Expression) -> Powers:
@@ -96,6 +119,8 @@ def _iterate_powers(term: Expression, power: Fraction) -> Iterator[tuple[Express
         left, right = term.arguments
         yield from _iterate_powers(left, power)
         yield from _iterate_powers(right, power if name == "mul" else -power)
+    elif isinstance(term, Call) and name == "neg":
+        yield from _iterate_negated(term, power)
     elif isinstance(term, Call) and name in _EXPONENTS:
         yield from _iterate_powers(term.arguments[0], power * _EXPONENTS[name])
     elif isinstance(term, Call) and name == "pow" and _is_whole(term.arguments[1]):
@@ -106,19 +131,37 @@ def _iterate_powers(term: Expression, power: Fraction) -> Iterator[tuple[Express
         yield term, power
 
 
+def _iterate_negated(term: Call, power: Fraction) -> Iterator[tuple[Expression, Fraction]]:
+    """Yield the factors of −x, with the sign moved into a difference if there is one."""
+    factors = list(_iterate_powers(term.arguments[0], Fraction(1)))
+    for place, (base, exponent) in enumerate(factors):
+        if isinstance(base, Call) and base.operator.name == "sub" and abs(exponent) == 1:
+            factors[place] = apply_operator(base.operator, *reversed(base.arguments)), exponent
+            yield from ((each, power * own) for each, own in factors)
+            return
+    yield term, power
+
+
 def _is_whole(exponent: Expression) -> bool:
     return isinstance(exponent, Constant) and not exponent.fitted and float(exponent.value).is_integer()
+
+
+def _is_sum(base: Expression) -> bool:
+    return isinstance(base, Call) and base.operator.name in {"add", "sub"}
 
 
 def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
     """Yield the product with a common factor d moved out of a sum, for each simple d."""
     assert isinstance(base, Call)  # noqa: S101  # it is a sum
+    if base not in powers:  # another sum became equal to it
+        return
     left, right = map(collect_powers, base.arguments)
     shared = {
         each: min(left.get(each, Fraction(0)), right.get(each, Fraction(0)))
         for each in dict.fromkeys([*left, *right])
     }
-    for divisor in (left, right, shared):
+    single: list[Powers] = [{each: power} for part in (left, right) for each, power in part.items()]
+    for divisor in (left, right, shared, *single):
         factors: Powers = {
             each: power for each, power in divisor.items() if power and not isinstance(each, Constant)
         }
@@ -149,24 +192,28 @@ def _sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
     )
 
 
-def _build_key(term: Expression, powers: Powers) -> tuple[Fraction, int]:
-    """Return the sum of the exponents outside a root of a sum, or 0, and the complexity."""
-    sums = {
-        base: power
+def _build_key(term: Expression, powers: Powers) -> tuple[Fraction, int, int]:
+    """Return the sort key of a form.
+
+    The first two parts are 0 unless there is a root of a sum: the sum of the exponents outside of sums, and
+    the number of roots without a number and a quotient less than it. The last part is the complexity.
+    """
+    roots = [base for base, power in powers.items() if _is_sum(base) and power.denominator != 1]
+    outside = [
+        abs(power)
         for base, power in powers.items()
-        if isinstance(base, Call) and base.operator.name in {"add", "sub"}
-    }
-    outside = Fraction(0)
-    if any(power.denominator != 1 for power in sums.values()):
-        outside = sum(
-            (
-                abs(power)
-                for base, power in powers.items()
-                if base not in sums and not isinstance(base, Constant)
-            ),
-            start=outside,
-        )
-    return outside, compute_complexity(term)
+        if roots and not _is_sum(base) and not isinstance(base, Constant)
+    ]
+    n_unscaled = sum(not _is_scaled(root) for root in roots)
+    return sum(outside, start=Fraction(0)), n_unscaled, compute_complexity(term)
+
+
+def _is_scaled(base: Expression) -> bool:
+    """Return whether a sum is a number plus a quotient, or minus a quotient."""
+    if not isinstance(base, Call):
+        return False
+    left, right = base.arguments
+    return isinstance(left, Constant) or (base.operator.name == "add" and isinstance(right, Constant))
 
 
 def _agree(form: Expression, term: Expression, columns: Mapping[str, Values]) -> bool:

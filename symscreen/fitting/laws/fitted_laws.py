@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.fitting.laws.law import Law
     from symscreen.fitting.subset_search import ModelSearchResult
+    from symscreen.linear_models.row_weights import RowWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,12 @@ class FittedLaw:
     unexplained_share: float
 
 
-def fit_laws(laws: Sequence[Law], columns: Mapping[str, Values], target: Values) -> list[FittedLaw]:
+def fit_laws(
+    laws: Sequence[Law],
+    columns: Mapping[str, Values],
+    target: Values,
+    row_weights: RowWeights | None = None,
+) -> list[FittedLaw]:
     """Fit the coefficients of laws; laws that the rows do not determine are left out.
 
     Parameters
@@ -61,7 +67,9 @@ def fit_laws(laws: Sequence[Law], columns: Mapping[str, Values], target: Values)
     for law in laws:
         values = np.array([evaluate_expression(term, columns) for term in law.terms])
         if is_identifiable(values):
-            estimates = estimate_coefficients(values, target, has_intercept=law.has_intercept)
+            estimates = estimate_coefficients(
+                values, target, has_intercept=law.has_intercept, row_weights=row_weights
+            )
             share = estimates.unexplained_share
             fitted.append(FittedLaw(law, values, 0.0 if share <= rounding else min(share, 1.0)))
     return fitted

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar
+    from symscreen.linear_models.row_weights import RowWeights
 
 
 _POOL_LIMIT = 50_000  # formulas
@@ -69,6 +70,8 @@ class LawData:
         Maximum number of formulas in the pool.
     required_inputs : RequiredInputs, optional
         Inputs that every law must have.
+    row_weights : RowWeights, optional
+        Weights of the rows in the fits of coefficients and constants. The searches find candidates without.
     """
 
     columns: Mapping[str, Values]
@@ -77,6 +80,7 @@ class LawData:
     is_allowed: Callable[[Expression], bool] | None = None
     pool_limit: int = _POOL_LIMIT
     required_inputs: RequiredInputs | None = None
+    row_weights: RowWeights | None = None
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
@@ -111,12 +115,13 @@ def build_law_data(
     *,
     pool_limit: int = _POOL_LIMIT,
     required_inputs: RequiredInputs | None = None,
+    row_weights: RowWeights | None = None,
 ) -> LawData:
     """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
 
     Parameters
     ----------
-    columns, target, grammar, is_allowed, pool_limit, required_inputs
+    columns, target, grammar, is_allowed, pool_limit, required_inputs, row_weights
         See `LawData`.
 
     Returns
@@ -124,7 +129,8 @@ def build_law_data(
     LawData
     """
     sorted_columns = {name: columns[name] for name in sorted(columns)}
-    order = np.lexsort((*sorted_columns.values(), target))
+    ties = () if row_weights is None else (row_weights.weights,)
+    order = np.lexsort((*ties, *sorted_columns.values(), target))
     return LawData(
         {name: values[order] for name, values in sorted_columns.items()},
         target[order],
@@ -132,4 +138,5 @@ def build_law_data(
         is_allowed,
         pool_limit,
         required_inputs,
+        None if row_weights is None else row_weights.take(order),
     )

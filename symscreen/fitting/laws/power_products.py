@@ -176,14 +176,14 @@ def _scan_pool(
 
     The formulas are compared on the few rows of the pool, and the better ones again on more rows.
     """
-    shares = _compute_log_shares(pool.values, scale.take(data.pool_rows))
+    shares = compute_log_shares(pool.values, scale.take(data.pool_rows))
     finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS * n_finalists)
     formulas = [pool.build_expression(index) for index in finalists.tolist()]
     rows = data.select_rows(_MAX_RESCAN_ROWS)
     if len(rows) > len(data.pool_rows) and formulas:
         columns = {name: values[rows] for name, values in data.columns.items()}
         values = np.array([evaluate_expression(formula, columns) for formula in formulas])
-        shares = _compute_log_shares(values, scale.take(rows))
+        shares = compute_log_shares(values, scale.take(rows))
     else:
         shares = shares[finalists]
     complexity = pool.complexity[finalists]
@@ -191,27 +191,47 @@ def _scan_pool(
         yield formulas[place], int((pool.complexity <= complexity[place]).sum())
 
 
-def _compute_log_shares(values: Values, scale: LogScale) -> Values:
+def compute_log_shares(values: Values, scale: LogScale) -> Values:
     """Compute the share of log|y| that each formula A leaves unexplained beside the inputs, shape (q,).
 
     It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
+    """
+    shares = np.full(len(values), np.inf)
+    for start in range(0, len(values), _BLOCK_FORMULAS):
+        block = values[start : start + _BLOCK_FORMULAS]
+        directions, left, indices = project_logarithms(block, scale)
+        if left is None:
+            break
+        # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
+        residuals = left - (directions @ left)[:, None] * directions
+        shares[start + indices] = (residuals**2).sum(axis=1)
+    return shares
+
+
+def project_logarithms(values: Values, scale: LogScale) -> tuple[Values, Values | None, NDArray[np.int64]]:
+    """Project the logarithms of the inputs out of those of formulas and of the target, with weights.
+
+    Parameters
+    ----------
+    values : float64 array, shape (q, n)
+        Values of the formulas A.
+    scale : LogScale
+        The logarithms of target and inputs on the same rows.
+
+    Returns
+    -------
+    float64 array, shape (s, n)
+        What is left of log|A|, of norm 1.
+    float64 array, shape (n,), or None
+        What is left of log|y|, of norm 1. None if nothing is left.
+    int64 array, shape (s,)
+        Indices of the formulas with a logarithm in all rows that the inputs do not determine.
     """
     weights = scale.weights
     basis = np.linalg.qr(scale.design * weights[:, None])[0]
     left = scale.target * weights
     left = left - basis @ (basis.T @ left)
     total = np.linalg.norm(left)
-    shares = np.full(len(values), np.inf)
-    if total > 0.0:
-        for start in range(0, len(values), _BLOCK_FORMULAS):
-            block = slice(start, start + _BLOCK_FORMULAS)
-            shares[block] = _compute_block_shares(values[block], weights, basis, left / total)
-    return shares
-
-
-def _compute_block_shares(values: Values, weights: Values, basis: Values, left: Values) -> Values:
-    """Compute the shares of a block of formulas, shape (q,); `left` is what the inputs leave, of norm 1."""
-    shares = np.full(len(values), np.inf)
     indices = np.flatnonzero(np.isfinite(values).all(axis=1) & (values != 0.0).all(axis=1))
     residuals = np.log(np.abs(values[indices])) * weights
     sizes = np.linalg.norm(residuals, axis=1)
@@ -220,9 +240,7 @@ def _compute_block_shares(values: Values, weights: Values, basis: Values, left: 
     norms = np.linalg.norm(residuals, axis=1)
     is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
     directions = residuals[is_new] / norms[is_new, None]
-    # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
-    shares[indices[is_new]] = ((left - (directions @ left)[:, None] * directions) ** 2).sum(axis=1)
-    return shares
+    return directions, left / total if total > 0.0 else None, indices[is_new]
 
 
 def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.constants import negate_leading_number
 from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
 from symscreen.grammar import OPERATORS
+from symscreen.linear_models.row_weights import scale_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -100,7 +101,8 @@ class _Model:
     """The residuals of a law as a function of its inner constants."""
 
     def __init__(self, law: Law, data: LawData) -> None:
-        self.target = data.target
+        self.row_weights = data.row_weights
+        self.target = scale_rows(data.target, data.row_weights)
         self.columns: dict[str, Values] = {"": np.empty(len(self.target))}
         numbers = count()
         self.terms = [self._prepare(term, data.columns, numbers) for term in law.terms]
@@ -138,9 +140,8 @@ class _Model:
         """Evaluate the intercept and the terms, shape (n, k); NaN where a term is undefined."""
         values = iter(constants.tolist())
         terms = [_substitute(term, values) for term in self.terms]
-        return np.column_stack(
-            [*self.intercept, *(evaluate_expression(term, self.columns) for term in terms)]
-        )
+        columns = [*self.intercept, *(evaluate_expression(term, self.columns) for term in terms)]
+        return np.column_stack([scale_rows(values, self.row_weights) for values in columns])
 
     def is_defined(self, constants: Values) -> bool:
         """Return whether all terms are defined in all rows."""
@@ -286,12 +287,12 @@ def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
 def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
     """Apply an operator; 1·x becomes x, and (p/q)·x becomes p·x/q."""
     left = arguments[0]
-    if call.operator.name == "mul" and isinstance(left, Call) and left.operator.name == "div":
-        numerator, denominator = left.arguments
-        if not collect_columns(left):
-            product = arguments[1]
-            if numerator != Constant(1):
-                product = apply_operator(call.operator, numerator, product)
+    if call.operator.name == "mul" and isinstance(left, Call) and not collect_columns(left):
+        if left.operator.name == "inv":
+            return apply_operator(OPERATORS["div"], arguments[1], *left.arguments)
+        if left.operator.name == "div":
+            numerator, denominator = left.arguments
+            product = apply_operator(call.operator, numerator, arguments[1])
             return apply_operator(left.operator, product, denominator)
     if call.operator.name == "mul" and arguments[0] == Constant(1):
         return arguments[1]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import compute_complexity, iterate_constants
-from symscreen.fitting.laws.common_factors import move_common_factors
+from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
 from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -16,6 +16,7 @@ from symscreen.fitting.laws.simple_numbers import measure_number
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
+from symscreen.fitting.laws.two_factors import find_two_factor_products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 _STAGES: tuple[Callable[[LawData], list[Law]], ...] = (
     find_power_products,
     find_single_index_laws,
+    find_two_factor_products,
     find_transformed_sums,
     find_rational_forms,
     find_matched_pairs,
 )
 
 
+# points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
+# run, the less likely is a simpler law
+_MAX_COST, _COST_PER_STAGE = 20.0, 10.0
 _N_REFINED = 8  # laws of each search whose inner constants are fitted again
 
 
@@ -49,14 +54,13 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         In the order of the stages.
     """
     found: list[FittedLaw] = []
-    for stage in _STAGES:
-        fitted = fit_laws(stage(data), data.columns, data.target)
-        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target)
-        found += [
-            replace(each, law=_limit_search_size(_simplify_law(each.law, data), data)) for each in fitted
-        ]
+    for place, stage in enumerate(_STAGES):
+        fitted = fit_laws(stage(data), data.columns, data.target, data.row_weights)
+        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target, data.row_weights)
+        simplified = [_simplify_law(each, data) for each in fitted]
+        found += [replace(each, law=_limit_search_size(each.law, data)) for each in simplified]
         found = _merge_equal_laws(found)
-        if is_law_sufficient(found, data, must_be_clear=True):
+        if is_law_sufficient(found, data, max_cost=_MAX_COST + place * _COST_PER_STAGE):
             break
     return found
 
@@ -80,10 +84,17 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
     return [law for law in refined if law is not None and data.allows(law)]
 
 
-def _simplify_law(law: Law, data: LawData) -> Law:
-    """Write the terms of a law in their simplest form; their values stay the same."""
-    simplified = replace(law, terms=tuple(move_common_factors(term, data.columns) for term in law.terms))
-    return simplified if data.allows(simplified) else law
+def _simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
+    """Write the terms of a law in their simplest form, a single one with a positive coefficient."""
+    law = fitted.law
+    terms = [move_common_factors(term, data.columns) for term in law.terms]
+    values = fitted.values
+    if len(terms) == 1 and not law.has_intercept and float(values[0] @ data.target) < 0.0:
+        negated = negate_difference(terms[0])
+        if negated is not None:
+            terms, values = [negated], -values
+    simplified = replace(law, terms=tuple(terms))
+    return replace(fitted, law=simplified, values=values) if data.allows(simplified) else fitted
 
 
 def _limit_search_size(law: Law, data: LawData) -> Law:

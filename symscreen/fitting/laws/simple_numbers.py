@@ -170,6 +170,6 @@ def write_number(value: float) -> Expression:
     power = _PI_FACTORS[number.factor]
     numerator = Constant(int(math.copysign(number.numerator, value)))
     denominator = Constant(number.denominator)
-    powers = {numerator: Fraction(1), Constant(math.pi): Fraction(power), denominator: Fraction(-1)}
+    powers = {numerator: Fraction(1), denominator: Fraction(-1), Constant(math.pi): Fraction(power)}
     kept = [(base, exponent) for base, exponent in powers.items() if exponent and base != Constant(1)]
     return build_power_product(kept)

@@ -13,6 +13,7 @@ from symscreen.fitting.laws.fitted_laws import add_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
+from symscreen.linear_models.row_weights import count_effective_rows, scale_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
 _MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
-_MAX_CLEAR_COST = 20.0  # points of the criterion that a clear winner pays for its search and inner constants
 _MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
 _LEVEL = 0.05  # p-value of the tests of lack of fit above which a law needs no better one
 _N_FORMULAS = 4_000  # formulas that residuals are compared with
@@ -33,7 +33,7 @@ _MIN_ROWS = 10
 _BLOCK_FORMULAS = 512  # formulas that are compared together
 
 
-def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear: bool = False) -> bool:
+def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: float | None = None) -> bool:
     """Return whether the best law leaves nothing that the inputs explain, so that no search can do better.
 
     Parameters
@@ -42,9 +42,9 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
         The laws found so far, fitted on the rows of `data`.
     data : LawData
         Inputs, target and grammar.
-    must_be_clear : bool
-        Whether the best law must also be simple, and clearly better than all others. Otherwise, later stages
-        might find a simpler one.
+    max_cost : float, optional
+        If given, the best law must be clearly better than all others, and pay at most this number of points
+        of the criterion for its search and inner constants. Otherwise, later stages might find a simpler one.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
     """
     if not laws:
         return False
-    n = len(data.target)
-    found = add_laws(ModelSearchResult(make_empty_dictionary(n), {}, 0, 0), laws)
+    n = count_effective_rows(len(data.target), data.row_weights)
+    found = add_laws(ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0), laws)
     models = score_models(found, n, "ebic")
     best = select_model(models)
     if best.unexplained_share <= EXACT_SHARE:
@@ -69,14 +69,16 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, must_be_clear
     members = list(best.term_indices)
     cost = 2.0 * float(np.log(found.terms.search_sizes[members]).sum())
     cost += float(found.terms.n_constants[members].sum() * np.log(n))
-    if must_be_clear and (min(others) - best.score < _MIN_LEAD or cost > _MAX_CLEAR_COST):
+    if max_cost is not None and (min(others) - best.score < _MIN_LEAD or cost > max_cost):
         return False
     values = found.terms.values[members]
-    coefficients = estimate_coefficients(values, data.target, has_intercept=best.has_intercept).coefficients
+    coefficients = estimate_coefficients(
+        values, data.target, has_intercept=best.has_intercept, row_weights=data.row_weights
+    ).coefficients
     residuals = data.target - coefficients[0] - coefficients[1:] @ values
     return (
-        compute_lack_of_fit([*data.columns.values()], residuals) > _LEVEL
-        and compute_pool_lack_of_fit(residuals, data) > _LEVEL
+        compute_lack_of_fit([*data.columns.values()], residuals, data.row_weights) > _LEVEL
+        and compute_pool_lack_of_fit(scale_rows(residuals, data.row_weights), data) > _LEVEL
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 import symscreen
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import parse_expression
-from symscreen.fitting.laws.common_factors import collect_powers, move_common_factors
+from symscreen.fitting.laws.common_factors import collect_powers, move_common_factors, negate_difference
 from symscreen.fitting.laws.power_expressions import build_power_product
 
 
@@ -22,6 +22,10 @@ def columns(rng):
         ("c*m*v/sqrt(c**2 - v**2)", "m*v/sqrt(1 - v**2/c**2)"),
         ("c**3*m/sqrt(c**2 - v**2)", "c**2*m/sqrt(1 - v**2/c**2)"),
         ("c*(x - u*v)/sqrt(c**2 - u**2)", "(x - u*v)/sqrt(1 - u**2/c**2)"),
+        ("(u*x - c**2*v)/(c*sqrt(c**2 - u**2))", "(u*x/c**2 - v)/sqrt(1 - u**2/c**2)"),
+        ("m*sqrt(c**2 - v**2)/(c + v*cos(d))", "m*sqrt(1 - v**2/c**2)/(1 + v*cos(d)/c)"),
+        ("m*sqrt((c + v)/(c - v))", "m*sqrt(1 + v/c)/sqrt(1 - v/c)"),
+        ("sqrt(c + v)*sqrt(m*(-(m/(v - c))))", "m*sqrt(1 + v/c)/sqrt(1 - v/c)"),
         ("c**2*m*(a**2*b**2/(c**2*m) + 1)/(d*b**2)", "(a**2*b**2 + c**2*m)/(b**2*d)"),
         ("a*b*(1/a + cos(d))", "b*(1 + a*cos(d))"),
         ("a*b/(a + b)", "a*b/(a + b)"),
@@ -59,3 +63,24 @@ def test_fit_writes_the_relativistic_mass_with_a_quotient_of_speeds(rng):
     m, v, c = rng.uniform(1, 5, 300), rng.uniform(1, 2, 300), rng.uniform(3, 10, 300)
     result = symscreen.fit({"m": m, "v": v, "c": c, "y": m / np.sqrt(1 - v**2 / c**2)}, target="y")
     assert result.formula.text == "m/sqrt(1 - v**2/c**2)"
+
+
+@pytest.mark.parametrize(
+    ("term", "negated"),
+    [
+        ("a/(1 - exp(b))", "a/(exp(b) - 1)"),
+        ("(a*x - b)/sqrt(1 - x)", "(b - a*x)/sqrt(1 - x)"),
+        ("(a - b)**3*x", "x*(b - a)**3"),
+        ("(a - b)**2", None),
+        ("a*b", None),
+    ],
+)
+def test_the_sign_of_a_product_goes_into_a_difference(term, negated):
+    result = negate_difference(parse_expression(term))
+    assert (None if result is None else str(result)) == negated
+
+
+def test_fit_writes_a_law_with_a_positive_coefficient(rng):
+    frame = {"a": rng.uniform(1, 3, 200), "b": rng.uniform(1, 3, 200)}
+    result = symscreen.fit(frame | {"y": 2 * frame["a"] / np.expm1(frame["b"])}, target="y")
+    assert result.formula.text == "2*a/(exp(b) - 1)"

@@ -47,7 +47,7 @@ def test_a_random_number_is_not_simple(rng):
         (-5 / 12, "-5/12"),
         (math.pi, "pi"),
         (4 * math.pi, "4*pi"),
-        (3 / (8 * math.pi), "3/(pi*8)"),
+        (3 / (8 * math.pi), "3/(8*pi)"),
         (1 / math.pi**2, "1/pi**2"),
         (1.2345678, "1.2345678"),
     ],

@@ -33,14 +33,21 @@ def test_a_law_with_a_close_competitor_is_no_clear_winner(rng):
     data = make_data(rng, noise=0.5)
     laws = fit(data, "a*b/c", "a*b*(a + 30)/c")
     assert is_law_sufficient(laws, data)
-    assert not is_law_sufficient(laws, data, must_be_clear=True)
-    assert is_law_sufficient(laws[:1], data, must_be_clear=True)
+    assert not is_law_sufficient(laws, data, max_cost=20.0)
+    assert is_law_sufficient(laws[:1], data, max_cost=20.0)
+
+
+def test_a_law_that_pays_much_for_its_search_is_no_clear_winner(rng):
+    data = make_data(rng, noise=0.05)
+    laws = fit(data, "a*b/c", search_size=1e6)
+    assert is_law_sufficient(laws, data, max_cost=28.0)
+    assert not is_law_sufficient(laws, data, max_cost=27.0)
 
 
 def test_few_rows_end_no_search_unless_the_law_is_exact(rng):
     noisy, exact = make_data(rng, noise=0.05, n=100), make_data(rng, noise=0.0, n=100)
     assert not is_law_sufficient(fit(noisy, "a*b/c"), noisy)
-    assert is_law_sufficient(fit(exact, "a*b/c"), exact, must_be_clear=True)
+    assert is_law_sufficient(fit(exact, "a*b/c"), exact, max_cost=20.0)
 
 
 def test_noise_is_seldom_correlated_with_a_formula(rng):

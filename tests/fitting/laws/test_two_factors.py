@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.fitted_laws import fit_laws
+from symscreen.fitting.laws.law import build_law_data
+from symscreen.fitting.laws.power_products import compute_log_scale
+from symscreen.fitting.laws.two_factors import find_two_factor_products, list_binomials
+from symscreen.grammar import load_grammar
+
+GRAMMAR = load_grammar("standard")
+
+LAWS = [
+    "(t - u*x/c**2)/sqrt(1 - u**2/c**2)",
+    "x*sqrt(1 - u**2/c**2)/(1 + u/c*cos(t))",
+    "x*(c**2 + u*t)/(c**2 - u**2)",
+]
+
+
+def make_data(text, noise, rng, n=500):
+    columns = {name: rng.uniform(1, 2, n) for name in "tux"} | {"c": rng.uniform(3, 6, n)}
+    target = evaluate_expression(parse_expression(text), columns)
+    target = target + noise * target.std() * rng.normal(size=n)
+    return build_law_data(columns, target, GRAMMAR, pool_limit=2000)
+
+
+@pytest.mark.parametrize("text", LAWS)
+def test_products_of_two_sums_are_found_exactly(text, rng):
+    data = make_data(text, 0.0, rng)
+    laws = find_two_factor_products(data)
+    assert fit_laws(laws[:1], data.columns, data.target)[0].unexplained_share == 0.0
+
+
+@pytest.mark.parametrize("text", LAWS[:2])
+def test_with_noise_the_planted_law_is_among_the_candidates(text, rng):
+    data = make_data(text, 0.02, rng)
+    truth = evaluate_expression(parse_expression(text), data.columns)
+    ratios = [
+        evaluate_expression(law.terms[0], data.columns) / truth for law in find_two_factor_products(data)
+    ]
+    assert any(np.ptp(ratio) < 1e-9 * abs(ratio).max() for ratio in ratios)
+
+
+def test_the_order_of_the_rows_and_columns_has_no_effect(rng):
+    data = make_data(LAWS[0], 0.02, rng)
+    order = rng.permutation(500)
+    names = sorted(data.columns, reverse=True)
+    shuffled = build_law_data(
+        {name: data.columns[name][order] for name in names}, data.target[order], GRAMMAR, pool_limit=2000
+    )
+    first, second = (
+        [(str(law.terms[0]), law.search_size) for law in find_two_factor_products(each)]
+        for each in (data, shuffled)
+    )
+    assert first == second
+
+
+def test_binomials_are_sums_and_differences_of_products_simplest_first(rng):
+    data = make_data(LAWS[0], 0.0, rng, n=60)
+    names = compute_log_scale(data.columns, data.target).names
+    texts = [str(each) for each in list_binomials(data, names)]
+    assert texts[:2] == ["1 + c", "1 - c"]
+    assert {"u**2 + c**2", "u**2 - c**2", "c + u*cos(t)"} <= set(texts)
+    assert len(texts) == len(set(texts))
+
+
+def test_few_rows_and_grammars_without_sums_give_no_law(rng):
+    assert find_two_factor_products(make_data(LAWS[0], 0.0, rng, n=30)) == []
+    data = make_data(LAWS[0], 0.0, rng)
+    products = replace(GRAMMAR, binary=tuple(each for each in GRAMMAR.binary if each.name in {"mul", "div"}))
+    assert find_two_factor_products(build_law_data(data.columns, data.target, products)) == []
