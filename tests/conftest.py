@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import os
+
+# Each of several processes computes with one thread of BLAS. More threads than cores would wait for each
+# other and use processor time. The variable counts only before numpy is imported.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd

@@ -6,14 +6,11 @@ import ast
 import builtins
 import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from helpers.package_sources import PACKAGE, parse_package
 
-import symscreen
-
-ROOT = Path(symscreen.__file__).parent
 OWNERS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LIBRARIES = {"np", "numpy", "pandas"}.union(*map(dir, (builtins, np, np.ndarray, pd, pd.DataFrame)))
 LIBRARY_MODULES = {"functools", "msgspec", "pickle", "sklearn", "sympy", "time", "warnings"}
@@ -24,11 +21,6 @@ ALLOWED = {
     "Client": "dask's",
     "LocalCluster": "dask's",
 }
-
-
-@cache
-def _parse_sources():
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def _list_names(tree):
@@ -48,8 +40,8 @@ def _list_names(tree):
 
 def _list_package_names():
     """List what the whole package has, without the variables and parameters of functions."""
-    for path, tree in _parse_sources().items():
-        yield from path.relative_to(ROOT.parent).with_suffix("").parts
+    for path, tree in parse_package().items():
+        yield from path.relative_to(PACKAGE.parent).with_suffix("").parts
         for owner in ast.walk(tree):
             if isinstance(owner, OWNERS):
                 yield owner.name
@@ -65,15 +57,18 @@ def _list_package_names():
                         )
 
 
+@cache
 def _list_docstrings():
     """List each docstring with its file and the names that it may use."""
+    found = []
     package = {*_list_package_names()}
-    for path, tree in _parse_sources().items():
+    for path, tree in parse_package().items():
         known = {*_list_names(tree)} | package | LIBRARIES | ALLOWED.keys()
         for node in ast.walk(tree):
             text = ast.get_docstring(node) if isinstance(node, (ast.Module, *OWNERS)) else None
             if text:
-                yield path.relative_to(ROOT), known, text
+                found.append((path.relative_to(PACKAGE), known, text))
+    return found
 
 
 def _list_section_types(text):

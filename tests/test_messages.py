@@ -10,11 +10,11 @@ import pickle
 import re
 import warnings
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.package_sources import PACKAGE, parse_package
 
 import symscreen
 from symscreen.cli.command import VERBS, command, run_command
@@ -327,16 +327,12 @@ def _iterate_texts(tree):
             yield node.value
 
 
-PACKAGE = Path(symscreen.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
-
-
 def test_only_the_command_line_spells_its_options():
     spelled = [
         (path.relative_to(PACKAGE).as_posix(), text)
-        for path in MODULES
+        for path, tree in parse_package().items()
         if not {"cli", "config"} & set(path.parts)
-        for text in _iterate_texts(ast.parse(path.read_text(encoding="utf-8")))
+        for text in _iterate_texts(tree)
         if re.search(r"(^|\s)--[a-z]{3}", text)
     ]
     assert spelled == [
@@ -350,8 +346,8 @@ def test_references_name_options_that_exist():
     known = {"X"} | {parameter.name for verb in verbs for parameter in verb.params}
     named = {
         node.args[0].value
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for tree in parse_package().values()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and getattr(node.func, "id", "") in {"name_option", "hint_option", "name_option_column"}
         and isinstance(node.args[0], ast.Constant)

@@ -130,6 +130,7 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
     assert [one.name for one in selector.choose(plus)[0]] == ["tests/test_toy.py::calls"]
 
 
+@pytest.mark.slow
 def test_a_mutation_is_killed_by_the_test_that_fails_and_survives_where_all_pass(tmp_path):
     checkout = tmp_path / "checkout"
     files = {

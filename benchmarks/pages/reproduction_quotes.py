@@ -532,10 +532,9 @@ def quote_articles(found: Results) -> dict[str, str]:
         ]
         for row in rows
     ]
-    sizes = found["remarks"][0].split("; ")[0].partition(": ")[2]
-    reached = found["remarks"][0].split("; ")[1].partition(", of them")[0]
+    data = found["remarks"][0].partition(". By class-balanced error")[0].partition(": ")[2]
     head = ["", "(0, 1)", "(0, 2)", "(1, 2)", "mean (s.e.)", "inconsistent"]
-    return {"errors": format_table(head, table), "sizes": sizes, "reached": reached}
+    return {"errors": format_table(head, table), "data": f"{data}."}
 
 
 REPRODUCTION_QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {

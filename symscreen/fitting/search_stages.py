@@ -172,6 +172,8 @@ def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult]
 def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
     """Run the stages on the rows of a dataset; notices for the user are appended to `notices`."""
     task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
+    if _searches_laws(fit):
+        generate_space(fit, fit.layer_schedule[0])  # which refuses too little memory before the long searches
     if _searches_laws(fit) or (fit.guesses and len(get_targets(fit.dataset)) == 1):
         data = task.data
         law_data = build_law_data(

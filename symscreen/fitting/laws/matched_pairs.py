@@ -52,7 +52,8 @@ def find_matched_pairs(data: LawData) -> list[Law]:
     >>> rng = np.random.default_rng(0)
     >>> columns = dict(zip("uvx", rng.uniform(1, 5, (3, 200))))
     >>> u, v, x = columns.values()
-    >>> data = LawData(columns, 3 + 2 * np.exp(u - v) - 5 * np.sqrt(u + x), load_grammar("basic"))
+    >>> target = 3 + 2 * np.exp(u - v) - 5 * np.sqrt(u + x)
+    >>> data = LawData(columns, target, load_grammar("basic"), pool_limit=5000)
     >>> for term in find_matched_pairs(data)[0].terms:
     ...     print(term)
     sqrt(u + x)

@@ -99,7 +99,8 @@ def find_scaled_index_laws(
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
     >>> n, v = rng.uniform(1, 3, (2, 300))
-    >>> data = LawData({"n": n, "v": v}, n * np.tanh(0.7 * v), load_grammar("standard"))
+    >>> target, grammar = n * np.tanh(0.7 * v), load_grammar("standard")
+    >>> data = LawData({"n": n, "v": v}, target, grammar, pool_limit=2000)
     >>> scale = compute_log_scale(data.columns, data.target)
     >>> laws = find_scaled_index_laws([Fraction(0), Fraction(1)], 1.0, data, scale)
     >>> (number,) = (each for each in iterate_constants(laws[0].terms[0]) if each.fitted)

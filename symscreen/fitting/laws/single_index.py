@@ -70,11 +70,12 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     >>> from symscreen.fitting.laws.law import LawData
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
-    >>> columns = dict(zip("kTnv", rng.uniform(1, 3, (4, 500))))
-    >>> target = columns["n"] / (np.exp(columns["v"] / (columns["k"] * columns["T"])) - 1)
-    >>> laws = find_single_index_laws(LawData(columns, target, load_grammar("standard")))
+    >>> columns = dict(zip("kTnv", rng.uniform(1, 3, (4, 200))))
+    >>> target = columns["n"] * np.sin(columns["v"] / (columns["k"] * columns["T"]))
+    >>> data = LawData(columns, target, load_grammar("basic"))
+    >>> laws = find_single_index_laws(data)
     >>> print(laws[0].terms[0])
-    n/(1 - exp(v/(k*T)))
+    n*sin(v/(k*T))
     """
     scale = compute_log_scale(data.columns, data.target)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}

@@ -234,7 +234,7 @@ def test_the_search_size_counts_pairs_up_to_the_complexity(rng):
     assert law.search_size == (sums <= limit).sum() / 2
 
 
-@pytest.mark.parametrize("noise", [0.001, 0.01])
+@pytest.mark.parametrize("noise", [pytest.param(0.001, marks=pytest.mark.slow), 0.01])
 def test_a_noisy_sum_is_found(rng, noise):
     columns = make_columns(rng, n=500)
     u, v, w, x = columns.values()
@@ -244,7 +244,7 @@ def test_a_noisy_sum_is_found(rng, noise):
     assert {str(term) for term in law.terms} == {"sin(u*v)", "sqrt(w + x)"}
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.01])
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.01, marks=pytest.mark.slow)])
 def test_sizes_and_roots_of_roots_are_factors_where_the_grammar_has_them(rng, noise):
     columns = make_columns(rng, n=300)
     u, v, w, _ = columns.values()
@@ -259,7 +259,7 @@ def test_sizes_and_roots_of_roots_are_factors_where_the_grammar_has_them(rng, no
     assert compute_relative_error(law, columns, target) < 1e-9
 
 
-@pytest.mark.parametrize("noise", [0.001, 0.01])
+@pytest.mark.parametrize("noise", [pytest.param(0.001, marks=pytest.mark.slow), 0.01])
 def test_a_noisy_product_is_found(rng, noise):
     columns = make_columns(rng, n=500)
     u, v, w, x = columns.values()

@@ -77,10 +77,11 @@ def test_nothing_is_ranked_for_a_response_that_is_a_nuisance_column(rng):
     assert rank(pool, pool.values[0], [np.ones(100), pool.values[0]], 10) == ([], [])
 
 
-def test_noise_has_no_pairs_that_are_worth_their_number(rng):
+@pytest.mark.parametrize(("draws", "most"), [(4, 1), pytest.param(20, 2, marks=pytest.mark.slow)])
+def test_noise_has_no_pairs_that_are_worth_their_number(rng, draws, most):
     pool = make_pool(rng, 200, 300)
-    n_found = sum(bool(rank(pool, rng.standard_normal(200), [np.ones(200)], 10)[1]) for _ in range(20))
-    assert n_found <= 2
+    n_found = sum(bool(rank(pool, rng.standard_normal(200), [np.ones(200)], 10)[1]) for _ in range(draws))
+    assert n_found <= most
 
 
 def test_blocks_have_no_effect(rng):
