@@ -47,6 +47,8 @@ class ScoredModel:
         same formula or, if nothing is unexplained, other exact formulas.
     has_intercept : bool
         Whether the model has an intercept.
+    stage : str or None
+        Name of the stage of the search that found the model. None for the mean.
     """
 
     term_indices: tuple[int, ...]
@@ -56,6 +58,7 @@ class ScoredModel:
     term_complexities: tuple[int, ...] = ()
     n_rewritings: int = 0
     has_intercept: bool = True
+    stage: str | None = None
 
 
 def score_models(
@@ -114,6 +117,7 @@ def score_models(
             score,
             term_complexities,
             has_intercept=has_intercept,
+            stage=search_result.stages.get(members, "subsets") if members else None,
         )
         rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
         groups.setdefault((len(members), rounded_share), []).append(model)

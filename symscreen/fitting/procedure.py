@@ -108,6 +108,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         record["verdict"] = {"kind": "none", "p_value": None}
     else:
         record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
+    record["stage"] = selected.stage
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)

@@ -184,7 +184,7 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
             required_inputs=fit.required_inputs,
             row_weights=data.row_weights,
         )
-        guess_laws = list_guess_laws(fit.guesses, law_data)
+        guess_laws = [replace(law, stage="guesses") for law in list_guess_laws(fit.guesses, law_data)]
         found = fit_laws(guess_laws, law_data.columns, law_data.target, law_data.row_weights)
         if _searches_laws(fit) and not is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST):
             found += find_laws(law_data)
@@ -320,7 +320,8 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         tuple(indices[list(members)].tolist()): share
         for members, share in drop_rounding(path_models, target.values).items()
     }
-    return replace(found, models=found.models | longer_models)
+    stages = dict.fromkeys(longer_models, "paths") | found.stages
+    return replace(found, models=found.models | longer_models, stages=stages)
 
 
 def _has_unit(units: Units, term: Expression) -> bool:

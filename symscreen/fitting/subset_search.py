@@ -12,7 +12,7 @@ unexplained share is the mean of the shares of the targets, so it does not depen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
@@ -138,6 +138,8 @@ class ModelSearchResult:
     models_without_intercept : frozenset of tuple of int
         The models that have no intercept; 1 − R² of such a model is RSS divided by the sum of squares around
         the mean, too.
+    stages : dict of tuple of int to str
+        Name of the stage that found a model. Other models were found as subsets.
     """
 
     terms: TermDictionary
@@ -145,6 +147,7 @@ class ModelSearchResult:
     n_features: int
     n_models: int
     models_without_intercept: frozenset[tuple[int, ...]] = frozenset()
+    stages: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     @property
     def has_exact_model(self) -> bool:

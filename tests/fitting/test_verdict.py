@@ -19,6 +19,7 @@ def test_a_formula_that_leaves_rounding_is_exact(x):
     result = symscreen.fit({"a": x[0], "b": x[1]}, 2 * x[0] ** 2 + x[1], **SMALL)
     assert result.record["verdict"] == {"kind": "exact", "p_value": None}
     assert result.verdict.startswith("exact: ")
+    assert result.record["stage"] == "subsets"
 
 
 def test_a_law_with_noise_is_within_noise(rng, x):
@@ -42,6 +43,7 @@ def test_noise_has_no_formula(rng, x):
     result = symscreen.fit({"a": x[0], "b": x[1]}, rng.normal(size=300), **SMALL)
     assert result.record["verdict"] == {"kind": "none", "p_value": None}
     assert result.verdict == "no formula: none is better than the mean"
+    assert result.record["stage"] is None
 
 
 def test_of_several_targets_one_may_need_more(x):

@@ -124,12 +124,9 @@ def _assess_result(
 
 
 def find_stage(result: FitResult) -> str | None:
-    """Return the stage of the search that found the formula, or None.
-
-    The record of a fit does not name the stage yet. This function is the only place that reads it.
-    """
-    del result
-    return None
+    """Return the stage of the search that found the formula; None for the mean."""
+    stage: str | None = result.record["stage"]
+    return stage
 
 
 def compute_r2(predictions: NDArray[np.float64], truth: NDArray[np.float64]) -> float | None:

@@ -99,11 +99,12 @@ def add_laws(found: ModelSearchResult, laws: Sequence[FittedLaw]) -> ModelSearch
     """Add laws to the models of a search; their terms are not merged with affine copies."""
     if not laws:
         return found
-    models, without_intercept = dict(found.models), set(found.models_without_intercept)
+    models, stages = dict(found.models), dict(found.stages)
+    without_intercept = set(found.models_without_intercept)
     start = len(found.terms)
     for fitted in laws:
         members = tuple(range(start, start + len(fitted.values)))
-        models[members] = fitted.unexplained_share
+        models[members], stages[members] = fitted.unexplained_share, fitted.law.stage
         if not fitted.law.has_intercept:
             without_intercept.add(members)
         start += len(members)
@@ -113,4 +114,5 @@ def add_laws(found: ModelSearchResult, laws: Sequence[FittedLaw]) -> ModelSearch
         models=models,
         n_models=found.n_models + len(laws),
         models_without_intercept=frozenset(without_intercept),
+        stages=stages,
     )

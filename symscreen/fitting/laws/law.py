@@ -43,12 +43,15 @@ class Law:
         Number of laws that this one was chosen from.
     n_constants : int
         Number of constants inside the terms that were fitted to the target.
+    stage : str
+        Name of the stage of the search that found it.
     """
 
     terms: tuple[Expression, ...]
     has_intercept: bool
     search_size: float
     n_constants: int = 0
+    stage: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
-_STAGES: tuple[Callable[[LawData], list[Law]], ...] = (
-    find_power_products,
-    find_single_index_laws,
-    find_two_factor_products,
-    find_transformed_sums,
-    find_rational_forms,
-    find_matched_pairs,
+_STAGES: tuple[tuple[str, Callable[[LawData], list[Law]]], ...] = (
+    ("power products", find_power_products),
+    ("single index", find_single_index_laws),
+    ("two factors", find_two_factor_products),
+    ("transformed sums", find_transformed_sums),
+    ("rational forms", find_rational_forms),
+    ("matched pairs", find_matched_pairs),
 )
 
 
@@ -56,10 +56,11 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         In the order of the stages.
     """
     found: list[FittedLaw] = []
-    for place, stage in enumerate(_STAGES):
-        fitted = fit_laws(stage(data), data.columns, data.target, data.row_weights)
+    for place, (name, find_stage_laws) in enumerate(_STAGES):
+        fitted = fit_laws(find_stage_laws(data), data.columns, data.target, data.row_weights)
         simplified = [_simplify_law(each, data) for each in refine_best_laws(fitted, data)]
-        found += [replace(each, law=_limit_search_size(each.law, data)) for each in simplified]
+        limited = [(each, _limit_search_size(each.law, data)) for each in simplified]
+        found += [replace(each, law=replace(law, stage=name)) for each, law in limited]
         found = _merge_equal_laws(found)
         if is_law_sufficient(found, data, max_cost=_MAX_COST + place * _COST_PER_STAGE):
             break
