@@ -9,10 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+
+from symscreen.errors import FormulaError
+from symscreen.export import load_bundle
+from symscreen.results.ranking_reader import read_ranking
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SCRIPTS = sorted(BENCHMARKS.rglob("*.py"))
+RESULTS = sorted((BENCHMARKS / "results").rglob("*.json"))
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.relative_to(BENCHMARKS).as_posix())
@@ -30,6 +36,22 @@ def test_what_is_loaded_before_refusals_are_measured_is_there(monkeypatch):
     refusals = importlib.import_module("reliability.refusals")
     for name in refusals.LOADED_MODULES:
         assert importlib.util.find_spec(f"symscreen.{name}"), name
+
+
+def test_the_long_formulas_of_the_refusals_stand_in_files_of_this_version(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    files = importlib.import_module("reliability.refusal_files")
+    monkeypatch.setattr(files, "FORMULAS", {"long": "x1 + " * 3000 + "x1", "short": "9**9**9*x1"})
+    files._formula_files(tmp_path, pd.DataFrame({"x1": range(9), "y": [1, 3, 2, 4, 9, 5, 6, 8, 7]}))
+    assert [str(each) for each in load_bundle(tmp_path / "f1.json")] == ["9**9**9*x1"]
+    with pytest.raises(FormulaError, match="too deep"):
+        load_bundle(tmp_path / "f0.json")
+    assert read_ranking(tmp_path / "f0.csv").table["expression"][0] == "x1 + " * 3000 + "x1"
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.name)
+def test_each_results_file_has_its_table_beside_it(path):
+    assert path.with_suffix(".md").exists()
 
 
 def test_the_runner_lists_every_benchmark_and_knows_its_options():

@@ -37,11 +37,18 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     for name in options.name:
         found = run_experiment(name, options.size, options.data, options.checkpoint)
-        time_used = f"{found['seconds']:.0f} s, with {found['cpu_seconds']:.0f} s of processor time"
-        parts = [f"`{found['command']}`, commit {found['commit']}, {time_used}"]
-        parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
-        parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
-        save_results(name, found, "\n\n".join(parts), options.results, quiet=True)
+        save_results(name, found, format_run(found), options.results, quiet=True)
+
+
+def format_run(found: dict[str, Any]) -> str:
+    """Format the command, the time, the tables and the remarks of a run as Markdown."""
+    time_used = f"{found['seconds']:.0f} s"
+    if "cpu_seconds" in found:
+        time_used += f", with {found['cpu_seconds']:.0f} s of processor time"
+    parts = [f"`{found['command']}`, commit {found['commit']}, {time_used}"]
+    parts += [f"## {table}\n\n{_format_rows(rows)}" for table, rows in found["outputs"].items()]
+    parts.append("\n".join(f"- {remark}" for remark in found["remarks"]))
+    return "\n\n".join(parts)
 
 
 def run_experiment(name: str, size: str, data: Path | None, checkpoint: Path | None = None) -> dict[str, Any]:

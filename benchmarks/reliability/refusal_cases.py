@@ -60,7 +60,7 @@ def _of_formulas() -> Iterator[tuple[str, str, list[str]]]:
         bundle, ranking, grammar = f"f{place}.json", f"f{place}.csv", f"f{place}.toml"
         yield name, "why", ["why", "t.csv", *_SMALL, "--", text]
         yield name, "screen --also", ["screen", "t.csv", "--also", text, *_SMALL]
-        yield name, "evaluate --truth", ["evaluate", "f3.csv", "--truth", text]
+        yield name, "evaluate --truth", ["evaluate", "one.csv", "--truth", text]
         yield name, "power --truth", ["power", "t.csv", "--truth", text, "--repeats", "2", *_SMALL]
         yield name, "apply, bundle", ["apply", bundle, "t.csv"]
         for target in TARGETS:

@@ -18,10 +18,15 @@ import pyarrow.parquet as pq
 from reliability.refusal_cases import FORMULAS, MILLION
 
 from symscreen import screen
+from symscreen.export.bundle import format_bundle
+from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import write_ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_MIN_LONG_DEPTH = 100  # of formulas that the parser refuses
 
 
 def prepare(folder: Path) -> None:
@@ -29,26 +34,35 @@ def prepare(folder: Path) -> None:
     draw = np.random.default_rng(0)
     small = pd.DataFrame(draw.uniform(1, 2, (30, 3)), columns=["x1", "x2", "y"])
     small.to_csv(folder / "t.csv", index=False)
-    _formula_files(folder)
+    _formula_files(folder, small)
     _wide_tables(folder, draw)
     _grammars(folder)
     _units(folder)
     _bombs(folder)
 
 
-def _formula_files(folder: Path) -> None:
+def _formula_files(folder: Path, table: pd.DataFrame) -> None:
+    """Write bundles and rankings of this version with a long formula in place of theirs."""
+    write_ranking(screen(table, layers="u", unary="sin", top=1), folder / "one.csv")
+    ranking = (folder / "one.csv").read_text()
+    record = json.dumps(json.loads((folder / "one.csv.json").read_text()) | {"digest": None})
+    expression = pd.read_csv(folder / "one.csv")["expression"][0]
     for place, text in enumerate(FORMULAS.values()):
-        bundle = {"format": 1, "symscreen": "0", "kind": "features", "inputs": ["x1"], "define": {}}
-        whole = bundle | {"costs": {}, "features": [text]}
-        (folder / f"f{place}.json").write_text(json.dumps(whole))
-        record = {
-            "format": 1, "shown": 1, "scored": 1, "data": {"inputs": ["x1"], "gini_mean_difference": 0.5},
-            "options": {"screener": ["t0"], "sign": "free", "top": 20, "rounds": 1},
-        }  # fmt: skip
-        (folder / f"f{place}.csv").write_text(f"rank,expression,t0\n1,{text},0.5\n")
-        (folder / f"f{place}.csv.json").write_text(json.dumps(record))
+        (folder / f"f{place}.json").write_text(_format_bundle(text))
+        (folder / f"f{place}.csv").write_text(ranking.replace(f",{expression},", f",{text},"))
+        (folder / f"f{place}.csv.json").write_text(record)
         defined = text.replace("x1", "x")
         (folder / f"f{place}.toml").write_text(f'unary = ["f"]\n[define.f]\nformula = "{defined}"\n')
+
+
+def _format_bundle(text: str) -> str:
+    """Write the bundle of a formula; the tree of a long one is sums or calls inside one another."""
+    column, depth = '{"column": "x1"}', text.count("x1 + ") or text.count("(")
+    if depth < _MIN_LONG_DEPTH:
+        return format_bundle([parse_expression(text)])
+    name, other = ("add", f", {column}") if " + " in text else ("sin", "")
+    tree = f'["{name}", ' * depth + column + f"{other}]" * depth
+    return format_bundle([parse_expression("x1")]).replace(column, tree)
 
 
 def _wide_tables(folder: Path, draw: np.random.Generator) -> None:

@@ -87,7 +87,7 @@ def count_effective_rows(n_rows: int, row_weights: RowWeights | None) -> float:
     Examples
     --------
     >>> count_effective_rows(9, None), count_effective_rows(3, build_row_weights(np.array([4.0, 4.0, 1e-9])))
-    (9, 2.000000001)
+    (9, 2.0000000005)
     """
     return n_rows if row_weights is None else float(n_rows**2 / (row_weights.weights**2).sum())
 

@@ -90,7 +90,7 @@ def test_snapping_follows_the_weights(rng):
 # The whole fit
 
 
-@pytest.mark.parametrize("layers", ["ub", None])
+@pytest.mark.parametrize("layers", ["ub", pytest.param(None, marks=pytest.mark.slow)])
 def test_equal_weights_give_the_bytes_of_no_weights(rng, layers):
     x, y = _draw(rng, n=40)
     plain = symscreen.fit(x, y, operators="ablation", layers=layers)

@@ -57,10 +57,9 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         In the order of the stages.
     """
     found: list[FittedLaw] = []
-    for place, stage in enumerate(list_law_stages(data)):
+    for place, stage in list_law_stages(data):
         fitted = fit_laws(stage(data), data.columns, data.target, data.row_weights)
-        fitted += fit_laws(refine_best_laws(fitted, data), data.columns, data.target, data.row_weights)
-        simplified = [_simplify_law(each, data) for each in fitted]
+        simplified = [_simplify_law(each, data) for each in refine_best_laws(fitted, data)]
         found += [replace(each, law=_limit_search_size(each.law, data)) for each in simplified]
         found = _merge_equal_laws(found)
         if is_law_sufficient(found, data, max_cost=_MAX_COST + place * _COST_PER_STAGE):
@@ -68,11 +67,13 @@ def find_laws(data: LawData) -> list[FittedLaw]:
     return found
 
 
-def list_law_stages(data: LawData) -> tuple[Callable[[LawData], list[Law]], ...]:
-    """Return the searches for laws in their order; with units, that for laws of groups is second."""
-    if data.units is None:
-        return tuple(_STAGES)
-    return (*_STAGES[:1], find_laws_of_groups, *_STAGES[1:])
+def list_law_stages(data: LawData) -> tuple[tuple[int, Callable[[LawData], list[Law]]], ...]:
+    """Return the searches for laws in their order, each with the number of searches that are simpler.
+
+    With units, the search for laws of groups is the second. It does not count in the numbers of the others.
+    """
+    stages = tuple(enumerate(_STAGES))
+    return stages if data.units is None else (*stages[:1], (0, find_laws_of_groups), *stages[1:])
 
 
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
@@ -86,8 +87,11 @@ def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
     return list(merged.values())
 
 
-def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
-    """Fit the constants inside the best laws on the scale of y, and make them simple numbers if possible."""
+def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[FittedLaw]:
+    """Fit the constants inside the best laws on the scale of y, and make them simple numbers if possible.
+
+    Laws whose constants cannot be fitted stay as they are.
+    """
     n = len(data.target)
 
     def compute_score(each: FittedLaw) -> float:
@@ -97,8 +101,15 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
 
     with_constants = [each for each in fitted if each.law.n_constants]
     best = sorted(with_constants, key=compute_score)[:_N_REFINED]
-    refined = (refine_law(each.law, data) for each in best)
-    return [law for law in refined if law is not None and data.allows(law)]
+    unchanged = [each for each in fitted if not any(each is other for other in best)]
+    laws = []
+    for each in best:
+        refined = refine_law(each.law, data)
+        if refined is None or not data.allows(refined):
+            unchanged.append(each)
+        else:
+            laws.append(refined)
+    return [*fit_laws(laws, data.columns, data.target, data.row_weights), *unchanged]
 
 
 def _simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:

@@ -87,8 +87,14 @@ def test_without_units_no_law_of_groups_is_searched(rng):
     data = make_data("m*v", {"m": "kg", "v": "m/s"}, rng)
     unitless = build_law_data(data.columns, data.target, STANDARD)
     assert find_laws_of_groups(unitless) == []
-    assert list_law_stages(unitless) == _STAGES
-    assert list_law_stages(data)[1] is find_laws_of_groups
+    assert list_law_stages(unitless) == tuple(enumerate(_STAGES))
+
+
+def test_the_search_for_laws_of_groups_leaves_the_places_of_the_others(rng):
+    data = make_data("m*v", {"m": "kg", "v": "m/s"}, rng)
+    stages = list_law_stages(data)
+    assert stages[1] == (0, find_laws_of_groups)
+    assert stages[:1] + stages[2:] == tuple(enumerate(_STAGES))
 
 
 def test_inputs_that_are_all_pure_numbers_have_no_groups_of_their_own(rng):
