@@ -207,6 +207,16 @@ def _stages(shown):
     assert _value(shown["consistent"]) == "{'columns': 0, 'formulas': 0}"
 
 
+def _laws(shown):
+    assert _value(shown["momentum"]) == "'momentum = m*r*v*sin(theta)'"
+    assert _value(shown["momentum-verdict"]).startswith("'law within noise")
+    assert _value(shown["relativity"]) == "'time = (t - u*x/c**2)/sqrt(1 - u**2/c**2)'"
+    front = _column(_table(shown["front"]), "r2")
+    assert front == sorted(front)
+    assert _value(shown["number"]) == "'voltage = U*(1 - exp(-0.7*t))'"
+    assert _value(shown["outside"]).startswith("'approximation")
+
+
 RESULTS = {
     "01-first-steps": _first_steps,
     "02-why-t0": _why_t0,
@@ -215,6 +225,7 @@ RESULTS = {
     "05-preselection-for-a-regressor": _preselection,
     "06-rankings": _rankings,
     "07-stages": _stages,
+    "08-laws": _laws,
 }
 
 

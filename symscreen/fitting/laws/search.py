@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from symscreen.expressions.traversal import compute_complexity, iterate_constants
 from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
+from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
     from symscreen.fitting.laws.law import Law, LawData
 
+    _Stage: TypeAlias = tuple[str, Callable[[LawData], list[Law]]]
 
-_STAGES: tuple[tuple[str, Callable[[LawData], list[Law]]], ...] = (
+
+_STAGES: tuple[_Stage, ...] = (
     ("power products", find_power_products),
     ("single index", find_single_index_laws),
     ("two factors", find_two_factor_products),
@@ -56,7 +59,7 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         In the order of the stages.
     """
     found: list[FittedLaw] = []
-    for place, (name, find_stage_laws) in enumerate(_STAGES):
+    for place, (name, find_stage_laws) in list_law_stages(data):
         fitted = fit_laws(find_stage_laws(data), data.columns, data.target, data.row_weights)
         simplified = [_simplify_law(each, data) for each in refine_best_laws(fitted, data)]
         limited = [(each, _limit_search_size(each.law, data)) for each in simplified]
@@ -65,6 +68,19 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         if is_law_sufficient(found, data, max_cost=_MAX_COST + place * _COST_PER_STAGE):
             break
     return found
+
+
+def list_law_stages(data: LawData) -> tuple[tuple[int, _Stage], ...]:
+    """Return the searches for laws with their names, each with the number of searches that are simpler.
+
+    With units, the search for laws of groups is the second. It does not count in the numbers of the others.
+    """
+    stages = tuple(enumerate(_STAGES))
+    return (
+        stages
+        if data.units is None
+        else (*stages[:1], (0, ("dimensionless groups", find_laws_of_groups)), *stages[1:])
+    )
 
 
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:

@@ -26,7 +26,7 @@ _FACTORS = {
     1.0 / math.pi: 3.0,
     math.pi**2: 4.0,
     1.0 / math.pi**2: 4.0,
-    **{math.sqrt(k): 3.0 for k in (2, 3, 5, 6, 7, 10)},
+    **{math.sqrt(k): 5.0 for k in (2, 3, 5, 6, 7, 10)},
 }  # with their costs in bits
 _PI_FACTORS = {1.0: 0, math.pi: 1, 1.0 / math.pi: -1, math.pi**2: 2, 1.0 / math.pi**2: -2}  # powers of π
 _SAME_NUMBER = 1e-12  # relative difference of numbers that differ by rounding
@@ -63,6 +63,13 @@ def _list_numbers() -> tuple[_SimpleNumber, ...]:
             known = simplest.get(number.value)
             if known is None or own < known.cost:
                 simplest[number.value] = number
+    for p in range(1, 100):
+        n_digits = len(str(p).rstrip("0"))
+        for q in (10, 100):  # 0.7 and 0.07; measured numbers are as often decimals as fractions
+            number = _SimpleNumber(p, q, 1.0, 1.0 + n_digits * math.log2(10.0))
+            known = simplest.get(number.value)
+            if known is None or number.cost < known.cost:
+                simplest[number.value] = number
     return tuple(simplest[value] for value in sorted(simplest))
 
 
@@ -88,9 +95,9 @@ def find_simple_numbers(value: float, radius: float, keep: int = 3) -> list[floa
     Returns
     -------
     list of float
-        Simplest first: integers up to 100, fractions of integers up to 12, and their products with π, π²,
-        1/π, 1/π² and square roots. Numbers are left out if about as many would lie within the radius by
-        chance. Empty if the value does not differ from 0 by more than the radius.
+        Simplest first: integers up to 100, fractions of integers up to 12, their products with π, π², 1/π,
+        1/π² and square roots, and decimals with two digits. Numbers are left out if about as many would lie
+        within the radius by chance. Empty if the value does not differ from 0 by more than the radius.
 
     Examples
     --------
@@ -162,8 +169,8 @@ def write_number(value: float) -> Expression:
     >>> print(write_number(-0.25), write_number(2 / 3), write_number(-2 * math.pi), write_number(1 / math.pi))
     -0.25 2/3 -2*pi 1/pi
     """
-    if (1000.0 * value).is_integer():
-        return Constant(int(value) if value.is_integer() else value)
+    if abs(1000.0 * value - round(1000.0 * value)) <= _SAME_NUMBER * abs(value):
+        return Constant(int(value) if value.is_integer() else round(value, 3))
     number = _find_number(value)
     if number is None or number.factor not in _PI_FACTORS:
         return Constant(value)

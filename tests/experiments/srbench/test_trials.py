@@ -56,7 +56,7 @@ def test_a_law_is_found_and_judged():
     assert row.r2 == pytest.approx(1.0)
     assert row.truth == SPRING.truth
     assert row.seconds > 0
-    assert row.stage is None
+    assert row.stage == "subsets"
     assert row.verdict == "exact"
 
 

@@ -96,8 +96,9 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
         (name, lambda data, stage=stage: runs.append(stage) or stage(data)) for name, stage in search._STAGES
     ]
     monkeypatch.setattr(search, "_STAGES", stages)
-    find_laws(build_law_data(frame, target, load_grammar("basic"), pool_limit=5000))
+    found = find_laws(build_law_data(frame, target, load_grammar("basic"), pool_limit=5000))
     assert runs == [find_power_products]
+    assert {each.law.stage for each in found} == {"power products"}
 
 
 @pytest.mark.slow

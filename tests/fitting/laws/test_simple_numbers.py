@@ -56,3 +56,8 @@ def test_simple_numbers_are_written_as_quotients_with_pi(value, text):
     written = write_number(value)
     assert str(written) == text
     assert evaluate_expression(written, {"x": np.ones(1)}) == pytest.approx(value, rel=1e-15)
+
+
+def test_a_short_decimal_is_simpler_than_a_root_near_it():
+    assert find_simple_numbers(0.7028, 0.008, keep=1) == [0.7]
+    assert find_simple_numbers(math.sqrt(2), 1e-6, keep=1) == [math.sqrt(2)]
