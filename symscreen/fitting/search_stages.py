@@ -183,6 +183,7 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
             data.is_allowed,
             required_inputs=fit.required_inputs,
             row_weights=data.row_weights,
+            units=fit.units,
         )
         guess_laws = list_guess_laws(fit.guesses, law_data)
         found = fit_laws(guess_laws, law_data.columns, law_data.target, law_data.row_weights)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar
     from symscreen.linear_models.row_weights import RowWeights
+    from symscreen.units import Units
 
 
 _POOL_LIMIT = 50_000  # formulas
@@ -72,6 +73,8 @@ class LawData:
         Inputs that every law must have.
     row_weights : RowWeights, optional
         Weights of the rows in the fits of coefficients and constants. The searches find candidates without.
+    units : Units, optional
+        Units of the inputs, for the search of laws of dimensionless groups.
     """
 
     columns: Mapping[str, Values]
@@ -81,6 +84,7 @@ class LawData:
     pool_limit: int = _POOL_LIMIT
     required_inputs: RequiredInputs | None = None
     row_weights: RowWeights | None = None
+    units: Units | None = None
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
@@ -116,12 +120,13 @@ def build_law_data(
     pool_limit: int = _POOL_LIMIT,
     required_inputs: RequiredInputs | None = None,
     row_weights: RowWeights | None = None,
+    units: Units | None = None,
 ) -> LawData:
     """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
 
     Parameters
     ----------
-    columns, target, grammar, is_allowed, pool_limit, required_inputs, row_weights
+    columns, target, grammar, is_allowed, pool_limit, required_inputs, row_weights, units
         See `LawData`.
 
     Returns
@@ -139,4 +144,5 @@ def build_law_data(
         pool_limit,
         required_inputs,
         None if row_weights is None else row_weights.take(order),
+        units,
     )

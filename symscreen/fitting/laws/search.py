@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import compute_complexity, iterate_constants
 from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
+from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -56,7 +57,7 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         In the order of the stages.
     """
     found: list[FittedLaw] = []
-    for place, stage in enumerate(_STAGES):
+    for place, stage in list_law_stages(data):
         fitted = fit_laws(stage(data), data.columns, data.target, data.row_weights)
         simplified = [_simplify_law(each, data) for each in refine_best_laws(fitted, data)]
         found += [replace(each, law=_limit_search_size(each.law, data)) for each in simplified]
@@ -64,6 +65,15 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         if is_law_sufficient(found, data, max_cost=_MAX_COST + place * _COST_PER_STAGE):
             break
     return found
+
+
+def list_law_stages(data: LawData) -> tuple[tuple[int, Callable[[LawData], list[Law]]], ...]:
+    """Return the searches for laws in their order, each with the number of searches that are simpler.
+
+    With units, the search for laws of groups is the second. It does not count in the numbers of the others.
+    """
+    stages = tuple(enumerate(_STAGES))
+    return stages if data.units is None else (*stages[:1], (0, find_laws_of_groups), *stages[1:])
 
 
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
