@@ -20,6 +20,7 @@ from symscreen.expressions.traversal import (
     compute_complexity,
     evaluate_expression,
     iterate_calls,
+    iterate_postorder,
     rebuild_expression,
 )
 from symscreen.expressions.tree import Column, Constant, apply_operator
@@ -164,7 +165,8 @@ def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
 
     Of functions that differ by powers of h and of the variable alone, there is one. Functions for which a
     scale has the effect of a power, such as exp(θ), have no scale of their own and are left out. So are
-    exponentials, logarithms, waves and their inverses inside each other.
+    exponentials, logarithms, waves and their inverses inside each other, and functions in which the variable
+    occurs twice.
     """
     # numbers other than 1 are scales
     one = tuple(value for value in grammar.constants if value == 1.0)
@@ -174,7 +176,8 @@ def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
     directions = np.empty((0, len(variable)))
     for place in range(len(pool)):
         function = pool.build_expression(place)
-        if any(map(_is_superfluous, iterate_calls(function))):
+        n_variables = sum(isinstance(part, Column) for part in iterate_postorder(function))
+        if n_variables > 1 or any(map(_is_superfluous, iterate_calls(function))):
             continue
         own, other = (_compute_direction(function, factor * variable) for factor in (1.0, 1.3))
         if own is None or other is None or abs(own @ other) > _EQUAL:
@@ -198,13 +201,11 @@ def _is_symmetric(function: Expression) -> bool:
 
 
 def _is_superfluous(call: Call) -> bool:
-    """Return whether a part of a function is another scale, such as θ + θ, or a nesting that is left out."""
+    """Return whether a part of a function is 1/θ or a nesting that is left out."""
     name, arguments = call.operator.name, call.arguments
     if name == "inv" and arguments[0] == Column(_NAME):
         return True  # 1/θ is tried as a variable of its own
-    if name in _TRANSCENDENTAL:
-        return bool(collect_operator_names(*arguments) & _TRANSCENDENTAL)
-    return name == "add" and arguments[0] == arguments[1]
+    return name in _TRANSCENDENTAL and bool(collect_operator_names(*arguments) & _TRANSCENDENTAL)
 
 
 def _compute_direction(function: Expression, variable: Values) -> Values | None:
