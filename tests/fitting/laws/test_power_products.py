@@ -72,7 +72,10 @@ def test_the_order_of_rows_has_no_effect(rng):
     data = make_data("m*r*v*sin(t)", rng, noise=0.05)
     order = rng.permutation(len(data.target))
     shuffled = build_law_data(
-        {name: values[order] for name, values in data.columns.items()}, data.target[order], data.grammar
+        {name: values[order] for name, values in data.columns.items()},
+        data.target[order],
+        data.grammar,
+        pool_limit=data.pool_limit,
     )
     assert [str(law.terms[0]) for law in find_power_products(shuffled)] == [
         str(law.terms[0]) for law in find_power_products(data)
