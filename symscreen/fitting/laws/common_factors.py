@@ -15,6 +15,7 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_products import scale_exponent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +52,8 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     Expression
         The form with the smallest complexity. With a root of a sum, the form with the smallest exponents
         outside of sums comes first, and then the one with 1 ± a/b under the root, because laws such as
-        m/√(1 − v²/c²) have quotients of like quantities there. The term itself if no form is simpler.
+        m/√(1 − v²/c²) have quotients of like quantities there. The term itself if no form is simpler. Powers
+        of exponentials become exponentials: exp(−x/2) rather than 1/√(exp(x)).
 
     Examples
     --------
@@ -62,6 +64,7 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     >>> print(move_common_factors(parse_expression("m*v*(c/v + 1)"), columns))
     m*(c + v)
     """
+    term = _merge_exponentials(term, columns)
     powers = collect_powers(term)
     sums = [base for base in powers if _is_sum(base)][:_MAX_SUMS]
     forms = [powers]
@@ -74,6 +77,20 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
         if key < best_key and _agree(product, term, columns):
             best, best_key = product, key
     return best
+
+
+def _merge_exponentials(term: Expression, columns: Mapping[str, Values]) -> Expression:
+    """Write exp(u)^p as exp(p·u)."""
+    powers = collect_powers(term)
+    merged: Powers = {}
+    for base, power in powers.items():
+        scaled = None if power == 1 else scale_exponent(base, power, float(power))
+        new_base, new_power = (base, power) if scaled is None else (scaled, Fraction(1))
+        merged[new_base] = merged.get(new_base, Fraction(0)) + new_power
+    if merged == powers:
+        return term
+    product = build_power_product(_sort_powers({base: power for base, power in merged.items() if power}))
+    return product if _agree(product, term, columns) else term
 
 
 def negate_difference(term: Expression) -> Expression | None:

@@ -303,7 +303,7 @@ def fit_power_product(
     for place in range(len(scale.names), len(factors)):
         power = simple[place]
         # exp(u)^p = exp(p·u) has a meaning for every p
-        scaled = None if power == 0 else _scale_exponent(factors[place], power, float(exponents[place]))
+        scaled = None if power == 0 else scale_exponent(factors[place], power, float(exponents[place]))
         if scaled is not None:
             factors[place], simple[place] = scaled, Fraction(1)
             n_constants += power is None
@@ -483,7 +483,7 @@ def _find_simple_exponent(value: float, error: float, roots: Sequence[int]) -> F
     return None
 
 
-def _scale_exponent(formula: Expression, power: Fraction | None, value: float) -> Expression | None:
+def scale_exponent(formula: Expression, power: Fraction | None, value: float) -> Expression | None:
     """Return exp(p·u) if a formula is exp(u), else None; p is a fraction, or a fitted number without one."""
     if not isinstance(formula, Call) or formula.operator.name != "exp":
         return None

@@ -31,6 +31,10 @@ def columns(rng):
         ("a*b/(a + b)", "a*b/(a + b)"),
         ("sqrt(a**2 + b**2)", "sqrt(a**2 + b**2)"),
         ("sin(v/c)", "sin(v/c)"),
+        ("a/sqrt(exp(b**2))", "a*exp(-(b**2/2))"),
+        ("a*b/exp(c*d)**2", "a*b*exp(-(2*(c*d)))"),
+        ("a*exp(b)", "a*exp(b)"),
+        ("a/(exp(b) - 1)", "a/(exp(b) - 1)"),
     ],
 )
 def test_products_of_sums_are_written_in_their_simplest_form(term, form, columns):
