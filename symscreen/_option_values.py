@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TargetTypeChoice = Literal["numeric", "classes", "several"]  # the target types that users may ask for by name
 ExperimentSize = Literal["small", "medium", "full"]  # how much of an experiment of a paper is run
+EffortName = Literal["quick", "default", "thorough"]  # how much a fit searches, see `fitting/effort.py`
 
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 

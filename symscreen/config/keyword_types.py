@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from symscreen._option_values import TargetTypeChoice
+    from symscreen._option_values import EffortName, TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
@@ -108,6 +108,7 @@ class RegressorParameters(TypedDict, total=False):
     jobs: int | None
     preset: Literal["ibart"] | None
     must_use: Names
+    effort: EffortName
     max_terms: int
     criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int

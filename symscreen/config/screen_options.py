@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
-from symscreen._option_values import TargetTypeChoice, parse_name_list
+from symscreen._option_values import EffortName, TargetTypeChoice, parse_name_list
 from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
     DEFAULT_PRESCREEN,
@@ -699,6 +699,17 @@ class FitOptions(ScreenOptions):
         verbs=("fit",),
         fit_record=True,
         write=write_names,
+    )
+    effort: EffortName = option(
+        "default",
+        choices=get_args(EffortName),
+        help="How much is searched; it is counted, not timed.",
+        doc='How much is searched. ``"quick"`` runs the cheap stages and gives an answer in seconds. '
+        '``"thorough"`` runs all stages to the end and has larger limits. An effort limits the numbers of '
+        "formulas, pairs and candidates, and no times, so the same input gives the same result on any "
+        "machine. Given layers are searched completely at each effort.",
+        verbs=("fit",),
+        fit_record=True,
     )
     max_terms: int = option(
         4,

@@ -17,6 +17,7 @@ from symscreen.config.space_options import build_layer_schedule
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
 from symscreen.fitting.coefficients import get_input_columns, get_targets
+from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
 from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
@@ -48,16 +49,13 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.effort import Effort
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar, Layer
     from symscreen.linear_models.row_weights import RowWeights
     from symscreen.units import Units
 
 
-# limits of a layer of the default schedule, so that it takes seconds rather than minutes
-_MAX_CANDIDATES = 3_000_000
-_MAX_VALUES = 1_200_000_000
-_BROAD_SHARE = 0.05  # of these limits, for layers of a grammar with a narrower one
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
 _MAX_GUESS_COST = 20.0  # points of the criterion that a sufficient guess pays for its inner constants
@@ -102,6 +100,11 @@ class FitTask(ScreeningTask):
     required_inputs: RequiredInputs | None = None
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
+
+    @property
+    def effort(self) -> Effort:
+        """The limits of the search."""
+        return EFFORTS[self.options.effort]
 
     def count_rows(self, dataset: Dataset) -> float:
         """Return the number of rows of a dataset; with weights, the effective number."""
@@ -159,7 +162,14 @@ class SearchTask:
     @property
     def budget(self) -> ModelSearchBudget:
         """Limits of the search of subsets."""
-        return ModelSearchBudget(max_terms=min(self.fit.options.max_terms, _MAX_SUBSET_TERMS))
+        effort = self.fit.effort
+        return ModelSearchBudget(
+            max_terms=min(self.fit.options.max_terms, _MAX_SUBSET_TERMS),
+            exhaustive_limit=effort.exhaustive_features,
+            core_size=effort.core_features,
+            four_term_pool=effort.four_term_features,
+            ends_early=effort.ends_early,
+        )
 
 
 def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult], ...]:
@@ -181,16 +191,20 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
             data.target.values,
             fit.grammar,
             data.is_allowed,
+            pool_limit=fit.effort.pool_formulas,
             required_inputs=fit.required_inputs,
             row_weights=data.row_weights,
             units=fit.units,
         )
+        is_law_found = False
         guess_laws = [replace(law, stage="guesses") for law in list_guess_laws(fit.guesses, law_data)]
         found = fit_laws(guess_laws, law_data.columns, law_data.target, law_data.row_weights)
-        if _searches_laws(fit) and not is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST):
-            found += find_laws(law_data)
+        if _searches_laws(fit):
+            ends_early = fit.effort.ends_early
+            if not (ends_early and is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST)):
+                found += find_laws(law_data, fit.effort)
+            is_law_found = ends_early and is_law_sufficient(found, law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values, data.row_weights)
-        is_law_found = _searches_laws(fit) and is_law_sufficient(found, law_data)
         task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
@@ -224,14 +238,15 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
     """
     fit, narrow_grammar = task.fit, task.fit.narrow_grammar
     broad_kinds, narrow_kinds = list[str](), list[str]()
-    share = 1.0 if narrow_grammar is None else _BROAD_SHARE
+    share = 1.0 if narrow_grammar is None else fit.effort.broad_share
     broad_spaces = _generate_spaces(fit, broad_kinds, share)
     found = search_models(broad_spaces, task.data, fit.backend, task.budget, is_law_found=task.is_law_found)
     if task.is_law_found:
         return found
     if narrow_grammar is None:
         task.notices.extend(map(_format_skipped_layers, broad_kinds))
-    if narrow_grammar is None or found.has_exact_model:
+    ends_early = found.has_exact_model and fit.effort.ends_early
+    if narrow_grammar is None or ends_early:
         return found
     schedule = build_layer_schedule(narrow_grammar, None)
     narrow_fit = replace(fit, grammar=narrow_grammar, layer_schedule=schedule)
@@ -295,7 +310,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
     if (
         max_terms <= _MAX_SUBSET_TERMS
         or len(found.terms) <= _MAX_SUBSET_TERMS
-        or found.has_exact_model
+        or (found.has_exact_model and task.fit.effort.ends_early)
         or task.is_law_found
     ):
         return found
@@ -369,7 +384,8 @@ def _is_affordable(layer: Layer, pool_size: int | None, fit: FitTask, share: flo
     if pool_size is None:
         return False
     candidates = _count_candidates(layer, pool_size + len(fit.grammar.constants))
-    return candidates <= share * _MAX_CANDIDATES and candidates * fit.target.n <= share * _MAX_VALUES
+    max_candidates, max_values = fit.effort.layer_candidates, fit.effort.layer_values
+    return candidates <= share * max_candidates and candidates * fit.target.n <= share * max_values
 
 
 def _bound_pruned_pool(pool_size: int, layer: Layer, fit: FitTask) -> int:

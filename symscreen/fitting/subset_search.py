@@ -111,6 +111,8 @@ class ModelSearchBudget:
         Number of features whose subsets of four are all tried.
     models_per_size : int
         Number of models of each size that are kept at every step.
+    ends_early : bool
+        Whether an exact model ends the search.
     """
 
     max_terms: int = 4
@@ -118,6 +120,7 @@ class ModelSearchBudget:
     core_size: int = 40
     four_term_pool: int = 100
     models_per_size: int = 100
+    ends_early: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +239,8 @@ def search_models(
     result = ModelSearchResult(terms, {}, 0, 0)
     refined_templates: set[object] = set()
     for space in spaces:
-        if (is_law_found or result.has_exact_model) and space.size > budget.exhaustive_limit:
+        is_enough = is_law_found or (result.has_exact_model and budget.ends_early)
+        if is_enough and space.size > budget.exhaustive_limit:
             break
         new_terms = select_terms(space, data.target, budget.exhaustive_limit, backend)
         terms, active = result.terms.merge(new_terms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from symscreen.errors import OptionError
 from symscreen.export import load_bundle
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.effort import EFFORTS
 
 SMALL = {"operators": "ablation", "layers": "ub"}
 DECAY = """
@@ -83,7 +86,7 @@ def test_the_spaces_of_a_default_fit_hold_what_those_of_a_fit_with_basic_hold(rn
     monkeypatch.setattr("symscreen.fitting.search_stages._searches_laws", lambda _: False)
     x = rng.uniform(0.5, 2.0, (2, 40))
     table, y = {"x1": x[0], "x2": x[1]}, np.tan(x[0] * x[1] / 3) + rng.normal(0, 0.1, 40)
-    monkeypatch.setattr("symscreen.fitting.search_stages._MAX_CANDIDATES", 5000)
+    monkeypatch.setitem(EFFORTS, "default", replace(EFFORTS["default"], layer_candidates=5000))
     narrow, broad = (symscreen.fit(table, y, operators=name) for name in ("basic", "standard"))
     for size, r2 in zip(narrow.front.complexity, narrow.front.r2, strict=True):
         assert broad.front.r2[broad.front.complexity <= size].max() >= r2 - 1e-9

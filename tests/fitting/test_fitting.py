@@ -15,6 +15,7 @@ from symscreen.data import read_dataset
 from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting import ScoredModel, get_input_columns, procedure, search_stages
+from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
 from symscreen.grammar import load_grammar
@@ -42,6 +43,11 @@ def _table(rng, n=60, noise=0.1, d=2):
 
 def _terms(result):
     return sorted(map(str, result.formula.terms))
+
+
+def _limit_effort(monkeypatch, **limits):
+    """Change limits of the default effort."""
+    monkeypatch.setitem(EFFORTS, "default", replace(EFFORTS["default"], **limits))
 
 
 @pytest.fixture
@@ -148,13 +154,13 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
 @pytest.mark.usefixtures("_without_laws")
 def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from_them(rng, monkeypatch):
     table = _table(rng)
-    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 40)
+    _limit_effort(monkeypatch, layer_candidates=40)
     result = run_fit(_job(table, None))
     left_out = [notice for notice in result.notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
     assert all(f"layers={kinds!r}" in notice for kinds, notice in zip(["bub", "ubb"], left_out, strict=True))
     table = _table(rng, d=3)
-    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 7)  # 6 in u, 8 in b: so bu is left out, too
+    _limit_effort(monkeypatch, layer_candidates=7)  # 6 in u, 8 in b: so bu is left out, too
     left_out = [
         notice.split()[2] for notice in run_fit(_job(table, None)).notices if "not searched" in notice
     ]
@@ -163,7 +169,7 @@ def test_large_spaces_that_nobody_asked_for_are_left_out_with_all_that_grow_from
 
 @pytest.mark.usefixtures("_without_laws")
 def test_something_is_searched_however_large_it_is(rng, monkeypatch):
-    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 0)
+    _limit_effort(monkeypatch, layer_candidates=0)
     result = run_fit(_job(_table(rng), None))
     assert _terms(result) == ["x1**3", "x2"]
     assert sum("not searched" in notice for notice in result.notices) == 5
@@ -171,13 +177,13 @@ def test_something_is_searched_however_large_it_is(rng, monkeypatch):
 
 @pytest.mark.usefixtures("_without_laws")
 def test_many_rows_make_a_space_large(rng, monkeypatch):
-    monkeypatch.setattr(search_stages, "_MAX_VALUES", 60 * 60)
+    _limit_effort(monkeypatch, layer_values=60 * 60)
     left_out = [notice for notice in run_fit(_job(_table(rng), None)).notices if "not searched" in notice]
     assert [notice.split()[2] for notice in left_out] == ["bub", "ubb"]
 
 
 def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
-    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 1)
+    _limit_effort(monkeypatch, layer_candidates=1)
     result = run_fit(_job(_table(rng), "bub"))
     assert not any("not searched" in notice for notice in result.notices)
     assert _terms(result) == ["x1**3", "x2"]
@@ -332,7 +338,7 @@ def test_the_notices_tell_what_the_intervals_are_worth(rng):
 
 @pytest.mark.usefixtures("_without_laws")
 def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
-    monkeypatch.setattr(search_stages, "_MAX_CANDIDATES", 100)
+    _limit_effort(monkeypatch, layer_candidates=100)
     x = rng.uniform(0.5, 2.0, (60, 3))
     y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + 0.1 * rng.normal(size=60)
     whole, cut = (symscreen.fit(x, y, operators="ablation", **options) for options in ({}, {"pool_size": 5}))

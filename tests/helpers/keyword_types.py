@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from symscreen._option_values import TargetTypeChoice
+    from symscreen._option_values import EffortName, TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs

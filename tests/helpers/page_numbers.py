@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from symscreen import _limits
 from symscreen.backends import dask
 from symscreen.data import files
+from symscreen.fitting.effort import EFFORTS
 from symscreen.multistage import article_sharing
 from symscreen.multistage.baselines import matrix_factorization
 from symscreen.screening.search import modes
@@ -46,12 +47,18 @@ def _format_meetings() -> str:
     )
 
 
+def _format_shares() -> str:
+    """Format the row of the table of efforts with shares."""
+    return " | ".join(["", *(f"{effort.broad_share}" for effort in EFFORTS.values()), ""]).strip()
+
+
 _LEVEL = f"{100 * _get_default(compute_t0_intervals, 'level'):.0f} %"
 _QUIET_S = f"{files._QUIET_PERIOD_S:g} s"
 
 FROM_CODE: Phrases = [
     ("docs/cluster.md", f"no scheduler answers within {dask._CONNECT_TIMEOUT_S:.0f} s"),
     ("docs/cluster.md", f"no worker comes within {dask._FIRST_WORKER_TIMEOUT_S:.0f} s"),
+    ("docs/fit.md", _format_shares()),
     ("docs/multistage.md", f"{matrix_factorization.StagePairFactors.max_iter} times"),
     ("docs/multistage.md", _format_meetings()),
     (

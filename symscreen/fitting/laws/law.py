@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.grammar_rules import is_expressible
+from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-_POOL_LIMIT = 50_000  # formulas
 _MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
 _MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows
 
@@ -84,7 +84,7 @@ class LawData:
     target: Values
     grammar: Grammar
     is_allowed: Callable[[Expression], bool] | None = None
-    pool_limit: int = _POOL_LIMIT
+    pool_limit: int = EFFORTS["default"].pool_formulas
     required_inputs: RequiredInputs | None = None
     row_weights: RowWeights | None = None
     units: Units | None = None
@@ -120,7 +120,7 @@ def build_law_data(
     grammar: Grammar,
     is_allowed: Callable[[Expression], bool] | None = None,
     *,
-    pool_limit: int = _POOL_LIMIT,
+    pool_limit: int = EFFORTS["default"].pool_formulas,
     required_inputs: RequiredInputs | None = None,
     row_weights: RowWeights | None = None,
     units: Units | None = None,

@@ -7,6 +7,7 @@ from math import log
 from typing import TYPE_CHECKING, TypeAlias
 
 from symscreen.expressions.traversal import compute_complexity, iterate_constants
+from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
@@ -24,6 +25,7 @@ from symscreen.fitting.subset_search import EXACT_SHARE
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from symscreen.fitting.effort import Effort
     from symscreen.fitting.laws.law import Law, LawData
 
     _Stage: TypeAlias = tuple[str, Callable[[LawData], list[Law]]]
@@ -42,16 +44,17 @@ _STAGES: tuple[_Stage, ...] = (
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
 # run, the less likely is a simpler law
 _MAX_COST, _COST_PER_STAGE = 20.0, 10.0
-_N_REFINED = 8  # laws of each search whose inner constants are fitted again
 
 
-def find_laws(data: LawData) -> list[FittedLaw]:
+def find_laws(data: LawData, effort: Effort = EFFORTS["default"]) -> list[FittedLaw]:
     """Find candidates for the law behind a target; the stages end once a clear winner explains all.
 
     Parameters
     ----------
     data : LawData
         Inputs, target and grammar.
+    effort : Effort
+        Which stages run, and whether they end early.
 
     Returns
     -------
@@ -59,23 +62,25 @@ def find_laws(data: LawData) -> list[FittedLaw]:
         In the order of the stages.
     """
     found: list[FittedLaw] = []
-    for place, (name, find_stage_laws) in list_law_stages(data):
+    for place, (name, find_stage_laws) in list_law_stages(data, effort):
         fitted = fit_laws(find_stage_laws(data), data.columns, data.target, data.row_weights)
-        simplified = [_simplify_law(each, data) for each in refine_best_laws(fitted, data)]
+        refined = refine_best_laws(fitted, data, effort.n_refined_laws)
+        simplified = [_simplify_law(each, data) for each in refined]
         limited = [(each, _limit_search_size(each.law, data)) for each in simplified]
         found += [replace(each, law=replace(law, stage=name)) for each, law in limited]
         found = _merge_equal_laws(found)
-        if is_law_sufficient(found, data, max_cost=_MAX_COST + place * _COST_PER_STAGE):
+        max_cost = _MAX_COST + place * _COST_PER_STAGE
+        if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
             break
     return found
 
 
-def list_law_stages(data: LawData) -> tuple[tuple[int, _Stage], ...]:
+def list_law_stages(data: LawData, effort: Effort = EFFORTS["default"]) -> tuple[tuple[int, _Stage], ...]:
     """Return the searches for laws with their names, each with the number of searches that are simpler.
 
     With units, the search for laws of groups is the second. It does not count in the numbers of the others.
     """
-    stages = tuple(enumerate(_STAGES))
+    stages = tuple(enumerate(_STAGES[: effort.n_law_stages]))
     return (
         stages
         if data.units is None
@@ -94,7 +99,7 @@ def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
     return list(merged.values())
 
 
-def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[FittedLaw]:
+def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int) -> list[FittedLaw]:
     """Fit the constants inside the best laws on the scale of y, and make them simple numbers if possible.
 
     Laws whose constants cannot be fitted stay as they are.
@@ -107,7 +112,7 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[FittedL
         return n * log(max(each.unexplained_share, EXACT_SHARE)) + penalty
 
     with_constants = [each for each in fitted if each.law.n_constants]
-    best = sorted(with_constants, key=compute_score)[:_N_REFINED]
+    best = sorted(with_constants, key=compute_score)[:n_refined]
     unchanged = [each for each in fitted if not any(each is other for other in best)]
     laws = []
     for each in best:

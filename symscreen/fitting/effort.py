@@ -1,0 +1,94 @@
+"""How much a fit searches: the limits of each effort.
+
+An effort is counted and never timed: it limits formulas, pairs and candidates, so that the same input gives
+the same result on any machine. Each effort searches what the one before searches, and more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symscreen._option_values import EffortName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """Limits of the search of a fit.
+
+    Parameters
+    ----------
+    pool_formulas : int
+        Formulas of the inputs in the pool of the searches for laws.
+    n_law_stages : int or None
+        Number of searches for laws, cheapest first; None for all.
+    n_refined_laws : int
+        Laws of each search whose inner constants are fitted again.
+    ends_early : bool
+        Whether a law or a model that leaves nothing to explain ends the search.
+    layer_candidates, layer_values : int
+        Candidates of a layer of the default schedule, and their values in all rows. Larger layers are
+        skipped.
+    broad_share : float
+        Share of these limits for the layers of a grammar with a narrower one.
+    exhaustive_features : int
+        Features of a space of which all subsets of up to three are tried.
+    core_features : int
+        Simple features that each feature of a larger space is combined with.
+    four_term_features : int
+        Features of which all subsets of four are tried.
+    """
+
+    pool_formulas: int
+    n_law_stages: int | None
+    n_refined_laws: int
+    ends_early: bool
+    layer_candidates: int
+    layer_values: int
+    broad_share: float
+    exhaustive_features: int
+    core_features: int
+    four_term_features: int
+
+
+EFFORTS: dict[EffortName, Effort] = {
+    "quick": Effort(
+        pool_formulas=10_000,
+        n_law_stages=2,
+        n_refined_laws=4,
+        ends_early=True,
+        layer_candidates=5_000,
+        layer_values=1_200_000_000,
+        broad_share=0.05,
+        exhaustive_features=100,
+        core_features=20,
+        four_term_features=40,
+    ),
+    # layers of three million candidates take seconds rather than minutes
+    "default": Effort(
+        pool_formulas=50_000,
+        n_law_stages=None,
+        n_refined_laws=8,
+        ends_early=True,
+        layer_candidates=3_000_000,
+        layer_values=1_200_000_000,
+        broad_share=0.05,
+        exhaustive_features=500,
+        core_features=40,
+        four_term_features=100,
+    ),
+    "thorough": Effort(
+        pool_formulas=50_000,
+        n_law_stages=None,
+        n_refined_laws=24,
+        ends_early=False,
+        layer_candidates=30_000_000,
+        layer_values=12_000_000_000,
+        broad_share=0.5,
+        exhaustive_features=800,
+        core_features=60,
+        four_term_features=150,
+    ),
+}
+"""The efforts by name, smallest first."""
