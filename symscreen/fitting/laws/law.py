@@ -11,6 +11,7 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.grammar_rules import is_expressible
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.fitting.laws.unit_lattice import UnitLattice
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar
     from symscreen.linear_models.row_weights import RowWeights
@@ -77,7 +79,8 @@ class LawData:
     row_weights : RowWeights, optional
         Weights of the rows in the fits of coefficients and constants. The searches find candidates without.
     units : Units, optional
-        Units of the inputs, for the search of laws of dimensionless groups.
+        Units of the inputs and of the target. They restrict all searches to what has a unit and, if that of
+        the target is given, has its unit.
     """
 
     columns: Mapping[str, Values]
@@ -89,6 +92,16 @@ class LawData:
     row_weights: RowWeights | None = None
     units: Units | None = None
 
+    @property
+    def lattice(self) -> UnitLattice | None:
+        """The exponents that the units of the inputs allow; None without units."""
+        return None if self.units is None else build_unit_lattice(self.units, tuple(self.columns))
+
+    @property
+    def target_unit(self) -> Values | None:
+        """Exponents of the base units of the target, shape (D,); None if its unit is not known."""
+        return None if self.lattice is None else self.lattice.target
+
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
         """Rows on which the formulas of the pool are evaluated, shape (m,)."""
@@ -98,7 +111,7 @@ class LawData:
     def pool(self) -> FormulaPool:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
-        return grow_formula_pool(columns, self.grammar, self.pool_limit)
+        return grow_formula_pool(columns, self.grammar, self.pool_limit, self.units)
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""

@@ -46,7 +46,7 @@ def prepare_products(data: LawData, *, with_inputs: bool = True, noise: float = 
     noise : float
         Standard deviation of the noise of the target, as far as known.
     """
-    scale = compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target, data.units)
     if not with_inputs:
         scale = replace(scale, design=scale.design[:, :1], names=())
     rows = _lower_weights(scale.take(data.pool_rows), data.target[data.pool_rows], noise)

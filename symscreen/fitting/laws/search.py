@@ -144,8 +144,9 @@ def _limit_search_size(law: Law, data: LawData) -> Law:
     """
     n_formulas = 1.0
     known = {abs(float(value)) for value in data.grammar.constants}
+    unit = data.target_unit
     for term in law.terms:
-        n_formulas *= data.pool.estimate_count(compute_complexity(term))
+        n_formulas *= data.pool.estimate_count(compute_complexity(term), unit)
         for number in iterate_constants(term):
             if not number.fitted and abs(float(number.value)) not in known:
                 n_formulas *= 2.0 ** measure_number(float(number.value))
