@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Column
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.group_products import find_group_products
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
 from symscreen.fitting.laws.single_index import invert_quotients
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
+_MAX_INVERTED = 3  # groups whose inverses are also variables of h
 _POOL_LIMIT = 20_000  # formulas h
 
 
@@ -71,15 +73,17 @@ def find_laws_of_groups(data: LawData) -> list[Law]:
     ]
     if not groups or not lattice.vectors.any():  # without any unit, the groups are the inputs
         return []
+    # the inverse of a group is as simple as the group
+    inverses = [tuple(-power for power in group) for group in groups] if len(groups) <= _MAX_INVERTED else []
     leaves = tuple(
         build_power_product(
             [(Column(name), Fraction(power)) for name, power in zip(names, group, strict=True) if power]
         )
-        for group in groups
+        for group in (*groups, *(each for each in inverses if sum(map(bool, each)) > 1))
     )
     columns = {name: values[data.pool_rows] for name, values in data.columns.items()}
     values = {str(leaf): evaluate_expression(leaf, columns) for leaf in leaves}
     pool = grow_formula_pool(values, data.grammar, _POOL_LIMIT)
     pool = replace(pool, leaves=(*leaves, *pool.leaves[len(leaves) :]))
-    laws = find_best_factors(pool, 1.0, data, scale)
+    laws = [*find_group_products(pool, data, scale.names), *find_best_factors(pool, 1.0, data, scale)]
     return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in laws]

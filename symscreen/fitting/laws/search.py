@@ -6,7 +6,9 @@ from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING, TypeAlias
 
-from symscreen.expressions.traversal import compute_complexity, iterate_constants
+import numpy as np
+
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression, iterate_constants
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
@@ -44,6 +46,7 @@ _STAGES: tuple[_Stage, ...] = (
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
 # run, the less likely is a simpler law
 _MAX_COST, _COST_PER_STAGE = 20.0, 10.0
+_MAX_UNDEFINED = 4  # laws of a stage that are refined although they are undefined in some rows
 
 
 def find_laws(data: LawData, effort: Effort = EFFORTS["default"]) -> list[FittedLaw]:
@@ -63,7 +66,8 @@ def find_laws(data: LawData, effort: Effort = EFFORTS["default"]) -> list[Fitted
     """
     found: list[FittedLaw] = []
     for place, (name, find_stage_laws) in list_law_stages(data, effort):
-        fitted = fit_laws(find_stage_laws(data), data.columns, data.target, data.row_weights)
+        laws = refine_undefined_laws(find_stage_laws(data), data)
+        fitted = fit_laws(laws, data.columns, data.target, data.row_weights)
         refined = refine_best_laws(fitted, data, effort.n_refined_laws)
         simplified = [_simplify_law(each, data) for each in refined]
         limited = [(each, _limit_search_size(each.law, data)) for each in simplified]
@@ -97,6 +101,26 @@ def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
         if known is None or each.law.search_size < known.law.search_size:
             merged[key] = each
     return list(merged.values())
+
+
+def refine_undefined_laws(laws: Sequence[Law], data: LawData) -> list[Law]:
+    """Refine the best laws whose fitted constants leave the domain of a function in some rows.
+
+    Noise makes the constant of √(a² + b² − 2.01·a·b·cos θ) a little too large, where the simple number 2 is
+    possible. Such laws that stay undefined are left out.
+    """
+    kept: list[Law] = []
+    n_refined = 0
+    for law in laws:
+        values = [evaluate_expression(term, data.columns) for term in law.terms]
+        if all(np.isfinite(each).all() for each in values):
+            kept.append(law)
+        elif law.n_constants and n_refined < _MAX_UNDEFINED:
+            n_refined += 1
+            refined = refine_law(law, data)
+            if refined is not None and data.allows(refined):
+                kept.append(refined)
+    return kept
 
 
 def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int) -> list[FittedLaw]:

@@ -35,6 +35,8 @@ _MAX_COMBINATIONS = 5_000  # combinations of inputs that are examined
 _MAX_POWER = 4  # of an input in a group
 _MAX_GROUPS = 12
 _MAX_FACTORS = 3  # groups in a product of groups
+_SINGLE_POWERS = tuple(Fraction(p, 2) for p in range(-8, 9) if p)
+_DOUBLE_POWERS = tuple(Fraction(p, 2) for p in range(-4, 5) if p)
 _TOLERANCE = 1e-9  # of exponents
 _MAX_DENOMINATOR = 12  # of the exponents of the simplest product
 
@@ -165,6 +167,30 @@ class UnitLattice:
         for place, power in zip(chosen, powers.tolist(), strict=True):
             exponents[place] = Fraction(power).limit_denominator(_MAX_DENOMINATOR)
         return exponents
+
+    def list_powers(self, unit: Values, limit: int) -> list[list[Fraction]]:
+        """List the exponents of simple products with a unit, simplest first, at most `limit`.
+
+        These are the simplest product, times powers from −4 to 4 of one or from −2 to 2 of two of the
+        simplest groups. Equally simple products are all in the list or all left out.
+        """
+        simplest = self.find_simplest_powers(unit)
+        if simplest is None:
+            return []
+        found = {tuple(simplest)}
+        for size, powers in ((1, _SINGLE_POWERS), (2, _DOUBLE_POWERS)):
+            for chosen in combinations(self.groups, size):
+                for exponents in product(powers, repeat=size):
+                    shift = [
+                        sum((p * group[k] for p, group in zip(exponents, chosen, strict=True)), Fraction(0))
+                        for k in range(len(self.names))
+                    ]
+                    found.add(tuple(a + b for a, b in zip(simplest, shift, strict=True)))
+        sizes = {powers: sum(map(abs, powers)) for powers in found}
+        ordered = sorted(found, key=lambda powers: (sizes[powers], [-power for power in powers]))
+        if len(ordered) > limit:
+            ordered = [powers for powers in ordered if sizes[powers] < sizes[ordered[limit]]]
+        return [list(powers) for powers in ordered]
 
     def find_coordinates(self, exponents: Sequence[Fraction], unit: Values) -> list[Fraction] | None:
         """Return the powers of the independent groups in a product, beside the simplest product of a unit.
