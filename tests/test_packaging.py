@@ -55,6 +55,7 @@ def test_a_wheel_built_again_has_the_same_bytes(tmp_path):
     assert len(bytes_) == 1
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_finds_them(wheel, tmp_path):
     # the wheel unpacked is what an installer lays down; dependencies come from this environment
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")

@@ -128,7 +128,7 @@ def test_an_output_that_cannot_take_it_is_told(data):
     assert done.stderr.decode().startswith("symscreen: cannot write the output (No space left on device)")
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("encoding", [pytest.param("ascii", marks=pytest.mark.slow), "cp1252"])
 def test_a_pipe_that_does_not_know_every_letter_gets_them_escaped(encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
     done = subprocess.run([*SCREEN, "screeners"], env=environment, capture_output=True, check=True)

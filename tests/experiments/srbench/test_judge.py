@@ -97,6 +97,7 @@ def test_a_tree_survives_its_code():
     assert decode_tree(encode_tree(tree)) == tree
 
 
+@pytest.mark.slow
 def test_the_process_answers_as_the_rule_and_goes_on_after_a_limit():
     truth = parse_expression("x*y")
     slow = parse_expression("+".join(f"sin({k}*x + y)**3*cos(x*y + {k}*x)**2" for k in range(2, 30)))

@@ -61,14 +61,14 @@ def test_the_order_of_the_inputs_has_no_effect_on_the_set_of_groups(rng):
     assert {max(group, tuple(-power for power in group)) for group in permuted} == normal
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("noise", [pytest.param(0.0, marks=pytest.mark.slow), 0.05])
 @pytest.mark.parametrize(
     ("formula", "units"),
     [
         ("m*g*l*(2 + cos(w*t))", PENDULUM),
         ("q*(e + b*v*sin(angle))", CHARGE),
-        ("m*v*sin(k*l/v + l/a)", DECAY),
-        ("m*v*(1 + cos(k*l/v)*l/a)", DECAY),
+        pytest.param("m*v*sin(k*l/v + l/a)", DECAY, marks=pytest.mark.slow),
+        pytest.param("m*v*(1 + cos(k*l/v)*l/a)", DECAY, marks=pytest.mark.slow),
     ],
 )
 def test_a_function_of_groups_is_found_that_power_products_do_not_find(formula, units, noise, rng):

@@ -32,7 +32,7 @@ def rank(pool, target, nuisance, n_ranked):
     return rank_pairs(blocks, target, np.column_stack(nuisance), pool.complexity, n_ranked)
 
 
-@pytest.mark.parametrize("n", [30, 120])
+@pytest.mark.parametrize("n", [30, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("noise", [0.01, 0.3])
 def test_the_best_pairs_are_those_of_a_search_of_all_pairs(rng, n, noise):
     pool = make_pool(rng, n, 120)

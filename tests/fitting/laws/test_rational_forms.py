@@ -53,7 +53,7 @@ def test_a_quotient_without_noise_is_found_exactly_and_first(rng, formula, names
 
 @pytest.mark.parametrize(
     ("formula", "names"),
-    [LAWS[1], LAWS[4], *(pytest.param(*LAWS[k], marks=pytest.mark.slow) for k in (0, 2, 3))],
+    [LAWS[4], *(pytest.param(*each, marks=pytest.mark.slow) for each in LAWS[:4])],
 )
 def test_the_form_of_a_quotient_is_found_under_noise(rng, formula, names):
     data, target = make_data(rng, formula, names, noise=0.01, n=600)
@@ -83,6 +83,7 @@ def test_laws_have_no_pole_between_the_rows(rng):
         assert law.n_constants == marked
 
 
+@pytest.mark.slow
 def test_the_order_of_the_rows_has_no_effect(rng):
     data, _ = make_data(rng, "(u + v)/(1 + u*v/c**2)", "c u v", noise=0.1)
     order = rng.permutation(len(data.target))

@@ -74,6 +74,7 @@ def test_without_a_rule_nothing_is_permuted_or_selected(rng):
     assert np.array_equal(scores.score, _quick().score_features(shown).score)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_the_processes_do_not(rng, monkeypatch):
     monkeypatch.setattr(bart, "_MIN_PARALLEL_TIME_S", 0.0)
     shown = _shown(rng)
