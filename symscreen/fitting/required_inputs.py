@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.coefficients import CoefficientEstimates, FormulaFits
+    from symscreen.fitting.subset_search import ModelSearchResult
 
 
 _MAX_NAMES = 60  # names are bits of an int64
@@ -130,6 +131,19 @@ def build_required_inputs(names: Sequence[str], dataset: Dataset) -> RequiredInp
             option = name_option("must_use")
             raise DataError(f"there is no input {quote(name)} for {option}{suggest(name, known)}")
     return RequiredInputs(unique, tuple(frozenset(known[name]) for name in unique))
+
+
+def keep_required_inputs(found: ModelSearchResult, required: RequiredInputs | None) -> ModelSearchResult:
+    """Keep the models that have all required inputs."""
+    if required is None:
+        return found
+    expressions = found.terms.expressions
+    models = {
+        members: share
+        for members, share in found.models.items()
+        if required.has_all([expressions[index] for index in members])
+    }
+    return replace(found, models=models)
 
 
 def format_requirement_notices(

@@ -51,7 +51,7 @@ _GEOMETRIC_SCALES = _RATIO ** np.arange(-13, 14)  # times 1/θ
 _N_FREQUENCIES = 64  # scales of waves, in steps of a quarter of a period over the range of θ
 _POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))  # p
 _INDEX_POWERS = tuple(Fraction(numerator, 2) for numerator in range(-8, 9))  # q
-_N_REFINED = 40  # functions h for each θ whose scales are refined
+_N_REFINED = 60  # functions h for each θ whose scales are refined
 _N_REFINEMENTS, _N_NEAR = 4, 9  # times, and scales that are tried around the best each time
 _MAX_REFINED_ROWS = 2_000  # rows of the last refinements
 _N_FITTED = 4  # laws for each θ and complexity of h
@@ -317,7 +317,8 @@ class _Search:
                 near,
                 1,
                 rows,
-                None if rows is self.few_rows else (candidate.power, candidate.index_power),
+                (candidate.power,),
+                _INDEX_POWERS if rows is self.few_rows else (candidate.index_power,),
             )
 
     def _compare(
@@ -326,15 +327,14 @@ class _Search:
         scales: Values,
         n_kept: int,
         rows: _Rows | None = None,
-        exponents: tuple[Fraction, Fraction] | None = None,
+        powers: Sequence[Fraction] = _POWERS,
+        index_powers: Sequence[Fraction] = _INDEX_POWERS,
     ) -> list[_Candidate]:
-        """Return a function with its best scales and exponents p and q, best first.
+        """Return a function with its best scales and exponents q for each exponent p.
 
         The share is that of Σ y² which y = c·M·θ^q·h(s·θ)^p leaves with the best c.
         """
         rows = self.few_rows if rows is None else rows
-        powers = _POWERS if exponents is None else exponents[:1]
-        index_powers = _INDEX_POWERS if exponents is None else exponents[1:]
         outer = rows.outer_products[[_INDEX_POWERS.index(power) for power in index_powers]]
         n_scales = len(scales)
         shares = np.full((len(powers), len(index_powers), n_scales), np.inf)
@@ -347,15 +347,16 @@ class _Search:
                 squares = raised**2 @ (outer**2).T
                 shares[place] = 1.0 - (products**2 / squares / (rows.target @ rows.target)).T
         shares = np.where(np.isfinite(shares), shares, np.inf)
-        best_of_scale = shares.reshape(-1, n_scales).min(axis=0)
         candidates = []
-        for chosen in np.argsort(best_of_scale, kind="stable")[:n_kept].tolist():
-            if np.isfinite(best_of_scale[chosen]):
-                p, q = np.unravel_index(int(np.argmin(shares[:, :, chosen])), shares.shape[:2])
-                share = float(best_of_scale[chosen])
-                candidates.append(
-                    _Candidate(function, float(scales[chosen]), powers[p], index_powers[q], share)
-                )
+        for p, of_power in enumerate(shares):
+            best_of_scale = of_power.min(axis=0)
+            for chosen in np.argsort(best_of_scale, kind="stable")[:n_kept].tolist():
+                if np.isfinite(best_of_scale[chosen]):
+                    q = int(np.argmin(of_power[:, chosen]))
+                    share = float(best_of_scale[chosen])
+                    candidates.append(
+                        _Candidate(function, float(scales[chosen]), powers[p], index_powers[q], share)
+                    )
         return candidates
 
     def build_law(self, candidate: _Candidate, n_indices: float) -> Law | None:

@@ -10,9 +10,10 @@ import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression, iterate_constants
 from symscreen.fitting.effort import EFFORTS
+from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
-from symscreen.fitting.laws.fitted_laws import FittedLaw, fit_laws
+from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
@@ -22,7 +23,8 @@ from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.laws.two_factors import find_two_factor_products
-from symscreen.fitting.subset_search import EXACT_SHARE
+from symscreen.fitting.search_monitor import SearchMonitor
+from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +51,9 @@ _MAX_COST, _COST_PER_STAGE = 20.0, 10.0
 _MAX_UNDEFINED = 4  # laws of a stage that are refined although they are undefined in some rows
 
 
-def find_laws(data: LawData, effort: Effort = EFFORTS["default"]) -> list[FittedLaw]:
+def find_laws(
+    data: LawData, effort: Effort = EFFORTS["default"], monitor: SearchMonitor | None = None
+) -> list[FittedLaw]:
     """Find candidates for the law behind a target; the stages end once a clear winner explains all.
 
     Parameters
@@ -58,14 +62,20 @@ def find_laws(data: LawData, effort: Effort = EFFORTS["default"]) -> list[Fitted
         Inputs, target and grammar.
     effort : Effort
         Which stages run, and whether they end early.
+    monitor : SearchMonitor, optional
+        Reports the stages and the best law, and starts no stage after a time limit.
 
     Returns
     -------
     list of FittedLaw
         In the order of the stages.
     """
+    monitor = SearchMonitor() if monitor is None else monitor
+    nothing = ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0)
     found: list[FittedLaw] = []
     for place, (name, find_stage_laws) in list_law_stages(data, effort):
+        if not monitor.start(name):
+            continue
         laws = refine_undefined_laws(find_stage_laws(data), data)
         fitted = fit_laws(laws, data.columns, data.target, data.row_weights)
         refined = refine_best_laws(fitted, data, effort.n_refined_laws)
@@ -73,6 +83,7 @@ def find_laws(data: LawData, effort: Effort = EFFORTS["default"]) -> list[Fitted
         limited = [(each, _limit_search_size(each.law, data)) for each in simplified]
         found += [replace(each, law=replace(law, stage=name)) for each, law in limited]
         found = _merge_equal_laws(found)
+        monitor.report(add_laws(nothing, found))
         max_cost = _MAX_COST + place * _COST_PER_STAGE
         if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
             break

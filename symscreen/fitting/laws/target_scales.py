@@ -303,7 +303,11 @@ def _fit_logarithm(design: Values, target: Values) -> tuple[Values, Values] | No
 
 
 def _fit_with_errors(design: Values, target: Values) -> tuple[Values, Values] | None:
-    """Return least-squares coefficients and their standard errors; None if the columns are dependent."""
+    """Return least-squares coefficients and their standard errors; None if the columns are dependent.
+
+    The errors are those of White (1980), which are right though a quadratic function only approximates
+    log|y|, so that the residuals are larger in some rows.
+    """
     norms = np.linalg.norm(design, axis=0)
     if not norms.all() or not np.isfinite(norms).all():
         return None
@@ -313,5 +317,6 @@ def _fit_with_errors(design: Values, target: Values) -> tuple[Values, Values] | 
     inverse = np.linalg.inv(r)
     solution = inverse @ (q.T @ target)
     residuals = target - (design / norms) @ solution
-    variance = float(residuals @ residuals) / (len(target) - len(solution))
-    return solution / norms, np.sqrt((inverse**2).sum(axis=1) * variance) / norms
+    spread = inverse @ (q * residuals[:, None]).T
+    scale = len(target) / (len(target) - len(solution))
+    return solution / norms, np.sqrt(scale * (spread**2).sum(axis=1)) / norms
