@@ -17,8 +17,9 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Column
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.group_products import find_group_products
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
+from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.single_index import invert_quotients
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Call, Expression
     from symscreen.fitting.laws.law import LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
     from symscreen.grammar import Grammar
 
 
@@ -97,7 +97,7 @@ def find_scaled_index_laws(
     --------
     >>> from symscreen.expressions.traversal import iterate_constants
     >>> from symscreen.fitting.laws.law import LawData
-    >>> from symscreen.fitting.laws.power_products import compute_log_scale
+    >>> from symscreen.fitting.laws.log_scale import compute_log_scale
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
     >>> n, v = rng.uniform(1, 3, (2, 300))

@@ -20,8 +20,9 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Call, Column, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
+from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.scaled_index import find_scaled_index_laws
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import Law, LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
 
 
 _MAX_INDICES = 4_000  # products θ that are tried

@@ -16,13 +16,9 @@ import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import (
-    compute_log_scale,
-    compute_log_shares,
-    fit_power_product,
-    project_logarithms,
-)
+from symscreen.fitting.laws.power_products import compute_log_shares, fit_power_product, project_logarithms
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.law import Law, LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
     from symscreen.units import Units
 
 
