@@ -16,7 +16,7 @@ import numpy as np
 from symscreen.expressions.tree import Column, Constant, apply_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -95,7 +95,12 @@ class FormulaPool:
         )
 
 
-def grow_formula_pool(columns: Mapping[str, Values], grammar: Grammar, limit: int) -> FormulaPool:
+def grow_formula_pool(
+    columns: Mapping[str, Values],
+    grammar: Grammar,
+    limit: int,
+    should_stop: Callable[[], bool] | None = None,
+) -> FormulaPool:
     """Grow a pool of formulas.
 
     Parameters
@@ -107,6 +112,8 @@ def grow_formula_pool(columns: Mapping[str, Values], grammar: Grammar, limit: in
         Operators, constants and rules. The limit of its complexity holds for each formula of the pool.
     limit : int
         Maximum number of formulas. The last complexity may be incomplete.
+    should_stop : callable, optional
+        Returns whether the growth must end before its next batch.
 
     Returns
     -------
@@ -120,7 +127,7 @@ def grow_formula_pool(columns: Mapping[str, Values], grammar: Grammar, limit: in
     >>> [str(pool.build_expression(index)) for index in range(len(pool))]
     ['x', 'x**2', 'sqrt(x)', '1/x', 'exp(x)', 'log(x)', 'sin(x)', 'cos(x)']
     """
-    return _PoolGrowth(columns, grammar, limit).grow()
+    return _PoolGrowth(columns, grammar, limit).grow(should_stop)
 
 
 class _PoolGrowth:
@@ -141,8 +148,10 @@ class _PoolGrowth:
         self.values[:n_leaves] = values
         # rows of similar targets lie together, so the compared rows are spread over all
         self.compared_rows = np.unique(np.linspace(0, n_rows - 1, _N_COMPARED_ROWS).astype(np.int64))
-        self.compared_values = np.empty((max(limit, n_leaves), len(self.compared_rows)))
-        self.compared_values[:n_leaves] = values[:, self.compared_rows]
+        self.compared_values = self.values  # on few rows, the values are not stored twice
+        if len(self.compared_rows) < n_rows:
+            self.compared_values = np.empty((max(limit, n_leaves), len(self.compared_rows)))
+            self.compared_values[:n_leaves] = values[:, self.compared_rows]
         self.size = n_leaves
         self.complexity = [np.ones(n_leaves, dtype=np.int64)]
         self.operator_indices = [np.full(n_leaves, -1)]
@@ -151,19 +160,25 @@ class _PoolGrowth:
         self.contained = [np.zeros(n_leaves, dtype=np.int64)]  # bit k: operator k occurs in the formula
         self.known_hashes = np.sort(_compute_hashes(self.compared_values[:n_leaves]))
 
-    def grow(self) -> FormulaPool:
+    def grow(self, should_stop: Callable[[], bool] | None) -> FormulaPool:
         """Add formulas of rising complexity until the pool is full or nothing new appears."""
         largest_cost = max((operator.cost for operator in self.operators), default=0)
         complexity, last_new = 1, 1
         max_complexity = self.grammar.max_complexity or np.inf
         # an argument of the last complexity may still give formulas of twice this complexity
-        while self.size < self.limit and complexity < min(max_complexity, 2 * last_new + largest_cost):
+        is_stopped = False
+        while (
+            not is_stopped
+            and self.size < self.limit
+            and complexity < min(max_complexity, 2 * last_new + largest_cost)
+        ):
             complexity += 1
             size = self.size
             self._join_lists()
             for batch in self._list_batches(complexity):
                 self._add(complexity, *batch)
-                if self.size >= self.limit:
+                is_stopped = should_stop is not None and should_stop()
+                if self.size >= self.limit or is_stopped:
                     break
             if self.size > size:
                 last_new = complexity
