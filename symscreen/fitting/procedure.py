@@ -230,7 +230,7 @@ def _format_fit_notices(
     is_mean_better: bool,
 ) -> list[str]:
     """Return notices about the time limit, the selected model and its coefficients."""
-    notices = [format_partial_notice(partial["partial"])] if partial else []
+    notices: list[str] = [format_partial_notice(partial["partial"])] if partial else []
     if task.required_inputs is not None:
         notices += format_requirement_notices(task.required_inputs, fits, is_mean_better=is_mean_better)
     elif not chosen_model.term_indices and not partial:

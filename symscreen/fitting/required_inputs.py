@@ -11,7 +11,7 @@ from symscreen.errors import DataError, OptionError
 from symscreen.expansion.nodes import COLUMN, CONSTANT
 from symscreen.expressions.traversal import collect_columns
 from symscreen.linear_models.exhaustive_subsets import RequiredParts
-from symscreen.messages import name_option, quote, suggest
+from symscreen.messages import Message, name_option, quote, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,7 +170,8 @@ def format_requirement_notices(
     if not terms:
         return [f"no formula with {names} can be fitted to these rows, so the result is the mean"]
     if is_mean_better:
-        return [f"no formula with {names} is better than the mean: {name_option('must_use')} alone keeps it"]
+        option = name_option("must_use")
+        return [Message(f"no formula with {names} is better than the mean: {option} alone keeps it")]
     notices = []
     for name, columns in zip(required.names, required.columns, strict=True):
         own = [index for index, term in enumerate(terms) if columns & collect_columns(term)]

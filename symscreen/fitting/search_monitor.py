@@ -10,7 +10,7 @@ from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.fitting.coefficients import fit_formulas, get_targets
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.required_inputs import keep_required_inputs
-from symscreen.messages import name_option
+from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -176,7 +176,7 @@ def build_monitor(fit: FitTask) -> SearchMonitor:
     return SearchMonitor(fit.run_control.deadline, describe_best, fit.on_progress)
 
 
-def format_partial_notice(partial: Mapping[str, Sequence[str]]) -> str:
+def format_partial_notice(partial: Mapping[str, Sequence[str]]) -> Message:
     """Format the notice about what the time limit of a fit left out.
 
     Parameters
@@ -186,7 +186,7 @@ def format_partial_notice(partial: Mapping[str, Sequence[str]]) -> str:
 
     Returns
     -------
-    str
+    Message
 
     Examples
     --------
@@ -197,10 +197,8 @@ def format_partial_notice(partial: Mapping[str, Sequence[str]]) -> str:
     left_out, cut_short = partial["stages_left_out"], partial["stages_cut_short"]
     parts = [f"left out {_join(left_out)}"] if left_out else []
     parts += [f"ended {_join(cut_short)} early"] if cut_short else []
-    return (
-        f"partial: the time limit {' and '.join(parts)}; a longer {name_option('time_limit')} may change the "
-        "formula"
-    )
+    limit = name_option("time_limit")
+    return Message(f"partial: the time limit {' and '.join(parts)}; a longer {limit} may change the formula")
 
 
 def _join(stages: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from symscreen.fitting.coefficients import get_input_columns, get_targets
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
 from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
+from symscreen.fitting.laws.deep_pool import check_deep_memory
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.search import find_laws
@@ -195,6 +196,8 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
     task = SearchTask(fit, notices, nothing, monitor=monitor)
     if _searches_laws(fit):
         space, _ = generate_space(fit, fit.layer_schedule[0])  # refuses too little memory
+        if fit.effort.deep_pool_formulas:
+            check_deep_memory(fit.effort.deep_pool_formulas, fit.max_bytes)
         if monitor.is_watched:  # a first answer before the long searches
             monitor.start(f"layers {''.join(layer.kind for layer in fit.layer_schedule[0])}", is_needed=True)
             search_models([space], task.data, fit.backend, task.budget, monitor=monitor)

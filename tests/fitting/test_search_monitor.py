@@ -68,6 +68,7 @@ def test_a_tiny_time_limit_still_gives_a_formula_and_says_what_was_left_out(fram
     assert result.r2 > 0.9
     notice = next(notice for notice in result.notices if notice.startswith("partial: "))
     assert "left out power products and" in notice
+    assert "a longer time_limit= may change the formula" in notice
     assert len(notice) < 150
 
 

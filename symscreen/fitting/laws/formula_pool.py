@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR, TRUE, Dimensions, propagate_dimensions
 from symscreen.units import compute_dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,8 +63,8 @@ class FormulaPool:
         The inputs and constants, which are the first formulas.
     operators : tuple of Operator
         The operators.
-    units : float64 array, shape (q, D), or None
-        Exponents of the D base units of each formula; None without units.
+    exponents : int64 array, shape (q, D), or None
+        Exponents of the D base units of each formula, times `EXPONENT_DENOMINATOR`; None without units.
     """
 
     values: Values
@@ -73,7 +74,12 @@ class FormulaPool:
     right: NDArray[np.int64]
     leaves: tuple[Expression, ...]
     operators: tuple[Operator, ...]
-    units: Values | None = None
+    exponents: NDArray[np.int64] | None = None
+
+    @lockfree_cached_property
+    def units(self) -> Values | None:
+        """Exponents of the base units of each formula, shape (q, D); None without units."""
+        return None if self.exponents is None else self.exponents / EXPONENT_DENOMINATOR
 
     def __len__(self) -> int:
         return len(self.complexity)
@@ -108,7 +114,11 @@ class FormulaPool:
 
 
 def grow_formula_pool(
-    columns: Mapping[str, Values], grammar: Grammar, limit: int, units: Units | None = None
+    columns: Mapping[str, Values],
+    grammar: Grammar,
+    limit: int,
+    units: Units | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> FormulaPool:
     """Grow a pool of formulas.
 
@@ -123,6 +133,8 @@ def grow_formula_pool(
         Maximum number of formulas. The last complexity may be incomplete.
     units : Units, optional
         Units of the inputs. Formulas without a unit, such as sums of a length and a time, are left out.
+    should_stop : callable, optional
+        Returns whether the growth must end before its next batch.
 
     Returns
     -------
@@ -136,7 +148,7 @@ def grow_formula_pool(
     >>> [str(pool.build_expression(index)) for index in range(len(pool))]
     ['x', 'x**2', 'sqrt(x)', '1/x', 'exp(x)', 'log(x)', 'sin(x)', 'cos(x)']
     """
-    return _PoolGrowth(columns, grammar, limit, units).grow()
+    return _PoolGrowth(columns, grammar, limit, units).grow(should_stop)
 
 
 class _PoolGrowth:
@@ -159,8 +171,10 @@ class _PoolGrowth:
         self.values[:n_leaves] = values
         # rows of similar targets lie together, so the compared rows are spread over all
         self.compared_rows = np.unique(np.linspace(0, n_rows - 1, _N_COMPARED_ROWS).astype(np.int64))
-        self.compared_values = np.empty((max(limit, n_leaves), len(self.compared_rows)))
-        self.compared_values[:n_leaves] = values[:, self.compared_rows]
+        self.compared_values = self.values  # on few rows, the values are not stored twice
+        if len(self.compared_rows) < n_rows:
+            self.compared_values = np.empty((max(limit, n_leaves), len(self.compared_rows)))
+            self.compared_values[:n_leaves] = values[:, self.compared_rows]
         self.size = n_leaves
         self.complexity = [np.ones(n_leaves, dtype=np.int64)]
         self.operator_indices = [np.full(n_leaves, -1)]
@@ -175,19 +189,25 @@ class _PoolGrowth:
             self.exponents = [np.array([each.exponents for each in dimensions]).reshape(n_leaves, -1)]
             self.literals = [np.array([float(each.literal) for each in dimensions])]
 
-    def grow(self) -> FormulaPool:
+    def grow(self, should_stop: Callable[[], bool] | None) -> FormulaPool:
         """Add formulas of rising complexity until the pool is full or nothing new appears."""
         largest_cost = max((operator.cost for operator in self.operators), default=0)
         complexity, last_new = 1, 1
         max_complexity = self.grammar.max_complexity or np.inf
         # an argument of the last complexity may still give formulas of twice this complexity
-        while self.size < self.limit and complexity < min(max_complexity, 2 * last_new + largest_cost):
+        is_stopped = False
+        while (
+            not is_stopped
+            and self.size < self.limit
+            and complexity < min(max_complexity, 2 * last_new + largest_cost)
+        ):
             complexity += 1
             size = self.size
             self._join_lists()
             for batch in self._list_batches(complexity):
                 self._add(complexity, *batch)
-                if self.size >= self.limit:
+                is_stopped = should_stop is not None and should_stop()
+                if self.size >= self.limit or is_stopped:
                     break
             if self.size > size:
                 last_new = complexity
@@ -200,7 +220,7 @@ class _PoolGrowth:
             right=self.right[0],
             leaves=self.leaves,
             operators=self.operators,
-            units=self.exponents[0] / EXPONENT_DENOMINATOR if self.has_units else None,
+            exponents=self.exponents[0] if self.has_units else None,
         )
 
     def _join_lists(self) -> None:

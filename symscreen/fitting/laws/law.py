@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 _MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
-_MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows
+_MIN_POOL_ROWS = 48
+_MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows, but not fewer than the minimum
+_N_THIRD_TERMS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,14 @@ class LawData:
     units : Units, optional
         Units of the inputs and of the target. They restrict all searches to what has a unit and, if that of
         the target is given, has its unit.
+    max_pool_rows : int
+        Maximum number of rows on which the formulas of the pool are evaluated.
+    n_third_terms : int
+        Number of simple formulas that are tried as the third term of a sum.
+    max_ranked_formulas : int or None
+        Maximum number of formulas, simplest first, whose pairs are ranked if no law is exact; None for all.
+    should_stop : callable or None
+        Returns whether the growth of the pool must end before its next batch.
     """
 
     columns: Mapping[str, Values]
@@ -91,6 +101,10 @@ class LawData:
     required_inputs: RequiredInputs | None = None
     row_weights: RowWeights | None = None
     units: Units | None = None
+    max_pool_rows: int = _MAX_POOL_ROWS
+    n_third_terms: int = _N_THIRD_TERMS
+    max_ranked_formulas: int | None = None
+    should_stop: Callable[[], bool] | None = None
 
     @property
     def lattice(self) -> UnitLattice | None:
@@ -105,13 +119,14 @@ class LawData:
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
         """Rows on which the formulas of the pool are evaluated, shape (m,)."""
-        return self.select_rows(min(_MAX_POOL_ROWS, _MAX_POOL_VALUES // self.pool_limit))
+        n_rows = _MAX_POOL_VALUES // self.pool_limit
+        return self.select_rows(min(self.max_pool_rows, max(n_rows, _MIN_POOL_ROWS)))
 
     @lockfree_cached_property
     def pool(self) -> FormulaPool:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
-        return grow_formula_pool(columns, self.grammar, self.pool_limit, self.units)
+        return grow_formula_pool(columns, self.grammar, self.pool_limit, self.units, self.should_stop)
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""

@@ -77,6 +77,7 @@ def prepare_products(data: LawData, *, with_inputs: bool = True, noise: float = 
         len(data.target),
         fit,
         has_copies=not with_inputs,
+        max_ranked=data.max_ranked_formulas,
     )
 
 

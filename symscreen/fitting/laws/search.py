@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import log
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +15,7 @@ from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
+from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
@@ -79,7 +81,7 @@ def find_laws(
     monitor = SearchMonitor() if monitor is None else monitor
     nothing = ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0)
     found: list[FittedLaw] = []
-    for place, (name, find_stage_laws) in list_law_stages(data, effort):
+    for place, (name, find_stage_laws) in list_law_stages(data, effort, monitor.should_stop):
         if not monitor.start(name):
             continue
         laws = refine_undefined_laws(find_stage_laws(data), data)
@@ -97,12 +99,22 @@ def find_laws(
     return found
 
 
-def list_law_stages(data: LawData, effort: Effort = EFFORTS["default"]) -> tuple[tuple[int, _Stage], ...]:
+def list_law_stages(
+    data: LawData,
+    effort: Effort = EFFORTS["default"],
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[tuple[int, _Stage], ...]:
     """Return the searches for laws with their names, each with the number of searches that are simpler.
 
     With units, the search for laws of groups is the second. It does not count in the numbers of the others.
+    If the effort has a deep pool, its search is the last.
     """
-    stages = tuple(enumerate(_STAGES[: effort.n_law_stages]))
+    stages: tuple[tuple[int, _Stage], ...] = tuple(enumerate(_STAGES[: effort.n_law_stages]))
+    if effort.deep_pool_formulas:
+        find_deep = partial(
+            find_laws_of_deep_pool, n_formulas=effort.deep_pool_formulas, should_stop=should_stop
+        )
+        stages = (*stages, (len(stages), (DEEP_POOL, find_deep)))
     return (
         stages
         if data.units is None
