@@ -41,7 +41,8 @@ def find_laws_of_deep_pool(
     n_formulas : int
         Maximum number of formulas.
     should_stop : callable, optional
-        Returns whether the search must end while the pool grows. It then finds nothing.
+        Returns whether the search must end. While the pool grows, it then finds nothing; later, it does not
+        rank pairs.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def find_laws_of_deep_pool(
     )
     if 2 * len(data.columns) > _N_ROWS:
         return []
-    is_stopped = len(deep.pool) < n_formulas and should_stop is not None and should_stop()
+    is_stopped = len(deep.pool) < n_formulas and deep.is_over
     return [] if is_stopped else find_matched_pairs(deep)
 
 

@@ -90,7 +90,7 @@ class LawData:
     max_ranked_formulas : int or None
         Maximum number of formulas, simplest first, whose pairs are ranked if no law is exact; None for all.
     should_stop : callable or None
-        Returns whether the growth of the pool must end before its next batch.
+        Returns whether the search must end, before the next batch of the pool or the ranking of pairs.
     """
 
     columns: Mapping[str, Values]
@@ -127,6 +127,11 @@ class LawData:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
         return grow_formula_pool(columns, self.grammar, self.pool_limit, self.units, self.should_stop)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search must end before its next long step."""
+        return self.should_stop is not None and self.should_stop()
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""

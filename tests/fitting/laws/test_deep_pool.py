@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -72,6 +73,19 @@ def test_the_growth_of_a_deep_pool_ends_at_a_time_limit(rng):
 
     assert find_laws_of_deep_pool(make_data(rng), 5000, should_stop) == []
     assert len(looks) == 5  # once after each of four batches, and once at the end
+
+
+def test_pairs_of_a_deep_pool_are_not_ranked_after_a_time_limit(rng):
+    data, looks = make_data(rng, noise=0.01), []
+
+    def is_over_after(n_looks):
+        looks.append(None)
+        return len(looks) > n_looks
+
+    assert find_laws_of_deep_pool(data, 5000, partial(is_over_after, np.inf))
+    last = len(looks) - 1
+    looks.clear()
+    assert find_laws_of_deep_pool(data, 5000, partial(is_over_after, last)) == []
 
 
 @pytest.mark.slow
