@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from symscreen.explain import Explanation, why
     from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
     from symscreen.fitting.fit import fit
+    from symscreen.fitting.search_monitor import FitProgress
     from symscreen.grammar.grammar_files import load_grammar
     from symscreen.report.html_page import write_report
     from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Explanation",
+    "FitProgress",
     "FitResult",
     "Progress",
     "ScreenResult",
@@ -67,6 +69,7 @@ _MODULES = ("datasets", "evaluation", "export", "trees")
 _HOMES = {
     "SymbolicRegressor": "symscreen.estimators",
     "SymbolicScreener": "symscreen.estimators",
+    "FitProgress": "symscreen.fitting.search_monitor",
     "FitResult": "symscreen.results.fit_result",
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",

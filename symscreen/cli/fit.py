@@ -11,6 +11,7 @@ from symscreen.cli.output import (
     check_output_path,
     list_input_files,
     print_notices,
+    show_fit_progress,
     show_warnings_as_notices,
     write_output,
 )
@@ -32,6 +33,8 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     Examples:
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
+      symscreen fit data.csv --effort quick
+      symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
       symscreen apply model.json new.csv
@@ -47,7 +50,8 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     from symscreen.results.fit_result import SharedFitResult
 
     check_output_path(out, list_input_files(data, options), force=force)
-    result = run_fit(data, **options)
+    with show_fit_progress(quiet=quiet) as on_progress:
+        result = run_fit(data, on_progress=on_progress, **options)
     print_notices(result.notices, quiet=quiet)
     if out is not None:
         result.save(out, force=force)

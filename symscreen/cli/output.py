@@ -19,6 +19,7 @@ from symscreen.messages import COMMAND_LINE, escape_control_chars, quote, render
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from symscreen.fitting.search_monitor import FitProgress
     from symscreen.screening.run_control import Progress
 
 
@@ -137,6 +138,58 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
             done = f"{last[0].n_done:,} of {last[0].n_total:,} candidates"
             click.echo(f"symscreen: best so far, of {done}: {best}", err=True)
         raise
+
+
+@contextmanager
+def show_fit_progress(*, quiet: bool) -> Iterator[Callable[[FitProgress], None] | None]:
+    """Show the stage of a fit and the best formula so far, on a terminal; nothing in a pipe.
+
+    When the fit is interrupted, say what was best so far.
+    """
+    if quiet:
+        from symscreen._numba import COMPILE_NOTICE
+
+        COMPILE_NOTICE.mute()
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    last: list[FitProgress] = []
+    columns = (
+        SpinnerColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        TextColumn(
+            "{task.fields[best]}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
+        ),
+    )
+    try:
+        with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as display:
+            task = display.add_task("reading the data", total=None, best="")
+
+            def update(report: FitProgress) -> None:
+                last[:] = [report]
+                display.update(
+                    task, description=escape_control_chars(report.stage), best=format_best_fit(report)
+                )
+
+            yield update
+    except KeyboardInterrupt:
+        best = format_best_fit(last[0]) if last else ""
+        click.echo(f"symscreen: best so far: {best or 'nothing yet'}", err=True)
+        raise
+
+
+def format_best_fit(report: FitProgress) -> str:
+    """Write the best formula of a fit so far with its R²."""
+    if report.formula is None or report.r2 is None:
+        return ""
+    return escape_control_chars(f"R2 {report.r2:.6g}  {report.formula}")
 
 
 def format_best(report: Progress) -> str:

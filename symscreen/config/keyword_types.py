@@ -126,3 +126,4 @@ class FitKeywords(RegressorParameters, total=False):
     missing: Literal["refuse", "drop"]
     weights: str | ArrayLike | None
     quiet: bool
+    time_limit: str | float | None

@@ -711,6 +711,20 @@ class FitOptions(ScreenOptions):
         verbs=("fit",),
         fit_record=True,
     )
+    time_limit: str | float | None = option(
+        None,
+        metavar="TIME",
+        help="Stop in order after 60s, 5m or 2h, with the best formula so far.",
+        doc='``"60s"``, ``"5m"``, or seconds from now. When the time is over, no further stage of the search '
+        "starts and no further block of a large space is tried; a stage that runs is finished. The smallest "
+        "space is always searched. The result says if a part was left out, and then depends on the speed of "
+        "the machine. `effort` limits the search without a time.",
+        type="str or float",
+        verbs=("fit",),
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
     max_terms: int = option(
         4,
         metavar="K",

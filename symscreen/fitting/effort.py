@@ -21,6 +21,8 @@ class Effort:
     ----------
     pool_formulas : int
         Formulas of the inputs in the pool of the searches for laws.
+    deep_pool_formulas : int
+        Formulas in the deep pool, see `symscreen.fitting.laws.deep_pool`; 0 for no deep pool.
     n_law_stages : int or None
         Number of searches for laws, cheapest first; None for all.
     n_refined_laws : int
@@ -41,6 +43,7 @@ class Effort:
     """
 
     pool_formulas: int
+    deep_pool_formulas: int
     n_law_stages: int | None
     n_refined_laws: int
     ends_early: bool
@@ -55,6 +58,7 @@ class Effort:
 EFFORTS: dict[EffortName, Effort] = {
     "quick": Effort(
         pool_formulas=10_000,
+        deep_pool_formulas=0,
         n_law_stages=2,
         n_refined_laws=4,
         ends_early=True,
@@ -68,6 +72,7 @@ EFFORTS: dict[EffortName, Effort] = {
     # layers of three million candidates take seconds rather than minutes
     "default": Effort(
         pool_formulas=50_000,
+        deep_pool_formulas=0,
         n_law_stages=None,
         n_refined_laws=8,
         ends_early=True,
@@ -80,6 +85,7 @@ EFFORTS: dict[EffortName, Effort] = {
     ),
     "thorough": Effort(
         pool_formulas=50_000,
+        deep_pool_formulas=10_000_000,
         n_law_stages=None,
         n_refined_laws=24,
         ends_early=False,

@@ -18,6 +18,7 @@ from symscreen.config.space_options import (
 )
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
+from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
 from symscreen.fitting.fit_weights import read_fit_weights, sort_tied_weights
@@ -25,6 +26,7 @@ from symscreen.fitting.guesses import parse_guesses
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.required_inputs import build_required_inputs
 from symscreen.fitting.search_stages import FitTask
+from symscreen.messages import quote
 from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.targets.registry import TARGET_TYPES
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.data import Dataset, SourceFrame
+    from symscreen.fitting.search_monitor import FitProgressListener
     from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.targets import TargetType
 
@@ -49,6 +52,8 @@ _IBART_LAYERS = "bub"
 def fit(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
+    *,
+    on_progress: FitProgressListener | None = None,
     **options: Unpack[FitKeywords],
 ) -> FitResult | SharedFitResult:
     """Find a formula for a target: a weighted sum of few features, and a constant.
@@ -63,6 +68,9 @@ def fit(
     y : array_like, shape (n,) or (n, K), optional
         The target, where `X` does not contain it, or K targets: a data frame names them, else they are y1 to
         yK.
+    on_progress : callable, optional
+        Called with a `symscreen.FitProgress` when a stage of the search starts, and when there is a better
+        formula.
     **options
         The options of `symscreen.config.screen_options.FitOptions`: …
 
@@ -90,7 +98,10 @@ def fit(
             prune_by=_IBART_SCREENER if fit_options.prune_by is None else fit_options.prune_by,
             layers=fit_options.layers or _IBART_LAYERS,
         )
-    return run_fit(_prepare_fit(read_frame(X), y, fit_options))  # standard input can be read only once
+    if on_progress is not None and not callable(on_progress):
+        raise OptionError(f"on_progress is {quote(on_progress)}; give a function")
+    task = _prepare_fit(read_frame(X), y, fit_options)  # standard input can be read only once
+    return run_fit(replace(task, on_progress=on_progress))
 
 
 def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:

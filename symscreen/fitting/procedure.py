@@ -36,6 +36,7 @@ from symscreen.fitting.model_selection import (
     select_model,
 )
 from symscreen.fitting.required_inputs import format_requirement_notices
+from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
 from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
 from symscreen.grammar import OPERATORS
@@ -43,12 +44,13 @@ from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.results.fit_result import FitResult, SharedFitResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.fitting.coefficients import FormulaFits
     from symscreen.fitting.model_selection import Criterion
+    from symscreen.fitting.search_monitor import SearchMonitor
     from symscreen.linear_models.row_weights import RowWeights
 
 
@@ -73,11 +75,12 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     search_rows, held_out_rows = _split_rows(task)
     search_task = replace(task, dataset=search_rows)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
-    found = run_search(search_task, notices)
+    monitor = build_monitor(search_task)
+    found = run_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
     all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
-    cv_errors = _compute_nested_errors(search_task, criterion) if options.criterion == "cv" else None
+    cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
     selected = _choose_model(found, models or all_models, cv_errors, estimation_rows)
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
     search_weights, row_weights = task.get_row_weights(search_rows), task.get_row_weights(estimation_rows)
@@ -91,7 +94,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     )
     mean = next(model for model in all_models if not model.term_indices)
     is_mean_better = task.required_inputs is not None and mean.score <= selected.score
-    notices += _format_fit_notices(selected, fits, task, is_mean_better=is_mean_better)
+    partial = monitor.build_record()
+    notices += _format_fit_notices(selected, fits, task, partial, is_mean_better=is_mean_better)
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     tables = {
@@ -108,7 +112,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         record["verdict"] = {"kind": "none", "p_value": None}
     else:
         record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
-    record["stage"] = selected.stage
+    record |= {"stage": selected.stage, **partial}
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
@@ -218,13 +222,18 @@ def _choose_model(
 
 
 def _format_fit_notices(
-    chosen_model: ScoredModel, fits: FormulaFits, task: FitTask, *, is_mean_better: bool
+    chosen_model: ScoredModel,
+    fits: FormulaFits,
+    task: FitTask,
+    partial: Mapping[str, Any],
+    *,
+    is_mean_better: bool,
 ) -> list[str]:
-    """Return notices about the selected model and its coefficients."""
-    notices = []
+    """Return notices about the time limit, the selected model and its coefficients."""
+    notices: list[str] = [format_partial_notice(partial["partial"])] if partial else []
     if task.required_inputs is not None:
         notices += format_requirement_notices(task.required_inputs, fits, is_mean_better=is_mean_better)
-    elif not chosen_model.term_indices:
+    elif not chosen_model.term_indices and not partial:
         notices.append("no formula is better than the mean: the rows show no relation, or there are too few")
     if chosen_model.term_indices and task.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
         notices.append(
@@ -247,8 +256,12 @@ def _add_chosen_model(front_models: Sequence[ScoredModel], chosen_model: ScoredM
     return sorted([*front_models, chosen_model], key=lambda model: model.complexity)
 
 
-def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | None]:
+def _compute_nested_errors(
+    task: FitTask, criterion: Criterion, monitor: SearchMonitor
+) -> list[float | None] | None:
     """Compute the cross-validation error of the whole search for each number of terms.
+
+    None if the time is over, so that the criterion chooses.
 
     Returns
     -------
@@ -256,6 +269,8 @@ def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | 
         Mean squared error by number of terms, from 0. With several targets, the mean over targets, each
         relative to its variance. None if a fold has no such model, or one that is undefined in its rows.
     """
+    if not monitor.start(CROSS_VALIDATION):
+        return None
     dataset, options, n = task.dataset, task.options, task.target.n
     folds = assign_folds(n, options.folds, options.seed)
     if n - np.bincount(folds).max() < _MIN_CHOOSING_ROWS:
@@ -265,18 +280,24 @@ def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | 
         )
     squares = np.zeros((options.max_terms + 1, n))
     for fold in range(int(folds.max()) + 1):
+        fold_monitor = monitor.watch_fold()
         training_rows, test_rows = (np.flatnonzero(mask) for mask in (folds != fold, folds == fold))
         squares[:, test_rows] = _compute_squared_errors(
-            replace(task, dataset=take_rows(dataset, training_rows)), dataset, criterion
+            replace(task, dataset=take_rows(dataset, training_rows)), dataset, criterion, fold_monitor
         )[:, test_rows]
+        if fold_monitor.is_partial:
+            monitor.leave_out(CROSS_VALIDATION)
+            return None
     row_weights = task.get_row_weights(dataset)
     errors = squares.mean(axis=1) if row_weights is None else (squares * row_weights.weights).mean(axis=1)
     return [float(error) if np.isfinite(error) else None for error in errors]
 
 
-def _compute_squared_errors(training_task: FitTask, dataset: Dataset, criterion: Criterion) -> Values:
+def _compute_squared_errors(
+    training_task: FitTask, dataset: Dataset, criterion: Criterion, monitor: SearchMonitor
+) -> Values:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
-    result = run_search(training_task, [])
+    result = run_search(training_task, [], monitor)
     models = score_models(
         result, training_task.count_rows(training_task.dataset), criterion, len(get_targets(dataset))
     )

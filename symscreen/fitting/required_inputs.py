@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from symscreen.errors import DataError, OptionError
 from symscreen.expansion.nodes import COLUMN, CONSTANT
 from symscreen.expressions.traversal import collect_columns
 from symscreen.linear_models.exhaustive_subsets import RequiredParts
-from symscreen.messages import name_option, quote, suggest
+from symscreen.messages import Message, name_option, quote, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.coefficients import CoefficientEstimates, FormulaFits
+    from symscreen.fitting.subset_search import ModelSearchResult
 
 
 _MAX_NAMES = 60  # names are bits of an int64
@@ -132,6 +133,19 @@ def build_required_inputs(names: Sequence[str], dataset: Dataset) -> RequiredInp
     return RequiredInputs(unique, tuple(frozenset(known[name]) for name in unique))
 
 
+def keep_required_inputs(found: ModelSearchResult, required: RequiredInputs | None) -> ModelSearchResult:
+    """Keep the models that have all required inputs."""
+    if required is None:
+        return found
+    expressions = found.terms.expressions
+    models = {
+        members: share
+        for members, share in found.models.items()
+        if required.has_all([expressions[index] for index in members])
+    }
+    return replace(found, models=models)
+
+
 def format_requirement_notices(
     required: RequiredInputs, fits: FormulaFits, *, is_mean_better: bool
 ) -> list[str]:
@@ -156,7 +170,8 @@ def format_requirement_notices(
     if not terms:
         return [f"no formula with {names} can be fitted to these rows, so the result is the mean"]
     if is_mean_better:
-        return [f"no formula with {names} is better than the mean: {name_option('must_use')} alone keeps it"]
+        option = name_option("must_use")
+        return [Message(f"no formula with {names} is better than the mean: {option} alone keeps it")]
     notices = []
     for name, columns in zip(required.names, required.columns, strict=True):
         own = [index for index, term in enumerate(terms) if columns & collect_columns(term)]

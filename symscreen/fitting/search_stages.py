@@ -20,12 +20,15 @@ from symscreen.fitting.coefficients import get_input_columns, get_targets
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
 from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
+from symscreen.fitting.laws.deep_pool import check_deep_memory
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.search import find_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.model_selection import score_models
 from symscreen.fitting.path_search import find_path_models
+from symscreen.fitting.required_inputs import keep_required_inputs
+from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.subset_search import (
     FitData,
     ModelSearchBudget,
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.effort import Effort
     from symscreen.fitting.required_inputs import RequiredInputs
+    from symscreen.fitting.search_monitor import FitProgressListener
     from symscreen.grammar import Grammar, Layer
     from symscreen.linear_models.row_weights import RowWeights
     from symscreen.units import Units
@@ -89,6 +93,8 @@ class FitTask(ScreeningTask):
         Formulas of the user.
     source_weights : float64 array or None
         The weight of each row of the source, positive in the rows of the dataset.
+    on_progress : callable or None
+        Called with a `FitProgress` when a stage starts, and when there is a better formula.
     """
 
     options: FitOptions = field(default_factory=FitOptions)
@@ -100,6 +106,7 @@ class FitTask(ScreeningTask):
     required_inputs: RequiredInputs | None = None
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
+    on_progress: FitProgressListener | None = None
 
     @property
     def effort(self) -> Effort:
@@ -135,6 +142,8 @@ class SearchTask:
         Candidates for the law behind the target.
     is_law_found : bool
         Whether the best law leaves nothing that the inputs explain. Large spaces are then not searched.
+    monitor : SearchMonitor
+        Reports the stages, and ends the search at a time limit.
     """
 
     fit: FitTask
@@ -142,6 +151,7 @@ class SearchTask:
     found: ModelSearchResult
     laws: tuple[FittedLaw, ...] = ()
     is_law_found: bool = False
+    monitor: SearchMonitor = field(default_factory=SearchMonitor)
 
     @property
     def data(self) -> FitData:
@@ -179,11 +189,18 @@ def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult]
     return (search_spaces, extend_along_paths)
 
 
-def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
+def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None = None) -> ModelSearchResult:
     """Run the stages on the rows of a dataset; notices for the user are appended to `notices`."""
-    task = SearchTask(fit, notices, ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0))
+    monitor = SearchMonitor() if monitor is None else monitor
+    nothing = ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0)
+    task = SearchTask(fit, notices, nothing, monitor=monitor)
     if _searches_laws(fit):
-        generate_space(fit, fit.layer_schedule[0])  # which refuses too little memory before the long searches
+        space, _ = generate_space(fit, fit.layer_schedule[0])  # refuses too little memory
+        if fit.effort.deep_pool_formulas:
+            check_deep_memory(fit.effort.deep_pool_formulas, fit.max_bytes)
+        if monitor.is_watched:  # a first answer before the long searches
+            monitor.start(f"layers {''.join(layer.kind for layer in fit.layer_schedule[0])}", is_needed=True)
+            search_models([space], task.data, fit.backend, task.budget, monitor=monitor)
     if _searches_laws(fit) or (fit.guesses and len(get_targets(fit.dataset)) == 1):
         data = task.data
         law_data = build_law_data(
@@ -202,26 +219,13 @@ def run_search(fit: FitTask, notices: list[str]) -> ModelSearchResult:
         if _searches_laws(fit):
             ends_early = fit.effort.ends_early
             if not (ends_early and is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST)):
-                found += find_laws(law_data, fit.effort)
+                found += find_laws(law_data, fit.effort, monitor)
             is_law_found = ends_early and is_law_sufficient(found, law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values, data.row_weights)
         task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
     return keep_required_inputs(add_laws(task.found, task.laws), fit.required_inputs)
-
-
-def keep_required_inputs(found: ModelSearchResult, required: RequiredInputs | None) -> ModelSearchResult:
-    """Keep the models that have all required inputs."""
-    if required is None:
-        return found
-    expressions = found.terms.expressions
-    models = {
-        members: share
-        for members, share in found.models.items()
-        if required.has_all([expressions[index] for index in members])
-    }
-    return replace(found, models=models)
 
 
 def _searches_laws(fit: FitTask) -> bool:
@@ -239,8 +243,11 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
     fit, narrow_grammar = task.fit, task.fit.narrow_grammar
     broad_kinds, narrow_kinds = list[str](), list[str]()
     share = 1.0 if narrow_grammar is None else fit.effort.broad_share
-    broad_spaces = _generate_spaces(fit, broad_kinds, share)
-    found = search_models(broad_spaces, task.data, fit.backend, task.budget, is_law_found=task.is_law_found)
+    monitor = task.monitor
+    broad_spaces = _generate_spaces(fit, broad_kinds, monitor, share=share)
+    found = search_models(
+        broad_spaces, task.data, fit.backend, task.budget, is_law_found=task.is_law_found, monitor=monitor
+    )
     if task.is_law_found:
         return found
     if narrow_grammar is None:
@@ -250,8 +257,8 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
         return found
     schedule = build_layer_schedule(narrow_grammar, None)
     narrow_fit = replace(fit, grammar=narrow_grammar, layer_schedule=schedule)
-    narrow_spaces = _generate_spaces(narrow_fit, narrow_kinds)
-    narrow_found = search_models(narrow_spaces, task.data, fit.backend, task.budget)
+    narrow_spaces = _generate_spaces(narrow_fit, narrow_kinds, monitor, suffix=f" of {narrow_grammar.name}")
+    narrow_found = search_models(narrow_spaces, task.data, fit.backend, task.budget, monitor=monitor)
     task.notices.extend(map(_format_skipped_layers, narrow_kinds))
     narrowed = [kinds for kinds in broad_kinds if kinds not in narrow_kinds]
     if narrowed and not narrow_found.has_exact_model:
@@ -267,6 +274,7 @@ def search_lasso_subsets(task: SearchTask) -> ModelSearchResult:
 
     As in iBART, all inputs are kept if none is selected.
     """
+    task.monitor.start("LASSO subsets", is_needed=True)
     best_inputs = select_inputs(task.fit)
     dataset = task.fit.dataset if best_inputs is None else best_inputs
     fit = replace(task.fit, dataset=dataset, screeners=parse_screeners("lasso"))
@@ -312,6 +320,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         or len(found.terms) <= _MAX_SUBSET_TERMS
         or (found.has_exact_model and task.fit.effort.ends_early)
         or task.is_law_found
+        or not task.monitor.start("paths")
     ):
         return found
     ranked = score_models(found, task.fit.count_rows(dataset), "bic", len(get_targets(dataset)))
@@ -337,7 +346,9 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         for members, share in drop_rounding(path_models, target.values).items()
     }
     stages = dict.fromkeys(longer_models, "paths") | found.stages
-    return replace(found, models=found.models | longer_models, stages=stages)
+    longer = replace(found, models=found.models | longer_models, stages=stages)
+    task.monitor.report(longer)
+    return longer
 
 
 def _has_unit(units: Units, term: Expression) -> bool:
@@ -350,25 +361,40 @@ def _format_skipped_layers(kinds: str) -> str:
     return f"the layers {kinds} were not searched (too large); layers={kinds!r} searches them"
 
 
-def _generate_spaces(fit: FitTask, skipped: list[str], share: float = 1.0) -> Iterator[Space]:
-    """Grow the spaces of the schedule one by one; layers beyond a share of the limits go to `skipped`."""
+def _generate_spaces(
+    fit: FitTask, skipped: list[str], monitor: SearchMonitor, *, share: float = 1.0, suffix: str = ""
+) -> Iterator[Space]:
+    """Grow the spaces of the schedule one by one; layers beyond a share of the limits go to `skipped`.
+
+    The first space is grown even if the time is over, unless it is that of a narrow grammar, with a suffix.
+    """
     pool_sizes: dict[tuple[Layer, ...], int] = {(): len(fit.dataset.names)}
     has_user_layers = fit.options.layers is not None
-    for layers in fit.layer_schedule:
+    for place, layers in enumerate(fit.layer_schedule):
+        kinds = "".join(layer.kind for layer in layers)
+        stage = f"layers {kinds}{suffix}"
+        if monitor.is_over and (place or suffix):
+            monitor.leave_out(stage)
+            continue
         space = None
         if (
             has_user_layers
             or len(pool_sizes) == 1
             or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), fit, share)
         ):
+            monitor.start(stage, is_needed=True)
             try:
                 space, _ = generate_space(fit, layers)
             except MemoryLimitError:
                 if has_user_layers or len(pool_sizes) == 1:
                     raise
         if space is None:
-            skipped.append("".join(layer.kind for layer in layers))
+            skipped.append(kinds)
             continue
+        if space.stopped_at_layer is not None:
+            monitor.leave_out(stage)
+            if place:
+                continue
         pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], fit)
         if space.size:
             yield space

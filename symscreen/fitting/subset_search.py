@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import FeatureBlock, Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.required_inputs import RequiredInputs
+    from symscreen.fitting.search_monitor import SearchMonitor
     from symscreen.linear_models.exhaustive_subsets import RequiredParts
     from symscreen.linear_models.row_weights import RowWeights
     from symscreen.targets.registry import RegressionTarget
@@ -213,6 +214,7 @@ def search_models(
     budget: ModelSearchBudget,
     *,
     is_law_found: bool = False,
+    monitor: SearchMonitor | None = None,
 ) -> ModelSearchResult:
     """Search spaces for models with few features, smaller spaces first.
 
@@ -229,6 +231,8 @@ def search_models(
         Limits of the search.
     is_law_found : bool
         Whether an earlier stage has found a law that needs no better one. Large spaces are then not searched.
+    monitor : SearchMonitor, optional
+        Reports the best model, and ends the scan of a large space at a time limit.
 
     Returns
     -------
@@ -246,11 +250,13 @@ def search_models(
         terms, active = result.terms.merge(new_terms)
         result = ModelSearchResult(terms, result.models, result.n_features + space.size, result.n_models)
         if space.size > budget.exhaustive_limit:
-            result, finalists = _scan_space(result, space, data, backend, budget)
+            result, finalists = _scan_space(result, space, data, backend, budget, monitor=monitor)
             active = np.concatenate((active, finalists))
         active = np.concatenate((active, guessed))
         result = _search_active_subsets(result, np.unique(active), data, backend, budget)
         result = _finalize(result, data, refined_templates)
+        if monitor is not None:
+            monitor.report(result)
     return result
 
 
@@ -311,6 +317,8 @@ def _scan_space(
     data: FitData,
     backend: Backend,
     budget: ModelSearchBudget,
+    *,
+    monitor: SearchMonitor | None,
 ) -> tuple[ModelSearchResult, NDArray[np.int64]]:
     """Try every feature of a large space alone and with each small subset of the core.
 
@@ -328,11 +336,16 @@ def _scan_space(
     best = [
         CoreSubsetModels(np.zeros(0, np.int64), np.zeros((0, size), np.int32), np.zeros(0)) for size in sizes
     ]
+    n_scanned, is_cut_short = 0, False
     for batch in _iterate_batches(space):
         required_parts = _find_required_parts(data, core_terms, space, batch[0])
         n_kept = _FINALISTS_PER_FEATURE * budget.models_per_size
         rotated = (batch[0], data.rotate(batch[1]))
         best = _scan_batch(rotated, gram, best, n_kept, backend.jobs, required_parts=required_parts)
+        n_scanned += len(batch[0])
+        if n_scanned < space.size and monitor is not None and monitor.should_stop():
+            is_cut_short = True
+            break
     models, finalists = dict(search_result.models), []
     terms = search_result.terms
     for size_models in best:
@@ -348,8 +361,12 @@ def _scan_space(
             if len(members) == len(subset) + 1:
                 models.setdefault(members, float(share))
     n_subsets = sum(comb(len(core), size) for size in sizes)
+    n_left_out = space.size - n_scanned if is_cut_short else 0
     return ModelSearchResult(
-        terms, models, search_result.n_features, search_result.n_models + space.size * n_subsets
+        terms,
+        models,
+        search_result.n_features - n_left_out,
+        search_result.n_models + (space.size - n_left_out) * n_subsets,
     ), np.concatenate(finalists)
 
 

@@ -33,6 +33,7 @@ _VERDICTS = {
     "noise": "law within noise: no sign that the residuals depend on the inputs",
     "approximation": "approximation: the residuals depend on the inputs",
 }
+_NOTHING_YET = "no formula found within the time limit"
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 
 
@@ -88,6 +89,15 @@ class _BaseFitResult:
         return (rounded.equation,) if isinstance(rounded, Formula) else rounded.equations
 
     @property
+    def is_partial(self) -> bool:
+        """Whether a time limit left out a part of the search.
+
+        The part ``partial`` of the record says which one. The result then depends on the speed of the
+        machine.
+        """
+        return "partial" in self.record
+
+    @property
     def verdict(self) -> str:
         """What the formula is: exact, a law within noise, an approximation, or none; one line.
 
@@ -97,7 +107,7 @@ class _BaseFitResult:
         """
         verdict = self.record["verdict"]
         kind, p_value = verdict["kind"], verdict["p_value"]
-        text = _VERDICTS[kind]
+        text = _NOTHING_YET if kind == "none" and self.is_partial else _VERDICTS[kind]
         return text if p_value is None else f"{text} (p = {p_value:.2g})"
 
     @property

@@ -39,6 +39,7 @@ def shrink_efforts(monkeypatch):
         smaller = replace(
             effort,
             pool_formulas=400 * size,
+            deep_pool_formulas=2000 * (size == len(EFFORTS)),
             layer_candidates=5 * 25**size,
             broad_share=1.0,
             exhaustive_features=20 * size,
@@ -102,6 +103,7 @@ def test_the_pool_of_an_effort_begins_with_that_of_a_smaller_effort(rng):
         assert np.array_equal(*(getattr(pool, name)[:n] for pool in pools))
 
 
+@pytest.mark.slow
 def test_a_larger_effort_searches_more_and_explains_no_less(rng, monkeypatch):
     shrink_efforts(monkeypatch)
     columns = draw_columns(rng)
@@ -113,7 +115,9 @@ def test_a_larger_effort_searches_more_and_explains_no_less(rng, monkeypatch):
         assert small.front.r2.max() <= large.front.r2.max() + 1e-9
 
 
-@pytest.mark.parametrize("name", [*EFFORTS])
+@pytest.mark.parametrize(
+    "name", ["quick", *(pytest.param(name, marks=pytest.mark.slow) for name in ("default", "thorough"))]
+)
 def test_an_effort_gives_the_same_result_for_any_number_of_jobs_and_order_of_rows(name, rng, monkeypatch):
     shrink_efforts(monkeypatch)
     columns, order = draw_columns(rng), rng.permutation(N)

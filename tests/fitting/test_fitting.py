@@ -17,6 +17,7 @@ from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting import ScoredModel, get_input_columns, procedure, search_stages
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.search_stages import FitTask
 from symscreen.grammar import load_grammar
 from symscreen.linear_models.model_criteria import assign_folds
@@ -86,7 +87,8 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
 @pytest.mark.parametrize("folds", [8, 40])
 def test_cross_validation_may_leave_out_single_rows(rng, folds):
     table = _table(rng, 8 if folds == 8 else 40)
-    errors = procedure._compute_nested_errors(_job(table, criterion="cv", folds=folds, max_terms=1), "bic")
+    job = _job(table, criterion="cv", folds=folds, max_terms=1)
+    errors = procedure._compute_nested_errors(job, "bic", SearchMonitor())
     assert errors[0] == pytest.approx(
         ((table.target.values - table.target.values.mean()) ** 2).mean()
         * (table.target.n / (table.target.n - 1)) ** 2
@@ -206,7 +208,7 @@ def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
 def test_every_prefix_of_the_layers_asked_for_is_searched(rng):
     table = _table(rng)
     sizes = [run_fit(_job(table, layers)).record["searched"] for layers in ("b", "bu", "bub")]
-    spaces = [space.size for space in search_stages._generate_spaces(_job(table, "bub"), [])]
+    spaces = [space.size for space in search_stages._generate_spaces(_job(table, "bub"), [], SearchMonitor())]
     assert sizes == np.cumsum(spaces).tolist()
 
 
@@ -298,7 +300,10 @@ def test_a_strict_pool_holds_the_last_layer_alone(rng):
     table = read_dataset(x, y=(x[:, 0] + x[:, 1]) ** 3 + 0.01 * rng.normal(size=60))
     result = run_fit(_job(table, "bu", pool="strict"))
     assert _terms(result) == ["(x1 + x2)**3"]
-    sizes = [space.size for space in search_stages._generate_spaces(_job(table, "bub", pool="strict"), [])]
+    sizes = [
+        space.size
+        for space in search_stages._generate_spaces(_job(table, "bub", pool="strict"), [], SearchMonitor())
+    ]
     assert sizes[0] == 6  # sums and products, without the inputs
 
 

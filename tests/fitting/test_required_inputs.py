@@ -77,7 +77,7 @@ def test_of_noise_the_required_formula_is_given_but_not_claimed(rng):
     result = symscreen.fit(rng.normal(size=(80, 2)), rng.normal(size=80), must_use="x2", **SMALL)
     assert _columns(result) >= {"x2"}
     assert result.record["verdict"]["kind"] == "none"
-    assert "no formula with 'x2' is better than the mean" in " ".join(result.notices)
+    assert "no formula with 'x2' is better than the mean: must_use= alone keeps it" in result.notices
 
 
 def test_where_no_formula_can_have_it_the_mean_remains(rng):

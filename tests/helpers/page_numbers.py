@@ -15,6 +15,7 @@ from symscreen import _limits
 from symscreen.backends import dask
 from symscreen.data import files
 from symscreen.fitting.effort import EFFORTS
+from symscreen.fitting.laws.deep_pool import estimate_deep_bytes
 from symscreen.multistage import article_sharing
 from symscreen.multistage.baselines import matrix_factorization
 from symscreen.screening.search import modes
@@ -52,6 +53,7 @@ def _format_shares() -> str:
     return " | ".join(["", *(f"{effort.broad_share}" for effort in EFFORTS.values()), ""]).strip()
 
 
+_DEEP_GB = estimate_deep_bytes(EFFORTS["thorough"].deep_pool_formulas) / 1e9
 _LEVEL = f"{100 * _get_default(compute_t0_intervals, 'level'):.0f} %"
 _QUIET_S = f"{files._QUIET_PERIOD_S:g} s"
 
@@ -59,6 +61,7 @@ FROM_CODE: Phrases = [
     ("docs/cluster.md", f"no scheduler answers within {dask._CONNECT_TIMEOUT_S:.0f} s"),
     ("docs/cluster.md", f"no worker comes within {dask._FIRST_WORKER_TIMEOUT_S:.0f} s"),
     ("docs/fit.md", _format_shares()),
+    ("docs/fit.md", f"about {_DEEP_GB:.0f} GB of memory"),
     ("docs/multistage.md", f"{matrix_factorization.StagePairFactors.max_iter} times"),
     ("docs/multistage.md", _format_meetings()),
     (

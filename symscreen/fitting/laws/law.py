@@ -11,6 +11,7 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.grammar_rules import is_expressible
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.fitting.laws.unit_lattice import UnitLattice
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar
     from symscreen.linear_models.row_weights import RowWeights
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 
 
 _MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
-_MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows
+_MIN_POOL_ROWS = 48
+_MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows, but not fewer than the minimum
+_N_THIRD_TERMS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,16 @@ class LawData:
     row_weights : RowWeights, optional
         Weights of the rows in the fits of coefficients and constants. The searches find candidates without.
     units : Units, optional
-        Units of the inputs, for the search of laws of dimensionless groups.
+        Units of the inputs and of the target. They restrict all searches to what has a unit and, if that of
+        the target is given, has its unit.
+    max_pool_rows : int
+        Maximum number of rows on which the formulas of the pool are evaluated.
+    n_third_terms : int
+        Number of simple formulas that are tried as the third term of a sum.
+    max_ranked_formulas : int or None
+        Maximum number of formulas, simplest first, whose pairs are ranked if no law is exact; None for all.
+    should_stop : callable or None
+        Returns whether the search must end, before the next batch of the pool or the ranking of pairs.
     """
 
     columns: Mapping[str, Values]
@@ -88,17 +101,37 @@ class LawData:
     required_inputs: RequiredInputs | None = None
     row_weights: RowWeights | None = None
     units: Units | None = None
+    max_pool_rows: int = _MAX_POOL_ROWS
+    n_third_terms: int = _N_THIRD_TERMS
+    max_ranked_formulas: int | None = None
+    should_stop: Callable[[], bool] | None = None
+
+    @property
+    def lattice(self) -> UnitLattice | None:
+        """The exponents that the units of the inputs allow; None without units."""
+        return None if self.units is None else build_unit_lattice(self.units, tuple(self.columns))
+
+    @property
+    def target_unit(self) -> Values | None:
+        """Exponents of the base units of the target, shape (D,); None if its unit is not known."""
+        return None if self.lattice is None else self.lattice.target
 
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
         """Rows on which the formulas of the pool are evaluated, shape (m,)."""
-        return self.select_rows(min(_MAX_POOL_ROWS, _MAX_POOL_VALUES // self.pool_limit))
+        n_rows = _MAX_POOL_VALUES // self.pool_limit
+        return self.select_rows(min(self.max_pool_rows, max(n_rows, _MIN_POOL_ROWS)))
 
     @lockfree_cached_property
     def pool(self) -> FormulaPool:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
-        return grow_formula_pool(columns, self.grammar, self.pool_limit)
+        return grow_formula_pool(columns, self.grammar, self.pool_limit, self.units, self.should_stop)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search must end before its next long step."""
+        return self.should_stop is not None and self.should_stop()
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""

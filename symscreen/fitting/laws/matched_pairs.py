@@ -65,7 +65,7 @@ def find_matched_pairs(data: LawData) -> list[Law]:
         or _find_plain_products(data)
         or [law for search in searches for law in search.find_exact_triples()]
     )
-    if not laws:
+    if not laws and not data.is_over:
         laws = [law for search in searches for law in search.find_best_laws()]
         laws += _find_noisy_products(data, laws)
     best: dict[frozenset[tuple[int, int]], Law] = {}

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _MAX_CACHED_VALUES = 20_000_000  # of formulas on all rows
 _N_RANKED = 200  # pairs that are fitted on all rows if none is exact
-_N_THIRD_TERMS = 40  # formulas, simplest first, that are tried as a third term
 _MIN_PART = 1e-9  # of the target's spread: smaller parts of a law are rounding
 
 
@@ -30,16 +29,17 @@ def prepare_sums(data: LawData) -> PairSearch | None:
     pool, target = data.pool, data.target[data.pool_rows]
     if len(target) < N_DIRECTIONS + 4:
         return None
-    varies = np.ptp(pool.values[: 2 * _N_THIRD_TERMS], axis=1) > 0.0
+    varies = np.ptp(pool.values[: 2 * data.n_third_terms], axis=1) > 0.0
     return PairSearch(
         pool,
         lambda values: (np.ones(len(values), dtype=bool), values),
         target / np.abs(target).max(),
         np.ones((len(target), 1)),
-        np.flatnonzero(varies)[:_N_THIRD_TERMS],
+        np.flatnonzero(varies)[: data.n_third_terms],
         _N_RANKED,
         len(data.target),
         _SumFit(data),
+        max_ranked=data.max_ranked_formulas,
     )
 
 

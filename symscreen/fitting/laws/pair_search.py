@@ -89,6 +89,8 @@ class PairSearch:
         Fits a law on all rows.
     has_copies : bool
         Whether copies of the formulas are tried with the coefficients 1 and −1, where the fit fails.
+    max_ranked : int or None
+        Maximum number of formulas, simplest first, whose pairs are ranked; None for all.
     """
 
     pool: FormulaPool
@@ -100,6 +102,7 @@ class PairSearch:
     n: int
     fit: Fit
     has_copies: bool = False
+    max_ranked: int | None = None
 
     @lockfree_cached_property
     def merged(self) -> tuple[Projections, list[NDArray[np.int64]]]:
@@ -155,7 +158,7 @@ class PairSearch:
 
     def find_best_laws(self) -> list[RankedLaw]:
         """Find the laws that explain most, as far as their number is worth it."""
-        blocks = self.iterate_blocks(self.formulas.indices)
+        blocks = self.iterate_blocks(self.formulas.indices[: self.max_ranked])
         singles, pairs = rank_pairs(blocks, self.response, self.nuisance, self.pool.complexity, self.n_ranked)
         return self._fit_laws([*((index,) for index in singles[: self.n_ranked // 10]), *pairs])
 

@@ -242,10 +242,14 @@ def show_models(result: FitResult | SharedFitResult) -> list[RenderableType]:
             _build_model_table(result.alternatives.head(_MAX_ALTERNATIVES)),
         ]
     parts.append(Text(""))
+    is_cv_left_out = record["criterion"] == "cv" and record["cv_error"] is None
+    if result.is_partial:
+        parts.append(Text("The time limit left out a part of the search."))
     parts.append(
         Text(
             f"{record['models']:,} models of {record['searched']:,} features tried; chosen by "
-            f"{record['criterion']}. same: the number of other models with as many terms and the same error."
+            f"{'ebic' if is_cv_left_out else record['criterion']}. same: the number of other models with as "
+            "many terms and the same error."
         )
     )
     return parts
