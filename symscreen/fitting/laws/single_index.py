@@ -23,6 +23,7 @@ from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.power_products import find_best_factors
+from symscreen.fitting.laws.principal_directions import count_indices, propose_indices
 from symscreen.fitting.laws.scaled_index import find_scaled_index_laws
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
@@ -87,9 +88,9 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     exponents = np.array(_list_indices(n_names, data, scale), dtype=np.int64).reshape(-1, n_names)
     if not len(exponents):
         return []
-    n_indices = float(len(exponents))
     found: list[Law] = []
     for place, powers in enumerate(select_indices(exponents, data, scale).tolist()):
+        n_indices = max(float(len(exponents)), count_indices(powers) if data.units is None else 1.0)
         index = list(map(Fraction, powers))
         if sum(map(bool, powers)) > 1:  # formulas of one input are among the power products
             theta = build_power_product(
@@ -103,9 +104,14 @@ def find_single_index_laws(data: LawData) -> list[Law]:
 
 
 def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[int, ...]]:
-    """Return the exponents of θ, simplest first; with units, those of dimensionless products alone."""
+    """Return the exponents of θ, simplest first, and those that the curvature of log|y| proposes.
+
+    With units, these are the exponents of dimensionless products alone.
+    """
     if data.units is None:
-        return list(islice(_list_exponents(n_names), _MAX_INDICES))
+        simple = list(islice(_list_exponents(n_names), _MAX_INDICES))
+        proposals = propose_indices(scale.take(data.select_rows(_COMPARED_ROWS)))
+        return list(dict.fromkeys([*simple, *proposals]))
     lattice = build_unit_lattice(data.units, scale.names)
     listed = list(_list_exponents(n_names))
     is_allowed = lattice.select_dimensionless(np.array(listed, dtype=np.int64).reshape(-1, n_names))
