@@ -11,26 +11,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
-from math import comb, gcd, lcm
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Column
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.group_products import find_group_products
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
+from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.single_index import invert_quotients
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from symscreen.fitting.laws.law import Law, LawData
 
 
-_MAX_COMBINATIONS = 5_000  # combinations of inputs that are examined for groups
-_MAX_POWER = 4  # of an input in a group
-_MAX_GROUPS = 12
+_MAX_INVERTED = 3  # groups whose inverses are also variables of h
 _POOL_LIMIT = 20_000  # formulas h
 
 
@@ -62,101 +59,32 @@ def find_laws_of_groups(data: LawData) -> list[Law]:
     >>> np.allclose(evaluate_expression(laws[0].terms[0], columns), target)
     True
     """
-    scale = compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target, data.units)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     too_few_rows = len(data.target) <= scale.design.shape[1] + 2
     if data.units is None or not has_products or too_few_rows or not scale.weights.any():
         return []
     names = tuple(data.columns)
-    exponents = [
-        [] if unit is None else data.units.get_exponents(unit).tolist()
-        for unit in map(data.units.columns.get, names)
-    ]
-    width = len(data.units.symbols)
-    matrix = [list(map(Fraction, row or [0] * width)) for row in exponents]
+    lattice = build_unit_lattice(data.units, names)
     groups = [
         group
-        for group in list_dimensionless_groups(matrix)
+        for group in lattice.groups
         if sum(map(bool, group)) == 1
         or all(name in scale.names for name, power in zip(names, group, strict=True) if power)
-    ][:_MAX_GROUPS]
-    if not groups or not any(map(any, matrix)):  # without any unit, the groups are the inputs
+    ]
+    if not groups or not lattice.vectors.any():  # without any unit, the groups are the inputs
         return []
+    # the inverse of a group is as simple as the group
+    inverses = [tuple(-power for power in group) for group in groups] if len(groups) <= _MAX_INVERTED else []
     leaves = tuple(
         build_power_product(
             [(Column(name), Fraction(power)) for name, power in zip(names, group, strict=True) if power]
         )
-        for group in groups
+        for group in (*groups, *(each for each in inverses if sum(map(bool, each)) > 1))
     )
     columns = {name: values[data.pool_rows] for name, values in data.columns.items()}
     values = {str(leaf): evaluate_expression(leaf, columns) for leaf in leaves}
     pool = grow_formula_pool(values, data.grammar, _POOL_LIMIT)
     pool = replace(pool, leaves=(*leaves, *pool.leaves[len(leaves) :]))
-    laws = find_best_factors(pool, 1.0, data, scale)
+    laws = [*find_group_products(pool, data, scale.names), *find_best_factors(pool, 1.0, data, scale)]
     return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in laws]
-
-
-def list_dimensionless_groups(exponents: Sequence[Sequence[Fraction]]) -> list[tuple[int, ...]]:
-    """List the dimensionless groups that contain no smaller group, simplest first.
-
-    Parameters
-    ----------
-    exponents : sequence of k sequences of D Fractions
-        The exponents of the base units of each input.
-
-    Returns
-    -------
-    list of tuple of int
-        The k powers of the inputs in each group, without a common factor, the first one positive. Groups with
-        powers beyond ±4, or of so many inputs that there are too many combinations, are left out.
-
-    Examples
-    --------
-    >>> list_dimensionless_groups([[0, 0], [1, -1], [1, 0], [0, 1]])  # an angle, a speed, a length, a time
-    [(1, 0, 0, 0), (0, 1, -1, 1)]
-    """
-    k = len(exponents)
-    found: list[tuple[int, ...]] = []
-    n_examined = 0
-    for size in range(1, k + 1):
-        n_examined += comb(k, size)
-        if n_examined > _MAX_COMBINATIONS:
-            break
-        supports = [{place for place, power in enumerate(group) if power} for group in found]
-        for chosen in combinations(range(k), size):
-            if any(support <= set(chosen) for support in supports):
-                continue
-            powers = _solve_homogeneous([exponents[place] for place in chosen])
-            if powers is not None:
-                group = [0] * k
-                for place, power in zip(chosen, powers, strict=True):
-                    group[place] = power
-                found.append(tuple(group))
-    simple = [group for group in found if max(map(abs, group)) <= _MAX_POWER]
-    return sorted(simple, key=lambda group: (sum(map(abs, group)), [-abs(power) for power in group], group))
-
-
-def _solve_homogeneous(vectors: Sequence[Sequence[Fraction]]) -> tuple[int, ...] | None:
-    """Return the smallest whole powers with Σ powerᵢ·vectorᵢ = 0; None if the vectors are independent.
-
-    All proper subsets of the vectors must be independent.
-    """
-    known = [list(map(Fraction, vector)) for vector in vectors]
-    n = len(known)
-    traces = [[Fraction(row == column) for column in range(n)] for row in range(n)]
-    used: list[int] = []
-    for row in range(n):
-        for other, pivot in zip(
-            used, [next(i for i, x in enumerate(known[o]) if x) for o in used], strict=True
-        ):
-            if ratio := known[row][pivot] / known[other][pivot]:
-                known[row] = [a - ratio * b for a, b in zip(known[row], known[other], strict=True)]
-                traces[row] = [a - ratio * b for a, b in zip(traces[row], traces[other], strict=True)]
-        if any(known[row]):
-            used.append(row)
-            continue
-        scale = lcm(*(power.denominator for power in traces[row]))
-        powers = [int(power * scale) for power in traces[row]]
-        divisor = gcd(*powers) * (1 if next(filter(None, powers)) > 0 else -1)
-        return tuple(power // divisor for power in powers)
-    return None

@@ -3,7 +3,8 @@
 A space is grown in layers and keeps every formula that differs in form. A pool is grown in the order of
 complexity: first the inputs and constants, then all formulas of complexity 2, 3 and so on, each made of
 smaller ones. Of formulas with equal values on the rows, only the simplest stays. A pool of 10⁵ formulas of
-four inputs thus contains every formula of up to five symbols, and many of six.
+four inputs thus contains every formula of up to five symbols, and many of six. With units, only formulas
+that have a unit are grown, so a pool of the same size contains longer ones.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR, TRUE, Dimensions, propagate_dimensions
+from symscreen.units import compute_dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar
     from symscreen.grammar.operator import Operator
+    from symscreen.units import Units
 
     # an operator, and the indices of its left and right arguments; None for the right one if it is unary
     Batch = tuple[int, NDArray[np.int64], NDArray[np.int64] | None]
@@ -37,6 +42,7 @@ _MIN_RELATIVE_SPREAD = (
 _ROUNDED_BITS = 20  # of 52: values that agree to 2e-10 are equal
 _N_COMPARED_ROWS = 48  # rows on which values are compared
 _NO_ARGUMENT = -1
+_UNIT_TOLERANCE = 1e-9  # of the exponents of base units
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +63,8 @@ class FormulaPool:
         The inputs and constants, which are the first formulas.
     operators : tuple of Operator
         The operators.
+    exponents : int64 array, shape (q, D), or None
+        Exponents of the D base units of each formula, times `EXPONENT_DENOMINATOR`; None without units.
     """
 
     values: Values
@@ -66,23 +74,33 @@ class FormulaPool:
     right: NDArray[np.int64]
     leaves: tuple[Expression, ...]
     operators: tuple[Operator, ...]
+    exponents: NDArray[np.int64] | None = None
+
+    @lockfree_cached_property
+    def units(self) -> Values | None:
+        """Exponents of the base units of each formula, shape (q, D); None without units."""
+        return None if self.exponents is None else self.exponents / EXPONENT_DENOMINATOR
 
     def __len__(self) -> int:
         return len(self.complexity)
 
-    def estimate_count(self, complexity: int) -> float:
-        """Estimate the number of different formulas that are not more complex.
+    def estimate_count(self, complexity: int, unit: Values | None = None) -> float:
+        """Estimate the number of different formulas that are not more complex, at least 1.
 
         Beyond the largest complexity that the pool has completely, the number is assumed to grow as it did up
-        to there.
+        to there. With units, only formulas with the given unit, shape (D,), may be counted.
         """
         last = int(self.complexity[-1])
+        has_unit = np.ones(len(self), dtype=bool)
+        if unit is not None and self.units is not None:
+            has_unit &= (np.abs(self.units - unit) <= _UNIT_TOLERANCE).all(axis=1)
         if complexity < last:
-            return float((self.complexity <= max(1, complexity)).sum())
+            return float(max(1, (has_unit & (self.complexity <= max(1, complexity))).sum()))
         complete = max(1, last - 1)
         n_leaves, n_complete = (float((self.complexity <= size).sum()) for size in (1, complete))
         growth = (n_complete / n_leaves) ** (1.0 / max(1, complete - 1))
-        return n_complete * float(growth ** (complexity - complete))
+        n_counted = float(max(1, (has_unit & (self.complexity <= complete)).sum()))
+        return n_counted * float(growth ** (complexity - complete))
 
     def build_expression(self, index: int) -> Expression:
         """Build the expression of a formula."""
@@ -99,6 +117,7 @@ def grow_formula_pool(
     columns: Mapping[str, Values],
     grammar: Grammar,
     limit: int,
+    units: Units | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FormulaPool:
     """Grow a pool of formulas.
@@ -112,6 +131,8 @@ def grow_formula_pool(
         Operators, constants and rules. The limit of its complexity holds for each formula of the pool.
     limit : int
         Maximum number of formulas. The last complexity may be incomplete.
+    units : Units, optional
+        Units of the inputs. Formulas without a unit, such as sums of a length and a time, are left out.
     should_stop : callable, optional
         Returns whether the growth must end before its next batch.
 
@@ -127,13 +148,15 @@ def grow_formula_pool(
     >>> [str(pool.build_expression(index)) for index in range(len(pool))]
     ['x', 'x**2', 'sqrt(x)', '1/x', 'exp(x)', 'log(x)', 'sin(x)', 'cos(x)']
     """
-    return _PoolGrowth(columns, grammar, limit).grow(should_stop)
+    return _PoolGrowth(columns, grammar, limit, units).grow(should_stop)
 
 
 class _PoolGrowth:
     """A pool that is being grown; its lists have one array for each batch of new formulas."""
 
-    def __init__(self, columns: Mapping[str, Values], grammar: Grammar, limit: int) -> None:
+    def __init__(
+        self, columns: Mapping[str, Values], grammar: Grammar, limit: int, units: Units | None
+    ) -> None:
         self.grammar, self.limit = grammar, limit
         self.operators = (*grammar.unary, *grammar.binary)
         self.leaves: tuple[Expression, ...] = (
@@ -159,6 +182,12 @@ class _PoolGrowth:
         self.right = [np.full(n_leaves, _NO_ARGUMENT)]
         self.contained = [np.zeros(n_leaves, dtype=np.int64)]  # bit k: operator k occurs in the formula
         self.known_hashes = np.sort(_compute_hashes(self.compared_values[:n_leaves]))
+        self.has_units = units is not None
+        if units is not None:
+            # each a batch of exponents, shape (q, D), and of the values of number literals, shape (q,)
+            dimensions = [compute_dimensions(leaf, units) for leaf in self.leaves]
+            self.exponents = [np.array([each.exponents for each in dimensions]).reshape(n_leaves, -1)]
+            self.literals = [np.array([float(each.literal) for each in dimensions])]
 
     def grow(self, should_stop: Callable[[], bool] | None) -> FormulaPool:
         """Add formulas of rising complexity until the pool is full or nothing new appears."""
@@ -191,12 +220,15 @@ class _PoolGrowth:
             right=self.right[0],
             leaves=self.leaves,
             operators=self.operators,
+            exponents=self.exponents[0] if self.has_units else None,
         )
 
     def _join_lists(self) -> None:
         """Join the arrays of each list into one."""
         for arrays in (self.complexity, self.operator_indices, self.left, self.right, self.contained):
             arrays[:] = [np.concatenate(arrays)]
+        if self.has_units:
+            self.exponents, self.literals = [np.concatenate(self.exponents)], [np.concatenate(self.literals)]
 
     def _list_batches(self, complexity: int) -> Iterator[Batch]:
         """Yield batches of candidates of a complexity: every operator with its possible arguments."""
@@ -261,8 +293,17 @@ class _PoolGrowth:
     def _add(
         self, complexity: int, operator_index: int, left: NDArray[np.int64], right: NDArray[np.int64] | None
     ) -> None:
-        """Evaluate candidates and add those with new values."""
+        """Evaluate candidates and add those with new values and, with units, a unit."""
         arguments = (left,) if right is None else (left, right)
+        if self.has_units:
+            dimensions = self._compute_dimensions(operator_index, arguments)
+            has_unit = np.broadcast_to(dimensions.valid, left.shape)
+            if not has_unit.any():
+                return
+            exponents = np.broadcast_to(dimensions.exponents, (len(left), self.exponents[0].shape[1]))
+            exponents = exponents[has_unit]
+            left, right = left[has_unit], None if right is None else right[has_unit]
+            arguments = (left,) if right is None else (left, right)
         numeric = self.operators[operator_index].numeric
         with np.errstate(all="ignore"):
             compared = numeric(*(self.compared_values[indices] for indices in arguments))
@@ -284,7 +325,20 @@ class _PoolGrowth:
         self.left.append(left[indices])
         self.right.append(np.full(len(indices), _NO_ARGUMENT) if right is None else right[indices])
         self.contained.append(contained)
+        if self.has_units:
+            self.exponents.append(exponents[indices])
+            self.literals.append(np.full(len(indices), np.nan))
         self.known_hashes = np.sort(np.concatenate((self.known_hashes, hashes[kept])), kind="stable")
+
+    def _compute_dimensions(self, operator_index: int, arguments: Sequence[NDArray[np.int64]]) -> Dimensions:
+        """Compute the dimensions of an operator's values for batches of arguments."""
+        return propagate_dimensions(
+            self.operators[operator_index],
+            *(
+                Dimensions(self.exponents[0][indices], self.literals[0][indices], TRUE)
+                for indices in arguments
+            ),
+        )
 
     def _keep_new(
         self, indices: NDArray[np.int64], hashes: NDArray[np.int64]

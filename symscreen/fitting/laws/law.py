@@ -11,6 +11,7 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.grammar_rules import is_expressible
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
+    from symscreen.fitting.laws.unit_lattice import UnitLattice
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.grammar import Grammar
     from symscreen.linear_models.row_weights import RowWeights
@@ -79,7 +81,8 @@ class LawData:
     row_weights : RowWeights, optional
         Weights of the rows in the fits of coefficients and constants. The searches find candidates without.
     units : Units, optional
-        Units of the inputs, for the search of laws of dimensionless groups.
+        Units of the inputs and of the target. They restrict all searches to what has a unit and, if that of
+        the target is given, has its unit.
     max_pool_rows : int
         Maximum number of rows on which the formulas of the pool are evaluated.
     n_third_terms : int
@@ -103,6 +106,16 @@ class LawData:
     max_ranked_formulas: int | None = None
     should_stop: Callable[[], bool] | None = None
 
+    @property
+    def lattice(self) -> UnitLattice | None:
+        """The exponents that the units of the inputs allow; None without units."""
+        return None if self.units is None else build_unit_lattice(self.units, tuple(self.columns))
+
+    @property
+    def target_unit(self) -> Values | None:
+        """Exponents of the base units of the target, shape (D,); None if its unit is not known."""
+        return None if self.lattice is None else self.lattice.target
+
     @lockfree_cached_property
     def pool_rows(self) -> NDArray[np.int64]:
         """Rows on which the formulas of the pool are evaluated, shape (m,)."""
@@ -113,7 +126,7 @@ class LawData:
     def pool(self) -> FormulaPool:
         """Formulas of the inputs by rising complexity, with their values on `pool_rows`."""
         columns = {name: values[self.pool_rows] for name, values in self.columns.items()}
-        return grow_formula_pool(columns, self.grammar, self.pool_limit, self.should_stop)
+        return grow_formula_pool(columns, self.grammar, self.pool_limit, self.units, self.should_stop)
 
     @property
     def is_over(self) -> bool:

@@ -11,13 +11,10 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.pair_search import PairSearch
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import (
-    compute_log_scale,
-    compute_share_without_intercept,
-    fit_power_product,
-)
+from symscreen.fitting.laws.power_products import compute_share_without_intercept, fit_power_product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.law import LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
 
 
 _N_RANKED = 60  # pairs that are fitted on all rows if none is exact: their fit is an iteration
@@ -46,7 +43,7 @@ def prepare_products(data: LawData, *, with_inputs: bool = True, noise: float = 
     noise : float
         Standard deviation of the noise of the target, as far as known.
     """
-    scale = compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target, data.units)
     if not with_inputs:
         scale = replace(scale, design=scale.design[:, :1], names=())
     rows = _lower_weights(scale.take(data.pool_rows), data.target[data.pool_rows], noise)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.unit_lattice import UnitLattice
 
     Exponents = tuple[Fraction, ...]
 
 
 _MAX_MONOMIALS = 240  # of a dictionary of monomials alone, if no other limit is given
+_MAX_LISTED_MONOMIALS = 20_000  # among which those with a unit are chosen
 _MAX_WAVE_MONOMIALS = 80  # that are multiplied by each wave
 _MAX_SQUARED_WAVE_MONOMIALS = 20  # of these, that are multiplied by the square of a wave
 _MAX_DIFFERENCE_COLUMNS = 100
@@ -150,6 +152,37 @@ def build_monomials(
     if logs:
         terms += _list_logarithms(inputs)
     return MonomialDictionary(tuple(inputs), tuple(terms))
+
+
+def list_exponents_of_unit(
+    lattice: UnitLattice, unit: Values, limit: int, *, has_roots: bool
+) -> tuple[Exponents, ...]:
+    """List the exponents of the simplest monomials with a unit, at most `limit`, among the 20,000 simplest.
+
+    Of equally simple monomials, all are in the list or none.
+    """
+    listed = list_exponents(len(lattice.names), _MAX_LISTED_MONOMIALS, has_roots=has_roots)
+    exponents = _convert_exponents(len(lattice.names), has_roots=has_roots)
+    has_unit = lattice.select_unit(exponents, unit)
+    places = np.flatnonzero(has_unit)
+    if len(places) > limit:
+        costs = [_measure_exponents(listed[place]) for place in places[: limit + 1].tolist()]
+        places = places[: next(k for k, cost in enumerate(costs) if cost == costs[-1])]
+    return tuple(listed[place] for place in places.tolist())
+
+
+@lru_cache(maxsize=16)
+def _convert_exponents(n_inputs: int, *, has_roots: bool) -> Values:
+    """Return the exponents of the 20,000 simplest monomials as numbers, shape (m, k)."""
+    listed = list_exponents(n_inputs, _MAX_LISTED_MONOMIALS, has_roots=has_roots)
+    return np.array(listed, dtype=np.float64).reshape(len(listed), n_inputs)
+
+
+def _measure_exponents(exponents: Exponents) -> int:
+    """Return the cost of a monomial that orders the list, in quarters of a factor."""
+    return sum(
+        _EXPONENT_COSTS[abs(power)] + (_NEGATIVE_COST if power < 0 else 0) for power in exponents if power
+    )
 
 
 def _list_logarithms(inputs: Sequence[str]) -> list[tuple[Exponents, Expression | None]]:

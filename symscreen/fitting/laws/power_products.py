@@ -12,7 +12,6 @@ target is biased. Their exponents are then rounded to simple fractions where the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING
@@ -22,7 +21,9 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.unit_lattice import find_null_space, invert_rows
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.laws.log_scale import LogScale
     from symscreen.grammar import Grammar
 
 
@@ -45,38 +47,13 @@ _FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v,
 _MAX_LAWS = 60  # laws that are returned
 _MAX_STEPS = 30  # of the fit on the scale of y
 _STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the fit ends
+_MIN_VARIANCE = 1e-13  # of an exponent given the others, relative
 _MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
 _MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is rounded to
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
 _SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
-
-
-@dataclass(frozen=True, eq=False)
-class LogScale:
-    """The logarithms of a target and its inputs, with weights.
-
-    Parameters
-    ----------
-    target : float64 array, shape (n,)
-        log|y|, or 0 where y is 0.
-    weights : float64 array, shape (n,)
-        |y|, relative to the largest.
-    design : float64 array, shape (n, k + 1)
-        A column of ones and log|x| of each input without zeros.
-    names : tuple of str
-        The k inputs.
-    """
-
-    target: Values
-    weights: Values
-    design: Values
-    names: tuple[str, ...]
-
-    def take(self, rows: NDArray[np.int64]) -> LogScale:
-        """Return the given rows."""
-        return LogScale(self.target[rows], self.weights[rows], self.design[rows], self.names)
 
 
 def find_power_products(data: LawData) -> list[Law]:
@@ -105,7 +82,7 @@ def find_power_products(data: LawData) -> list[Law]:
     >>> print(laws[0].terms[0])
     m*r*v*sin(angle)
     """
-    scale = compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target, data.units)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
         return []
@@ -155,20 +132,6 @@ def round_share(share: float) -> float:
     return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
 
-def compute_log_scale(columns: Mapping[str, Values], target: Values) -> LogScale:
-    """Compute the logarithms of a target and of the inputs without zeros."""
-    names = tuple(name for name, values in columns.items() if (values != 0.0).all())
-    logs = [np.log(np.abs(columns[name])) for name in names]
-    is_zero = target == 0.0
-    magnitude = np.abs(target)
-    return LogScale(
-        target=np.where(is_zero, 0.0, np.log(np.where(is_zero, 1.0, magnitude))),
-        weights=magnitude / magnitude.max() if magnitude.any() else magnitude,
-        design=np.column_stack([np.ones(len(target)), *logs]),
-        names=names,
-    )
-
-
 def _scan_pool(
     pool: FormulaPool, data: LawData, scale: LogScale, n_finalists: int
 ) -> Iterator[tuple[Expression, int]]:
@@ -176,14 +139,15 @@ def _scan_pool(
 
     The formulas are compared on the few rows of the pool, and the better ones again on more rows.
     """
-    shares = compute_log_shares(pool.values, scale.take(data.pool_rows))
+    shares = compute_log_shares(pool.values, scale.take(data.pool_rows), pool.units)
     finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS * n_finalists)
     formulas = [pool.build_expression(index) for index in finalists.tolist()]
     rows = data.select_rows(_MAX_RESCAN_ROWS)
     if len(rows) > len(data.pool_rows) and formulas:
         columns = {name: values[rows] for name, values in data.columns.items()}
         values = np.array([evaluate_expression(formula, columns) for formula in formulas])
-        shares = compute_log_shares(values, scale.take(rows))
+        units = None if pool.units is None else pool.units[finalists]
+        shares = compute_log_shares(values, scale.take(rows), units)
     else:
         shares = shares[finalists]
     complexity = pool.complexity[finalists]
@@ -191,7 +155,7 @@ def _scan_pool(
         yield formulas[place], int((pool.complexity <= complexity[place]).sum())
 
 
-def compute_log_shares(values: Values, scale: LogScale) -> Values:
+def compute_log_shares(values: Values, scale: LogScale, units: Values | None = None) -> Values:
     """Compute the share of log|y| that each formula A leaves unexplained beside the inputs, shape (q,).
 
     It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
@@ -199,7 +163,8 @@ def compute_log_shares(values: Values, scale: LogScale) -> Values:
     shares = np.full(len(values), np.inf)
     for start in range(0, len(values), _BLOCK_FORMULAS):
         block = values[start : start + _BLOCK_FORMULAS]
-        directions, left, indices = project_logarithms(block, scale)
+        block_units = None if units is None else units[start : start + _BLOCK_FORMULAS]
+        directions, left, indices = project_logarithms(block, scale, block_units)
         if left is None:
             break
         # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
@@ -208,8 +173,12 @@ def compute_log_shares(values: Values, scale: LogScale) -> Values:
     return shares
 
 
-def project_logarithms(values: Values, scale: LogScale) -> tuple[Values, Values | None, NDArray[np.int64]]:
+def project_logarithms(
+    values: Values, scale: LogScale, units: Values | None = None
+) -> tuple[Values, Values | None, NDArray[np.int64]]:
     """Project the logarithms of the inputs out of those of formulas and of the target, with weights.
+
+    With units, only products are projected out that leave the unit of the target as it is.
 
     Parameters
     ----------
@@ -217,6 +186,8 @@ def project_logarithms(values: Values, scale: LogScale) -> tuple[Values, Values 
         Values of the formulas A.
     scale : LogScale
         The logarithms of target and inputs on the same rows.
+    units : float64 array, shape (q, D), optional
+        Exponents of the units of the formulas; by default they are dimensionless.
 
     Returns
     -------
@@ -228,12 +199,16 @@ def project_logarithms(values: Values, scale: LogScale) -> tuple[Values, Values 
         Indices of the formulas with a logarithm in all rows that the inputs do not determine.
     """
     weights = scale.weights
-    basis = np.linalg.qr(scale.design * weights[:, None])[0]
-    left = scale.target * weights
+    basis = np.linalg.qr(scale.free_design * weights[:, None])[0]
+    left = scale.free_target * weights
     left = left - basis @ (basis.T @ left)
     total = np.linalg.norm(left)
     indices = np.flatnonzero(np.isfinite(values).all(axis=1) & (values != 0.0).all(axis=1))
-    residuals = np.log(np.abs(values[indices])) * weights
+    logarithms = scale.remove_units(
+        np.log(np.abs(values[indices])), None if units is None else units[indices]
+    )
+    has_unit = np.isfinite(logarithms).all(axis=1)
+    indices, residuals = indices[has_unit], logarithms[has_unit] * weights
     sizes = np.linalg.norm(residuals, axis=1)
     for _ in range(2):  # the second time against the rounding of the first
         residuals -= (residuals @ basis) @ basis.T
@@ -295,10 +270,21 @@ def fit_power_product(
         # the sign 0 makes the prediction 0, as the target is
         design = np.column_stack([design, np.log(np.where(is_zero, 1.0, np.abs(values)))[rows]])
         signs.append(np.sign(values[rows]))
-    exponents, covariance = _fit_exponents(design, _choose_signs(signs, target), target, scale)
+    offset, directions = _restrict_exponents(formulas, scale)
+    if directions is None:
+        return None
+    logs = design[:, 1:]
+    free_design = np.column_stack([design[:, :1], logs @ directions])
+    free_exponents, covariance = _fit_exponents(
+        free_design, logs @ offset, _choose_signs(signs, target), target, scale
+    )
+    exponents = offset + directions @ free_exponents
+    covariance = directions @ covariance @ directions.T
     if not np.isfinite(covariance).all():
         return None
-    exponents, simple = _simplify_exponents(exponents, covariance, _list_roots(data.grammar))
+    exponents, simple = _simplify_exponents(
+        exponents, covariance, _list_roots(data.grammar), has_decided=scale.lattice is not None
+    )
     n_constants = 0
     for place in range(len(scale.names), len(factors)):
         power = simple[place]
@@ -315,12 +301,60 @@ def fit_power_product(
     if not np.isfinite(values).all() or not values.any():
         return None
     exponents_of_inputs = [power for power in simple[: len(scale.names)] if power is not None]
-    choices = count_exponents(exponents_of_inputs)
+    choices = count_allowed_exponents(exponents_of_inputs, scale, formulas, simple[len(scale.names) :])
     for power in simple[len(scale.names) :]:
         choices *= 2.0 * _measure_exponent(power) if power else 1.0
     share = round_share(compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
+
+
+def _restrict_exponents(formulas: Sequence[Expression], scale: LogScale) -> tuple[Values, Values | None]:
+    """Return exponents with the unit of the target, and the directions in which they are free.
+
+    Parameters
+    ----------
+    formulas : sequence of Expression
+        Formulas whose powers are factors beside those of the inputs.
+    scale : LogScale
+        Inputs and units.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        Exponents of the inputs and formulas; 0 without units.
+    float64 array, shape (k, d), or None
+        Orthonormal directions, all without units. None if the units of the formulas do not allow any.
+    """
+    k, lattice = len(scale.names) + len(formulas), scale.lattice
+    if lattice is None or lattice.target is None:
+        return np.zeros(k), np.eye(k)
+    vectors = np.vstack([lattice.vectors, lattice.compute_units(formulas)])
+    if not np.isfinite(vectors).all():
+        return np.zeros(k), None
+    return lattice.target @ invert_rows(vectors), find_null_space(vectors)
+
+
+def count_allowed_exponents(
+    exponents: Sequence[Fraction],
+    scale: LogScale,
+    formulas: Sequence[Expression] = (),
+    powers: Sequence[Fraction | None] = (),
+) -> float:
+    """Count the lists of exponents of the inputs that are not more complex than this one.
+
+    With units, only lists count that have the unit of the target together with the given powers of formulas.
+    They are measured by the powers of dimensionless groups beside the simplest product with this unit.
+    """
+    lattice = scale.lattice
+    if lattice is None or lattice.target is None:
+        return count_exponents(exponents)
+    unit = lattice.target.copy()
+    for formula_unit, power in zip(lattice.compute_units(formulas), powers, strict=True):
+        unit -= formula_unit * float(power or 0)
+    coordinates = lattice.find_coordinates(exponents, unit)
+    n_all = count_exponents(exponents)
+    return n_all if coordinates is None else min(n_all, count_exponents(coordinates))
 
 
 def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
@@ -369,20 +403,23 @@ def compute_share_without_intercept(values: Values, target: Values) -> float:
     return min(float(residuals @ residuals) / float(centred @ centred), 1.0)
 
 
-def _fit_exponents(design: Values, signs: Values, target: Values, scale: LogScale) -> tuple[Values, Values]:
-    """Fit y = ±signs·exp(design·b) by least squares; return k exponents and their covariance, shape (k, k).
+def _fit_exponents(
+    design: Values, offset: Values, signs: Values, target: Values, scale: LogScale
+) -> tuple[Values, Values]:
+    """Fit y = ±signs·exp(offset + design·b) by least squares; return k exponents and their covariance.
 
     The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
     """
     n, n_parameters = design.shape
     k = n_parameters - 1
     undefined = np.full(k, np.nan), np.full((k, k), np.nan)
-    solution = _solve_normal_equations(design * scale.weights[:, None], scale.target * scale.weights)
+    logarithms = (scale.target - offset) * scale.weights
+    solution = _solve_normal_equations(design * scale.weights[:, None], logarithms)
     if solution is None:
         return undefined
 
     def predict(parameters: Values) -> Values:
-        return np.asarray(signs * np.exp(design @ parameters))
+        return np.asarray(signs * np.exp(offset + design @ parameters))
 
     with np.errstate(over="ignore", invalid="ignore"):
         if float(predict(solution) @ target) < 0.0:
@@ -429,12 +466,12 @@ def _solve_normal_equations(design: Values, target: Values) -> Values | None:
 
 
 def _simplify_exponents(
-    exponents: Values, covariance: Values, roots: Sequence[int]
+    exponents: Values, covariance: Values, roots: Sequence[int], *, has_decided: bool = False
 ) -> tuple[Values, list[Fraction | None]]:
     """Round exponents to simple fractions, the most certain one first.
 
     The others are then estimated again, given the rounded one. The exponents of inputs that vary together are
-    thus rounded consistently.
+    thus rounded consistently. With `has_decided`, some linear functions of the exponents are given.
 
     Returns
     -------
@@ -446,8 +483,11 @@ def _simplify_exponents(
     exponents, covariance = exponents.copy(), covariance.copy()
     simple: list[Fraction | None] = [None] * len(exponents)
     pending = list(range(len(exponents)))
+    # the variances of exponents that the units or the others decide are rounding errors
+    smallest = _MIN_VARIANCE * np.diag(covariance).max(initial=0.0) if has_decided else 0.0
     while pending:
-        variances = np.fmax(np.diag(covariance), 0.0)
+        variances = np.diag(covariance)
+        variances = np.where(variances > smallest, variances, 0.0)
         k = min(pending, key=lambda index: variances[index])
         pending.remove(k)
         simple[k] = fraction = _find_simple_exponent(float(exponents[k]), float(np.sqrt(variances[k])), roots)

@@ -29,7 +29,11 @@ from symscreen.fitting.laws.law_selection import (
     select_spread_places,
     select_spread_rows,
 )
-from symscreen.fitting.laws.monomial_dictionary import build_monomials, build_waves
+from symscreen.fitting.laws.monomial_dictionary import (
+    MonomialDictionary,
+    build_monomials,
+    build_waves,
+)
 from symscreen.fitting.laws.quotient_laws import build_quotient_law
 from symscreen.fitting.laws.target_scales import (
     SCALES,
@@ -37,6 +41,7 @@ from symscreen.fitting.laws.target_scales import (
     find_factored_powers,
     predict_target,
 )
+from symscreen.fitting.laws.unit_dictionaries import restrict_dictionary, restrict_factor
 from symscreen.linear_models.exhaustive_subsets import search_core_subsets
 from symscreen.linear_models.gram import compute_gram
 
@@ -45,10 +50,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Values
     from symscreen.fitting.laws.law import Law, LawData
-    from symscreen.fitting.laws.monomial_dictionary import MonomialDictionary
     from symscreen.fitting.laws.target_scales import Powers, Response, TargetScale
+    from symscreen.units import Units
 
 
 _SCALE_NAMES = frozenset({"id", "sqrt", "asin", "acos"})
@@ -79,13 +84,15 @@ class _Problem:
     response : Response
         The response.
     indices : int64 array, shape (q,)
-        The terms M, as indices of the dictionary.
+        The terms M and N, as indices of the dictionary.
     values : float64 array, shape (q, n)
-        Values of the terms M.
+        Values of these terms.
+    term_places : int64 array, shape (p,)
+        The terms M, as places in `indices`.
     divisor_places : int64 array, shape (r,)
         The terms N, as places in `indices`.
     weighted, products : float64 arrays, shapes (q, n) and (r, n)
-        The terms M and the products −t·N, with weights.
+        The terms and the products −t·N, with weights.
     target : float64 array, shape (n,)
         The response with weights.
     """
@@ -94,6 +101,7 @@ class _Problem:
     response: Response
     indices: NDArray[np.int64]
     values: Values
+    term_places: NDArray[np.int64]
     divisor_places: NDArray[np.int64]
     weighted: Values
     products: Values
@@ -160,11 +168,17 @@ class _Search:
         centred = self.target - self.target.mean()
         self.total = float(centred @ centred)
         self.plans = list(self._list_plans())
+        # which terms of a plan may be terms M and N; all without units
+        self.roles: list[tuple[Flags, Flags]] = [
+            (np.ones(len(dictionary), dtype=bool),) * 2 for _, _, dictionary in self.plans
+        ]
+        if data.units is not None and data.units.target is not None:
+            self._restrict_plans(data.units)
         self.search_size = 0.0
 
     def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the scales, power products and dictionaries that are combined."""
-        factored = find_factored_powers(self.columns, self.target)
+        factored = find_factored_powers(self.data.columns, self.data.target)
         names = tuple(self.columns)
         rest = tuple(name for name in names if name not in factored)
         choices: list[tuple[Powers, tuple[str, ...]]] = [({}, names)]
@@ -186,11 +200,31 @@ class _Search:
                 if scale.name in _WAVE_SCALE_NAMES:
                     yield scale, powers, waves
 
+    def _restrict_plans(self, units: Units) -> None:
+        """Keep terms M with the unit of P, and terms N that are pure numbers."""
+        plans, self.plans, self.roles = self.plans, [], []
+        for scale, powers, dictionary in plans:
+            inputs = tuple(name for name in dictionary.inputs if (self.columns[name] != 0.0).all())
+            restricted = restrict_factor(scale, powers, inputs, units)
+            if restricted is None:
+                continue
+            factor, unit = restricted
+            upper = restrict_dictionary(dictionary, unit, units, has_roots=False).terms
+            lower = restrict_dictionary(dictionary, np.zeros_like(unit), units, has_roots=False).terms
+            terms = tuple(dict.fromkeys([*upper, *lower]))
+            above, below = set(upper), set(lower)
+            if upper and lower:
+                self.plans.append((scale, factor, MonomialDictionary(dictionary.inputs, terms)))
+                self.roles.append(
+                    (np.array([term in above for term in terms]), np.array([term in below for term in terms]))
+                )
+
     def smooth_target(self) -> Values:
         """Approximate the target by forward selection of many monomials, shape (n,)."""
-        response, values, _ = self._evaluate(0, None, slice(None)) or (None, np.ones((1, 1)), None)
-        if response is None:
+        evaluated = self._evaluate(0, None, slice(None)) if self.plans else None
+        if evaluated is None:
             return self.target
+        values = evaluated[1]
         members = select_forward(build_gram(values, self.target), (), _N_SMOOTHING_TERMS)
         solution = solve_least_squares(values[members], self.target)
         return self.target if solution is None else solution @ values[members]
@@ -250,30 +284,30 @@ class _Search:
         transformed = np.where(np.isfinite(transformed), transformed, 0.0)
         weighted = values * response.weights
         products = -weighted * transformed
-        is_divisor = (np.ptp(values, axis=1) > 0.0) & (np.abs(products).max(axis=1) > 0.0)
-        places = np.flatnonzero(is_divisor)
+        is_term, may_divide = (role[indices] for role in self.roles[place])
+        is_divisor = may_divide & (np.ptp(values, axis=1) > 0.0) & (np.abs(products).max(axis=1) > 0.0)
+        terms, places = np.flatnonzero(is_term), np.flatnonzero(is_divisor)
         target = response.values * response.weights
-        if not len(places) or not target.any():
+        if not len(terms) or not len(places) or not target.any():
             return None
-        return _Problem(place, response, indices, values, places, weighted, products[places], target)
+        return _Problem(place, response, indices, values, terms, places, weighted, products[places], target)
 
     def _search_pairs(self, problem: _Problem) -> list[_Quotient]:
         """Combine each product t·N with all subsets of up to two terms M."""
-        q, r = len(problem.weighted), len(problem.products)
-        self.search_size += r * (comb(q, 2) + q)
-        return self._search_subsets(problem, np.arange(q), np.arange(0), (1, 2))
+        p, r = len(problem.term_places), len(problem.products)
+        self.search_size += r * (comb(p, 2) + p)
+        return self._search_subsets(problem, problem.term_places, np.arange(0), (1, 2) if p > 1 else (1,))
 
     def _search_triples(self, problem: _Problem) -> list[_Quotient]:
         """Combine each product with three terms M, or with a term M and another product."""
-        gram = build_gram(problem.weighted, problem.target)
+        gram = build_gram(problem.weighted[problem.term_places], problem.target)
         forward = select_forward(gram, (), _N_CORE)
-        shortlist = np.array(list(dict.fromkeys([*forward, *gram.strength_order.tolist()]))[:_N_CORE])
+        chosen = list(dict.fromkeys([*forward, *gram.strength_order.tolist()]))[:_N_CORE]
+        shortlist = problem.term_places[chosen]
         m, r = len(shortlist), len(problem.products)
         self.search_size += r * comb(m, 3) + m * comb(r, 2)
-        return [
-            *self._search_subsets(problem, shortlist, np.arange(0), (3,)),
-            *self._search_subsets(problem, shortlist, np.arange(r), (2,)),
-        ]
+        triples = self._search_subsets(problem, shortlist, np.arange(0), (3,)) if m >= _N_SIZES else []
+        return [*triples, *self._search_subsets(problem, shortlist, np.arange(r), (2,))]
 
     def _search_subsets(
         self,

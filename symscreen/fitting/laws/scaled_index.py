@@ -27,7 +27,8 @@ from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import count_exponents
+from symscreen.fitting.laws.power_products import count_allowed_exponents
+from symscreen.fitting.laws.unit_lattice import find_null_space
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Call, Expression
     from symscreen.fitting.laws.law import LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
     from symscreen.grammar import Grammar
 
 
@@ -96,7 +97,7 @@ def find_scaled_index_laws(
     --------
     >>> from symscreen.expressions.traversal import iterate_constants
     >>> from symscreen.fitting.laws.law import LawData
-    >>> from symscreen.fitting.laws.power_products import compute_log_scale
+    >>> from symscreen.fitting.laws.log_scale import compute_log_scale
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
     >>> n, v = rng.uniform(1, 3, (2, 300))
@@ -138,24 +139,28 @@ def estimate_outer_exponents(index: Sequence[Fraction], scale: LogScale) -> list
     order = np.argsort(scale.design[:, 1:] @ powers, kind="stable")
     bins = np.arange(n) * n_bins // n
     weights = scale.weights[order] ** 2
-    columns = np.column_stack([scale.design[order, 1:], scale.target[order]])
+    directions = np.eye(len(powers)) if scale.lattice is None else scale.lattice.free_directions
+    # M is determined up to a power of θ: one direction less is free
+    directions = directions @ find_null_space((directions.T @ powers)[:, None])
+    columns = np.column_stack([(scale.design[:, 1:] @ directions)[order], scale.free_target[order]])
     totals = np.maximum(np.bincount(bins, weights, n_bins), 1e-300)
     for k in range(columns.shape[1]):
         columns[:, k] -= (np.bincount(bins, weights * columns[:, k], n_bins) / totals)[bins]
-    omitted = min(np.flatnonzero(powers), key=lambda k: (abs(powers[k]), k))
-    kept = [k for k in range(len(powers)) if k != omitted]
-    exponents = [Fraction(0)] * len(powers)
-    if kept:
+    estimates = scale.target_powers
+    if directions.shape[1]:
         root = np.sqrt(weights)[:, None]
         solution, _, rank, _ = np.linalg.lstsq(
-            columns[:, kept] * root, columns[:, -1] * root[:, 0], rcond=None
+            columns[:, :-1] * root, columns[:, -1] * root[:, 0], rcond=None
         )
-        if rank < len(kept):
+        if rank < directions.shape[1]:
             return None
-        for k, value in zip(kept, solution.tolist(), strict=True):
-            exponents[k] = Fraction(round(2.0 * value), 2)
-            if abs(value - float(exponents[k])) > _MAX_ROUNDING:
-                return None
+        estimates = estimates + directions @ solution
+    omitted = min(np.flatnonzero(powers), key=lambda k: (abs(powers[k]), k))
+    estimates = estimates - estimates[omitted] / powers[omitted] * powers
+    exponents = [Fraction(round(2.0 * value), 2) for value in estimates.tolist()]
+    distances = [abs(value - float(power)) for value, power in zip(estimates, exponents, strict=True)]
+    if max(distances) > _MAX_ROUNDING:
+        return None
     return exponents
 
 
@@ -241,7 +246,7 @@ class _Search:
     def __init__(
         self, index: Sequence[Fraction], outer: Sequence[Fraction], data: LawData, scale: LogScale
     ) -> None:
-        self.data, self.names, self.outer = data, scale.names, outer
+        self.data, self.scale, self.names, self.outer = data, scale, scale.names, outer
         self.functions = list_functions(data.grammar)
         self.index_powers = list(index)
         pairs = zip(scale.names, index, strict=True)
@@ -369,7 +374,7 @@ class _Search:
         return Law(
             (term,),
             has_intercept=False,
-            search_size=n_indices * n_functions * count_exponents(powers),
+            search_size=n_indices * n_functions * count_allowed_exponents(powers, self.scale),
             n_constants=1,
         )
 

@@ -20,13 +20,15 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Call, Column, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import compute_log_scale, find_best_factors
+from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.scaled_index import find_scaled_index_laws
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import Law, LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
 
 
 _MAX_INDICES = 4_000  # products θ that are tried
@@ -77,12 +79,14 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     >>> print(laws[0].terms[0])
     n*sin(v/(k*T))
     """
-    scale = compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target, data.units)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     n_names = len(scale.names)
     if not has_products or not n_names or len(data.target) < _MIN_ROWS or not scale.weights.any():
         return []
-    exponents = np.array(list(islice(_list_exponents(n_names), _MAX_INDICES)), dtype=np.int64)
+    exponents = np.array(_list_indices(n_names, data, scale), dtype=np.int64).reshape(-1, n_names)
+    if not len(exponents):
+        return []
     n_indices = float(len(exponents))
     found: list[Law] = []
     for place, powers in enumerate(select_indices(exponents, data, scale).tolist()):
@@ -96,6 +100,26 @@ def find_single_index_laws(data: LawData) -> list[Law]:
             for each in (index, [-power for power in index]):
                 found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
     return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in found]
+
+
+def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[int, ...]]:
+    """Return the exponents of θ, simplest first; with units, those of dimensionless products alone."""
+    if data.units is None:
+        return list(islice(_list_exponents(n_names), _MAX_INDICES))
+    lattice = build_unit_lattice(data.units, scale.names)
+    listed = list(_list_exponents(n_names))
+    is_allowed = lattice.select_dimensionless(np.array(listed, dtype=np.int64).reshape(-1, n_names))
+    simple = [powers for powers, allowed in zip(listed, is_allowed.tolist(), strict=True) if allowed]
+    products = set(lattice.iterate_group_products()) - set(simple)
+    if not lattice.vectors.any():
+        products = set()
+    return sorted([*simple, *products], key=_measure_exponents)[:_MAX_INDICES]
+
+
+def _measure_exponents(powers: Sequence[int]) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+    """Return what orders the exponents of θ, simplest first."""
+    chosen = tuple(place for place, power in enumerate(powers) if power)
+    return sum(map(abs, powers)), len(chosen), chosen, tuple(powers[place] for place in chosen)
 
 
 def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
@@ -149,7 +173,7 @@ def compute_bin_remainders(exponents: NDArray[np.int64], scale: LogScale, n_bins
     over all bins follows.
     """
     weights = scale.weights**2
-    columns = np.column_stack([scale.design[:, 1:], scale.target])
+    columns = np.column_stack([scale.free_design[:, 1:], scale.free_target])
     weighted = np.column_stack([weights, columns * weights[:, None]])
     total = columns.T @ weighted[:, 1:]
     starts = np.linspace(0, len(columns), n_bins, endpoint=False).astype(np.int64)

@@ -49,6 +49,7 @@ from symscreen.fitting.laws.target_scales import (
     find_factored_powers,
     predict_target,
 )
+from symscreen.fitting.laws.unit_dictionaries import restrict_dictionary, restrict_factor
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import GramMatrix
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.laws.monomial_dictionary import MonomialDictionary
     from symscreen.fitting.laws.target_scales import Powers, Response, TargetScale
+    from symscreen.units import Units
 
 
 _MAX_TERMS = 4
@@ -185,11 +187,13 @@ class _Search:
         self.total = float(centred @ centred)
         self.values: dict[int, Values] = {}
         self.plans = list(self._list_plans())
+        if data.units is not None and data.units.target is not None:
+            self.plans = list(self._restrict_plans(data.units))
         self.search_sizes = np.zeros(_MAX_TERMS)  # number of laws with up to 1, 2, 3 and 4 terms
 
     def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the scales, power products and dictionaries that are combined."""
-        factored = find_factored_powers(self.columns, self.target)
+        factored = find_factored_powers(self.data.columns, self.data.target)
         names = tuple(self.columns)
         choices: list[tuple[Powers, tuple[str, ...]]] = [({}, names)]
         rest = tuple(name for name in names if name not in factored)
@@ -222,6 +226,28 @@ class _Search:
                 elif scale.name in _INVERSE_WAVE_SCALES and is_last:
                     for dictionary in waves:
                         yield scale, powers, dictionary
+
+    def _restrict_plans(self, units: Units) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
+        """Yield the plans with those terms that have the unit of their sum."""
+        known: dict[tuple[int, bytes, bool], MonomialDictionary] = {}
+        for scale, powers, dictionary in self.plans:
+            inputs = tuple(name for name in dictionary.inputs if (self.columns[name] != 0.0).all())
+            restricted = restrict_factor(scale, powers, inputs, units)
+            if restricted is None:
+                continue
+            factor, unit = restricted
+            keeps_constant = scale is IDENTITY and not powers
+            key = (id(dictionary), unit.tobytes(), keeps_constant)
+            if key not in known:
+                known[key] = restrict_dictionary(
+                    dictionary,
+                    unit,
+                    units,
+                    has_roots="sqrt" in self.operators,
+                    keeps_constant=keeps_constant,
+                )
+            if len(known[key]):
+                yield scale, factor, known[key]
 
     def find_laws(self, smooth: Values | None, ranked: Sequence[int]) -> list[tuple[float, Law]]:
         """Search all subsets of the best combinations; return rounded shares and laws."""

@@ -16,13 +16,10 @@ import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import (
-    compute_log_scale,
-    compute_log_shares,
-    fit_power_product,
-    project_logarithms,
-)
+from symscreen.fitting.laws.power_products import compute_log_shares, fit_power_product, project_logarithms
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -33,7 +30,8 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.law import Law, LawData
-    from symscreen.fitting.laws.power_products import LogScale
+    from symscreen.fitting.laws.log_scale import LogScale
+    from symscreen.units import Units
 
 
 _N_SIMPLE = 800  # simplest formulas of the pool
@@ -75,7 +73,7 @@ def find_two_factor_products(data: LawData) -> list[Law]:
     >>> print(f"{abs(evaluate_expression(laws[0].terms[0], columns) / target).std():.6f}")
     0.000000
     """
-    scale = compute_log_scale(data.columns, data.target)
+    scale = compute_log_scale(data.columns, data.target, data.units)
     operators = {operator.name for operator in data.grammar.binary}
     if (
         not {"mul", "div", "add", "sub"} <= operators
@@ -98,11 +96,14 @@ def find_two_factor_products(data: LawData) -> list[Law]:
 def _list_formulas(data: LawData, scale: LogScale) -> list[Expression]:
     """Return the formulas A and B, without repetitions."""
     pool = data.pool
-    shares = compute_log_shares(pool.values, scale.take(data.pool_rows))
+    shares = compute_log_shares(pool.values, scale.take(data.pool_rows), pool.units)
     best = np.lexsort((np.arange(len(shares)), pool.complexity, shares))[:_N_BEST]
     places = dict.fromkeys([*range(min(_N_SIMPLE, len(pool))), *np.sort(best).tolist()])
     formulas = [pool.build_expression(place) for place in places if np.isfinite(shares[place])]
-    return list(dict.fromkeys([*formulas, *list_binomials(data, scale.names)]))
+    if data.lattice is None:
+        return list(dict.fromkeys([*formulas, *list_binomials(data, scale.names)]))
+    binomials = [each for each in list_binomials(data, scale.names) if data.lattice.has_unit(each)]
+    return list(dict.fromkeys([*formulas, *binomials]))
 
 
 def list_binomials(data: LawData, names: Sequence[str]) -> Iterator[Expression]:
@@ -114,7 +115,7 @@ def list_binomials(data: LawData, names: Sequence[str]) -> Iterator[Expression]:
         if name in unary
         for column in data.columns
     ]
-    indices = list(islice(_list_exponents(len(names)), _MAX_INDICES))
+    indices = list(islice(_list_indices(names, data.units), _MAX_INDICES))
     for place, powers in enumerate(indices):
         numerator, denominator = (
             [
@@ -139,6 +140,17 @@ def list_binomials(data: LawData, names: Sequence[str]) -> Iterator[Expression]:
 def _combine(left: Expression, right: Expression) -> Iterator[Expression]:
     for name in ("add", "sub"):
         yield apply_operator(OPERATORS[name], left, right)
+
+
+def _list_indices(names: Sequence[str], units: Units | None) -> Iterator[tuple[int, ...]]:
+    """Yield exponents of θ, simplest first; with units, those of dimensionless products alone."""
+    if units is None:
+        yield from _list_exponents(len(names))
+        return
+    lattice = build_unit_lattice(units, tuple(names))
+    listed = list(_list_exponents(len(names)))
+    is_allowed = lattice.select_dimensionless(np.array(listed, dtype=np.int64).reshape(-1, len(names)))
+    yield from (powers for powers, allowed in zip(listed, is_allowed.tolist(), strict=True) if allowed)
 
 
 def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
@@ -230,5 +242,8 @@ def _evaluate(
         values = np.array(
             [evaluate_expression(formulas[place], columns) * np.ones(len(rows)) for place in places]
         )
-    directions, target, indices = project_logarithms(values, scale.take(rows))
+    units = None
+    if data.lattice is not None:
+        units = data.lattice.compute_units([formulas[place] for place in places])
+    directions, target, indices = project_logarithms(values, scale.take(rows), units)
     return directions, target, np.array(list(places), dtype=np.int64)[indices]

@@ -12,6 +12,7 @@ from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws import formula_pool
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
+from symscreen.units import Units, compute_dimensions, parse_unit
 
 
 def make_grammar(unary, binary, **rules):
@@ -186,3 +187,32 @@ def test_the_number_of_formulas_is_exact_where_the_pool_is_complete_and_grows_be
     assert counts == sorted(counts)
     exact = large.estimate_count(complete + 1)
     assert exact / 4 < small.estimate_count(complete + 1) < exact * 4
+
+
+def test_with_units_the_pool_has_the_formulas_that_have_a_unit_and_knows_it(rng):
+    columns = make_columns(rng, "uvx")
+    units = Units({"u": parse_unit("m/s"), "v": parse_unit("m/s"), "x": parse_unit("kg")})
+    grammar = dataclasses.replace(load_grammar("standard"), max_complexity=4)
+    free = grow_formula_pool(columns, grammar, 100_000)
+    pruned = grow_formula_pool(columns, grammar, 100_000, units)
+    for index in range(len(pruned)):
+        dimensions = compute_dimensions(pruned.build_expression(index), units)
+        assert dimensions.valid
+        np.testing.assert_array_equal(dimensions.exponents, pruned.exponents[index])
+    n_with_unit = 0
+    for index in range(len(free)):
+        if compute_dimensions(free.build_expression(index), units).valid:
+            assert len(find_equal(pruned.values, free.values[index]))
+            n_with_unit += 1
+    assert 50 < n_with_unit < len(free) / 2
+
+
+def test_with_units_only_formulas_of_the_given_unit_count(rng):
+    units = Units({"u": parse_unit("m"), "v": parse_unit("m")})
+    pool = grow_formula_pool(make_columns(rng), load_grammar("basic"), 500, units)
+    metre, second = np.array([1.0]), np.array([7.0])
+    for complexity in (1, 2, 3):
+        expected = (pool.complexity <= complexity) & (pool.units == metre).all(axis=1)
+        assert pool.estimate_count(complexity, metre) == expected.sum()
+    assert pool.estimate_count(3, second) == 1.0
+    assert pool.estimate_count(30, metre) < pool.estimate_count(30)

@@ -8,7 +8,7 @@ import pytest
 from symscreen.expressions.traversal import iterate_constants
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import build_law_data
-from symscreen.fitting.laws.power_products import compute_log_scale
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.scaled_index import (
     estimate_outer_exponents,

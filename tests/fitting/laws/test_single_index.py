@@ -6,7 +6,7 @@ import pytest
 from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.law import build_law_data
-from symscreen.fitting.laws.power_products import compute_log_scale
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.single_index import (
     compute_bin_remainders,
     find_single_index_laws,

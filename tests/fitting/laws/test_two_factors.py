@@ -9,7 +9,7 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import build_law_data
-from symscreen.fitting.laws.power_products import compute_log_scale
+from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.two_factors import find_two_factor_products, list_binomials
 from symscreen.grammar import load_grammar
 
