@@ -283,9 +283,10 @@ def test_as_given_undoes_what_brought_values_into_base_units(rng):
 
 
 @pytest.mark.parametrize("effort", ["quick", "default"])
-def test_inputs_with_two_independent_units_leave_powers_alone(effort, rng):
+def test_a_fit_whose_units_leave_no_two_factors_goes_on(effort, rng):
     u, v = rng.uniform(1.0, 4.0, (2, 80))
-    table = pd.DataFrame({"u (m)": u, "v (s)": v, "y (m/s)": u / v * (1 + 0.3 * rng.normal(size=80))})
+    table = pd.DataFrame({"u (m)": u, "v (s)": v, "y (m/s)": u / v * (1 + 0.02 * rng.normal(size=80))})
     options = {"target": "y (m/s)", "units": "strict", "operators": "basic"}
     result = symscreen.fit(table, effort=effort, **options)
-    assert result.formula.equation == "`y (m/s)` = `u (m)`/`v (s)`"
+    assert "`u (m)`/`v (s)`" in map(str, result.formula.terms)
+    assert result.r2 > 0.9
