@@ -4,17 +4,17 @@ Two formulas are compared where both are defined, at random rows (`symscreen.eva
 tests are combined:
 
 - *by value*, in double precision for all pairs at once: within each range of rows the correlation of f and t
-  is ±1 with an unexplained share of at most 10⁻⁹. Cancellation of large numbers may cause false negatives,
-  and chance may cause false positives.
+  is ±1 with an unexplained share of at most 10⁻⁹. Chance may cause false positives. Cancellation of large
+  numbers may cause false negatives, so agreement within one range is enough for the third test.
 - *by residues*: (f_i − f_1)/(f_2 − f_1) is equal for f and t at four random points of a finite field. This
   proves the identity with an error probability of 10⁻³⁵, but only for functions that are rational in x,
   sin(x), log(x), ….
 - *by digits*: (f_i − f_1)(t_j − t_1) = (f_j − f_1)(t_i − t_1) at rational points, with at least 50 digits
   left after cancellation. No formula that a screen can generate agrees by chance.
 
-A formula that passes the first two tests is a copy. A formula that passes only one of them is a copy if it
-passes the third. `find_affine_copies_in_space` selects the few features of a space that may be copies,
-without building formulas.
+A formula that passes the first two tests is a copy. A formula that passes only one of them, or the first one
+within one range, is a copy if it passes the third. `find_affine_copies_in_space` selects the few features of
+a space that may be copies, without building formulas.
 """
 
 from __future__ import annotations
@@ -141,32 +141,34 @@ def _prepare_comparison(graph: ExpressionGraph, nodes: NDArray[np.int64]) -> _Co
 
 def _find_copies(features: _ComparisonData, formulas: _ComparisonData) -> Flags:
     """Combine the three tests, shape (q,)."""
-    by_value = _match_by_value(features.values, formulas.values)
+    by_value, by_some_values = _match_by_value(features.values, formulas.values)
     by_residues = (features.residues[:, None] == formulas.residues).all(axis=2)
     is_copy: Flags = (by_value & by_residues).any(axis=1)
-    for feature in np.flatnonzero((by_value | by_residues).any(axis=1) & ~is_copy):
-        for formula in np.flatnonzero(by_value[feature] | by_residues[feature]):
+    is_candidate = by_some_values | by_residues
+    for feature in np.flatnonzero(is_candidate.any(axis=1) & ~is_copy):
+        for formula in np.flatnonzero(is_candidate[feature]):
             if _is_precise_copy(features, int(feature), formulas, int(formula)):
                 is_copy[feature] = True
                 break
     return is_copy
 
 
-def _match_by_value(features: Values, formulas: Values) -> Flags:
-    """Test all pairs by value, shape (q, t)."""
+def _match_by_value(features: Values, formulas: Values) -> tuple[Flags, Flags]:
+    """Test all pairs by value: whether they agree in all ranges of rows, and in one; both shape (q, t)."""
     is_consistent = np.ones((len(features), len(formulas)), dtype=np.bool_)
-    is_tested = np.zeros_like(is_consistent)
+    is_tested, agrees_once = np.zeros_like(is_consistent), np.zeros_like(is_consistent)
     for rows in MODERATE_ROWS:
-        remaining = np.flatnonzero(is_consistent.any(axis=1))
-        is_informative, agrees = _compare_correlations(features[remaining, rows], formulas[:, rows])
-        is_tested[remaining] |= is_informative
-        is_consistent[remaining] &= agrees
+        is_informative, agrees = _compare_correlations(features[:, rows], formulas[:, rows])
+        is_tested |= is_informative
+        agrees_once |= is_informative & agrees
+        is_consistent &= agrees
     # Some formulas, such as those with large constants, vary only over the wide rows.
     remaining = np.flatnonzero((is_consistent & ~is_tested).any(axis=1))
     is_informative, agrees = _compare_correlations(features[remaining, WIDE_ROWS], formulas[:, WIDE_ROWS])
     is_consistent[remaining] &= is_tested[remaining] | agrees
     is_tested[remaining] |= is_informative
-    return is_consistent & is_tested
+    agrees_once[remaining] |= is_informative & agrees
+    return is_consistent & is_tested, agrees_once
 
 
 def _compare_correlations(features: Values, formulas: Values) -> tuple[Flags, Flags]:

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from helpers.strategies import put_in
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from symscreen.evaluation import affine_equivalence
@@ -174,6 +174,7 @@ REWRITES = [
 
 @settings(max_examples=30, deadline=None)
 @given(expression=formulas, rewrite=st.sampled_from(REWRITES), other=st.sampled_from(["x", "x - `a b`", "z"]))
+@example(expression=Column("x"), rewrite="t + sinh(u) - (exp(u) - exp(-u))/2", other="z")
 def test_rewriting_by_an_identity_makes_copies(expression, rewrite, other):
     assume(varying(expression))
     rewritten = put_in(parse_expression(rewrite), {"t": expression, "u": parse_expression(other)})

@@ -19,8 +19,9 @@ def test_nodes_have_the_values_of_their_expressions(problem, data, tile, at_a_ti
     pool = expand(*problem.arguments, recompute_pool=True, options=SpaceOptions()).pool
     # members are computable; of nodes that have left the pool some are, too: those they are made of
     members = pool.member_nodes.tolist()
-    place = st.sampled_from(members) if members else st.nothing()  # a strict pool may be empty
-    wanted = np.array(data.draw(st.lists(place, max_size=20)), dtype=np.int64)
+    # a strict pool may be empty
+    places = st.lists(st.sampled_from(members), max_size=20) if members else st.just([])
+    wanted = np.array(data.draw(places), dtype=np.int64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_values, "_TILE_BYTES", tile)
         patch.setattr(feature_values, "_MIN_ROWS", 1)

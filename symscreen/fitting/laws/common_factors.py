@@ -93,23 +93,38 @@ def _merge_exponentials(term: Expression, columns: Mapping[str, Values]) -> Expr
     return product if _agree(product, term, columns) else term
 
 
-def negate_difference(term: Expression) -> Expression | None:
-    """Return −term, written with a difference the other way round; None if no factor is a difference.
+def negate_term(term: Expression) -> Expression | None:
+    """Return −term without a minus sign; None if no factor is a difference or the logarithm of a quotient.
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> print(negate_difference(parse_expression("a/(1 - exp(b))")))
+    >>> print(negate_term(parse_expression("a/(1 - exp(b))")))
     a/(exp(b) - 1)
+    >>> print(negate_term(parse_expression("a*log(b/c)")))
+    a*log(c/b)
     """
     powers = collect_powers(term)
     for base, power in powers.items():
-        if not isinstance(base, Call) or base.operator.name != "sub":
-            continue
-        if power.denominator == 1 and power.numerator % 2:
-            reversed_base = apply_operator(base.operator, *reversed(base.arguments))
+        negated = _negate_base(base)
+        if negated is not None and power.denominator == 1 and power.numerator % 2:
             rest = {each: own for each, own in powers.items() if each != base}
-            return build_power_product(_sort_powers(rest | {reversed_base: power}))
+            return build_power_product(_sort_powers(rest | {negated: power}))
+    return None
+
+
+def _negate_base(base: Expression) -> Expression | None:
+    """Return −base for a difference, reversed, and for the logarithm of a quotient, with its inverse."""
+    if not isinstance(base, Call):
+        return None
+    if base.operator.name == "sub":
+        return apply_operator(base.operator, *reversed(base.arguments))
+    inner = base.arguments[0]
+    if base.operator.name == "log" and isinstance(inner, Call):
+        if inner.operator.name == "div":
+            return apply_operator(base.operator, apply_operator(inner.operator, *reversed(inner.arguments)))
+        if inner.operator.name == "inv":
+            return apply_operator(base.operator, inner.arguments[0])
     return None
 
 

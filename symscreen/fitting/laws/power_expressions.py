@@ -37,14 +37,40 @@ def build_power_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expres
     >>> x, y = Column("x"), Column("y")
     >>> print(build_power_product([(x, Fraction(3, 2)), (y, Fraction(1, 2)), (x, Fraction(-2))]))
     x*sqrt(x*y)/x**2
+    >>> print(build_power_product([(x, Fraction(1, 2)), (y, Fraction(-3, 2))]))
+    sqrt(x/y)/y
     """
-    numerator = _build_factors([(base, power) for base, power in powers if power > 0])
-    denominator = _build_factors([(base, -power) for base, power in powers if power < 0])
+    above = [(base, power) for base, power in powers if power > 0]
+    below = [(base, -power) for base, power in powers if power < 0]
+    root = None
+    if _list_root_bases(above) and _list_root_bases(below):
+        quotient = _divide(_multiply(_list_root_bases(above)), _multiply(_list_root_bases(below)))
+        root = apply_operator(OPERATORS["sqrt"], quotient)
+        above, below = _drop_roots(above), _drop_roots(below)
+    numerator, denominator = _build_factors(above), _build_factors(below)
+    if root is not None:
+        numerator = root if numerator is None else apply_operator(OPERATORS["mul"], numerator, root)
     if denominator is None:
         return Constant(1) if numerator is None else numerator
     if numerator is None:
         return apply_operator(OPERATORS["inv"], denominator)
-    return apply_operator(OPERATORS["div"], numerator, denominator)
+    return _divide(numerator, denominator)
+
+
+def _list_root_bases(powers: Sequence[tuple[Expression, Fraction]]) -> list[Expression]:
+    """Return the bases whose exponents have a half."""
+    return [base for base, power in powers if power.denominator == 2]
+
+
+def _drop_roots(powers: Sequence[tuple[Expression, Fraction]]) -> list[tuple[Expression, Fraction]]:
+    """Subtract the half from exponents that have one."""
+    whole = ((base, power - power % 1 if power.denominator == 2 else power) for base, power in powers)
+    return [(base, power) for base, power in whole if power]
+
+
+def _divide(above: Expression, below: Expression) -> Expression:
+    """Build a quotient."""
+    return apply_operator(OPERATORS["div"], above, below)
 
 
 def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression | None:
@@ -56,7 +82,7 @@ def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression 
             factors.append(_raise(base, whole))
         if rest and power.denominator == 3:
             factors.append(apply_operator(OPERATORS["cbrt"], _raise(base, rest)))
-    under_root = [base for base, power in powers if power.denominator == 2]
+    under_root = _list_root_bases(powers)
     if under_root:
         factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
     return _multiply(factors) if factors else None

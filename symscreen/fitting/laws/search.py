@@ -14,7 +14,7 @@ from symscreen.expressions.tree import apply_operator
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
-from symscreen.fitting.laws.common_factors import move_common_factors, negate_difference
+from symscreen.fitting.laws.common_factors import move_common_factors, negate_term
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
@@ -245,7 +245,7 @@ def _simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
     terms = [move_common_factors(term, data.columns) for term in law.terms]
     values = fitted.values
     if len(terms) == 1 and not law.has_intercept and float(values[0] @ data.target) < 0.0:
-        negated = negate_difference(terms[0])
+        negated = negate_term(terms[0])
         if negated is not None:
             terms, values = [negated], -values
     simplified = replace(law, terms=tuple(terms))
