@@ -197,7 +197,7 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
     if _searches_laws(fit):
         space, _ = generate_space(fit, fit.layer_schedule[0])  # refuses too little memory
         if fit.effort.deep_pool_formulas:
-            check_deep_memory(fit.effort.deep_pool_formulas, fit.max_bytes)
+            check_deep_memory(fit.effort.deep_pool_formulas, fit.max_bytes, has_units=fit.units is not None)
         if monitor.is_watched:  # a first answer before the long searches
             monitor.start(f"layers {''.join(layer.kind for layer in fit.layer_schedule[0])}", is_needed=True)
             search_models([space], task.data, fit.backend, task.budget, monitor=monitor)

@@ -280,3 +280,13 @@ def test_as_given_undoes_what_brought_values_into_base_units(rng):
     np.testing.assert_allclose(
         to_original_units(formula, record).predict(rows) * 5 / 9 + 255.37, base, rtol=1e-13
     )
+
+
+@pytest.mark.parametrize("effort", ["quick", "default"])
+def test_a_fit_whose_units_leave_no_two_factors_goes_on(effort, rng):
+    u, v = rng.uniform(1.0, 4.0, (2, 80))
+    table = pd.DataFrame({"u (m)": u, "v (s)": v, "y (m/s)": u / v * (1 + 0.02 * rng.normal(size=80))})
+    options = {"target": "y (m/s)", "units": "strict", "operators": "basic"}
+    result = symscreen.fit(table, effort=effort, **options)
+    assert "`u (m)`/`v (s)`" in map(str, result.formula.terms)
+    assert result.r2 > 0.9

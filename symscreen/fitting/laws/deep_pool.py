@@ -26,6 +26,7 @@ DEEP_POOL = "deep pool"
 _N_ROWS = 48  # rows of the deep pool: as many as are compared, so that no value is stored twice
 _N_RANKED_FORMULAS = 200_000  # simplest formulas whose pairs are ranked if no law is exact
 _BYTES_PER_FORMULA = 1_000  # of the pool and of the searches
+_UNIT_BYTES_PER_FORMULA = 200  # exponents of up to eleven base units, twice while they are joined
 _OTHER_BYTES = 300_000_000  # blocks of candidates
 
 
@@ -76,12 +77,13 @@ def find_laws_of_deep_pool(
     return [] if is_stopped else find_matched_pairs(deep)
 
 
-def estimate_deep_bytes(n_formulas: int) -> int:
+def estimate_deep_bytes(n_formulas: int, *, has_units: bool = False) -> int:
     """Estimate the memory of the search with a deep pool, in bytes."""
-    return n_formulas * _BYTES_PER_FORMULA + _OTHER_BYTES
+    unit_bytes = _UNIT_BYTES_PER_FORMULA if has_units else 0
+    return n_formulas * (_BYTES_PER_FORMULA + unit_bytes) + _OTHER_BYTES
 
 
-def check_deep_memory(n_formulas: int, max_bytes: int | None) -> None:
+def check_deep_memory(n_formulas: int, max_bytes: int | None, *, has_units: bool = False) -> None:
     """Raise an error if a deep pool would exceed the memory limit.
 
     Parameters
@@ -90,6 +92,8 @@ def check_deep_memory(n_formulas: int, max_bytes: int | None) -> None:
         Maximum number of formulas.
     max_bytes : int or None
         The most that the process may hold; None for no limit.
+    has_units : bool
+        Whether the inputs have units, which the pool stores for each formula.
 
     Raises
     ------
@@ -97,7 +101,7 @@ def check_deep_memory(n_formulas: int, max_bytes: int | None) -> None:
         If the deep pool would exceed it.
     """
     check_memory(
-        estimate_deep_bytes(n_formulas),
+        estimate_deep_bytes(n_formulas, has_units=has_units),
         max_bytes,
         f"a pool of {n_formulas:,} formulas",
         [f"use {name_option('effort', 'default')}"],

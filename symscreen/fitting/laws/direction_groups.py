@@ -92,6 +92,8 @@ class Projections:
         """List the groups of two or more formulas with equal directions, each in ascending order."""
         norms = self.norms
         places = np.flatnonzero(self.errors < _MAX_ERROR * norms)
+        if not len(places):
+            return []
         errors = self.errors[places] / norms[places]
         key = np.abs(self.values[0, places] / norms[places])
         order = np.argsort(key, kind="stable")

@@ -158,6 +158,8 @@ class PairSearch:
 
     def find_best_laws(self) -> list[RankedLaw]:
         """Find the laws that explain most, as far as their number is worth it."""
+        if not len(self.formulas.indices):
+            return []
         blocks = self.iterate_blocks(self.formulas.indices[: self.max_ranked])
         singles, pairs = rank_pairs(blocks, self.response, self.nuisance, self.pool.complexity, self.n_ranked)
         return self._fit_laws([*((index,) for index in singles[: self.n_ranked // 10]), *pairs])

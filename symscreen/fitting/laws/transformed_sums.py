@@ -193,7 +193,10 @@ class _Search:
 
     def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the scales, power products and dictionaries that are combined."""
-        factored = find_factored_powers(self.data.columns, self.data.target)
+        # many rows tell more in noise, but also show that the quadratic regression is an approximation
+        factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
+            self.data.columns, self.data.target
+        )
         names = tuple(self.columns)
         choices: list[tuple[Powers, tuple[str, ...]]] = [({}, names)]
         rest = tuple(name for name in names if name not in factored)

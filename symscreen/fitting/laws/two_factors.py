@@ -82,7 +82,7 @@ def find_two_factor_products(data: LawData) -> list[Law]:
     ):
         return []
     formulas = _list_formulas(data, scale)
-    pairs = _rank_pairs(formulas, data, scale)
+    pairs = _rank_pairs(formulas, data, scale) if len(formulas) > 1 else []
     found: dict[str, tuple[float, Law]] = {}
     n_choices = len(formulas) * (len(formulas) - 1) / 2.0
     for pair in pairs[:_N_FITTED]:

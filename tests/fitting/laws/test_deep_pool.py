@@ -13,13 +13,13 @@ import symscreen
 from symscreen.errors import MemoryLimitError
 from symscreen.expressions.traversal import compute_complexity
 from symscreen.fitting.effort import EFFORTS
-from symscreen.fitting.laws import deep_pool
 from symscreen.fitting.laws.deep_pool import check_deep_memory, estimate_deep_bytes, find_laws_of_deep_pool
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import load_grammar
+from symscreen.units import Units, parse_unit
 
 BASIC = load_grammar("basic")
 
@@ -89,16 +89,20 @@ def test_pairs_of_a_deep_pool_are_not_ranked_after_a_time_limit(rng):
 
 
 @pytest.mark.slow
-def test_the_estimate_of_memory_is_a_bound(rng):
+@pytest.mark.parametrize("has_units", [False, True])
+def test_the_estimate_of_memory_is_a_bound(has_units, rng):
     data = make_data(rng, n=1000)
     peaks = []
+    if has_units:
+        data = replace(data, units=Units({"u": parse_unit("m"), "v": parse_unit("s")}))
+    bytes_per_formula = estimate_deep_bytes(1, has_units=has_units) - estimate_deep_bytes(0)
     for n_formulas in (20_000, 80_000):
         tracemalloc.start()
         find_laws_of_deep_pool(data, n_formulas)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[0] < estimate_deep_bytes(20_000)
-    assert 0.3 * deep_pool._BYTES_PER_FORMULA < (peaks[1] - peaks[0]) / 60_000 < deep_pool._BYTES_PER_FORMULA
+    assert peaks[0] < estimate_deep_bytes(20_000, has_units=has_units)
+    assert 0.3 * bytes_per_formula < (peaks[1] - peaks[0]) / 60_000 < bytes_per_formula
 
 
 def test_too_little_memory_for_a_deep_pool_is_refused_in_one_line():

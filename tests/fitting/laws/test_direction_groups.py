@@ -31,6 +31,14 @@ def test_merging_keeps_the_first_of_equal_directions_and_no_constants(rng):
     assert sorted(each.tolist() for each in copies) == [[1, 3], [2, 5]]
 
 
+def test_formulas_of_which_nothing_is_left_have_no_groups(rng):
+    nuisance = rng.standard_normal((30, 2))
+    projections = project_formulas(make_blocks(nuisance.T * 3.0), nuisance, rng.standard_normal((30, 1)))
+    merged, copies = projections.merge_copies()
+    assert (len(merged.indices), copies) == (0, [])
+    assert merged.group() == []
+
+
 def test_vectors_that_are_removed_are_free(rng):
     first, second, vector = rng.standard_normal((3, 50))
     values = np.array([first, second, 2.0 * first - 4.0 * vector, vector])
