@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.laws.log_scale import LogScale
+    from symscreen.fitting.laws.unit_lattice import UnitLattice
 
 
 _MAX_INDICES = 4_000  # products θ that are tried
@@ -85,12 +86,13 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     n_names = len(scale.names)
     if not has_products or not n_names or len(data.target) < _MIN_ROWS or not scale.weights.any():
         return []
+    has_units = data.units is not None and build_unit_lattice(data.units, scale.names).vectors.any()
     exponents = np.array(_list_indices(n_names, data, scale), dtype=np.int64).reshape(-1, n_names)
     if not len(exponents):
         return []
     found: list[Law] = []
     for place, powers in enumerate(select_indices(exponents, data, scale).tolist()):
-        n_indices = max(float(len(exponents)), count_indices(powers) if data.units is None else 1.0)
+        n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers))
         index = list(map(Fraction, powers))
         if sum(map(bool, powers)) > 1:  # formulas of one input are among the power products
             theta = build_power_product(
@@ -108,18 +110,23 @@ def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[in
 
     With units, these are the exponents of dimensionless products alone.
     """
+    proposals = propose_indices(scale.take(data.select_rows(_COMPARED_ROWS)))
     if data.units is None:
-        simple = list(islice(_list_exponents(n_names), _MAX_INDICES))
-        proposals = propose_indices(scale.take(data.select_rows(_COMPARED_ROWS)))
-        return list(dict.fromkeys([*simple, *proposals]))
+        return list(dict.fromkeys([*islice(_list_exponents(n_names), _MAX_INDICES), *proposals]))
     lattice = build_unit_lattice(data.units, scale.names)
-    listed = list(_list_exponents(n_names))
-    is_allowed = lattice.select_dimensionless(np.array(listed, dtype=np.int64).reshape(-1, n_names))
-    simple = [powers for powers, allowed in zip(listed, is_allowed.tolist(), strict=True) if allowed]
+    simple = _select_dimensionless(list(_list_exponents(n_names)), lattice)
     products = set(lattice.iterate_group_products()) - set(simple)
     if not lattice.vectors.any():
         products = set()
-    return sorted([*simple, *products], key=_measure_exponents)[:_MAX_INDICES]
+    simplest = sorted([*simple, *products], key=_measure_exponents)[:_MAX_INDICES]
+    return list(dict.fromkeys([*simplest, *_select_dimensionless(proposals, lattice)]))
+
+
+def _select_dimensionless(listed: list[tuple[int, ...]], lattice: UnitLattice) -> list[tuple[int, ...]]:
+    """Return the exponents of dimensionless products."""
+    exponents = np.array(listed, dtype=np.int64).reshape(-1, len(lattice.vectors))
+    is_allowed = lattice.select_dimensionless(exponents).tolist()
+    return [powers for powers, allowed in zip(listed, is_allowed, strict=True) if allowed]
 
 
 def _measure_exponents(powers: Sequence[int]) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
