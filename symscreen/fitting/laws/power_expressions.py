@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.tree import Constant, apply_operator
@@ -9,8 +10,6 @@ from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
-
     from symscreen.expressions.tree import Expression
 
 
@@ -37,13 +36,17 @@ def build_power_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expres
     >>> x, y = Column("x"), Column("y")
     >>> print(build_power_product([(x, Fraction(3, 2)), (y, Fraction(1, 2)), (x, Fraction(-2))]))
     x*sqrt(x*y)/x**2
-    >>> print(build_power_product([(x, Fraction(1, 2)), (y, Fraction(-3, 2))]))
-    sqrt(x/y)/y
+    >>> print(build_power_product([(x, Fraction(1, 2)), (y, Fraction(-1, 2))]))
+    sqrt(x/y)
+    >>> print(build_power_product([(x, Fraction(3, 2)), (y, Fraction(-1, 2))]))
+    x*sqrt(x)/sqrt(y)
     """
     above = [(base, power) for base, power in powers if power > 0]
     below = [(base, -power) for base, power in powers if power < 0]
     root = None
-    if _list_root_bases(above) and _list_root_bases(below):
+    # a quotient under one root, unless a power such as x^(3/2) would be torn apart
+    is_plain = all(power.denominator != 2 or abs(power) == Fraction(1, 2) for _, power in powers)
+    if is_plain and _list_root_bases(above) and _list_root_bases(below):
         quotient = _divide(_multiply(_list_root_bases(above)), _multiply(_list_root_bases(below)))
         root = apply_operator(OPERATORS["sqrt"], quotient)
         above, below = _drop_roots(above), _drop_roots(below)
@@ -63,9 +66,8 @@ def _list_root_bases(powers: Sequence[tuple[Expression, Fraction]]) -> list[Expr
 
 
 def _drop_roots(powers: Sequence[tuple[Expression, Fraction]]) -> list[tuple[Expression, Fraction]]:
-    """Subtract the half from exponents that have one."""
-    whole = ((base, power - power % 1 if power.denominator == 2 else power) for base, power in powers)
-    return [(base, power) for base, power in whole if power]
+    """Return the factors without square roots."""
+    return [(base, power) for base, power in powers if power.denominator != 2]
 
 
 def _divide(above: Expression, below: Expression) -> Expression:
