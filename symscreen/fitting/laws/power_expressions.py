@@ -10,6 +10,7 @@ from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from symscreen.expressions.tree import Expression
 
 
