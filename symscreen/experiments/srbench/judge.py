@@ -25,6 +25,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -307,10 +308,18 @@ def _limit_memory(max_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))
 
 
+def _end_with_parent(parent: int) -> None:
+    """End this process soon after the one that started it was killed, whatever sympy is doing."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
 def judge_standard_input() -> None:
     """Judge the formulas that the lines of standard input describe, and print a line for each."""
     import sympy  # noqa: F401  # loaded before memory is limited
 
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     _limit_memory(int(sys.argv[1]))
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -105,6 +110,30 @@ def test_the_process_answers_as_the_rule_and_goes_on_after_a_limit():
         assert judge.judge_formula(slow, truth) == Judgement(solved=False, reason="time")
         assert judge.judge_formula(parse_expression("2*x*y"), truth) == Judgement(solved=True, reason="ratio")
         assert judge.judge_formula(Column("x"), truth) == Judgement(solved=False, reason="neither")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "kill"), reason="the test needs signals")
+def test_the_process_ends_when_its_parent_is_killed():
+    code = (
+        "from symscreen.experiments.srbench.judge import Judge; from symscreen.expressions.tree import *\n"
+        "judge = Judge(); print(judge._start().pid, flush=True)\n"
+        "slow = parse_expression('+'.join(f'sin({k}*x + y)**3*cos(x*y + {k}*x)**2' for k in range(2, 30)))\n"
+        "judge.judge_formula(slow, Column('x'))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    judge = int(parent.stdout.readline())
+    time.sleep(1.0)  # it is at work
+    parent.kill()
+    parent.communicate()
+    for _ in range(100):
+        try:
+            os.kill(judge, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(judge, signal.SIGKILL)
+    pytest.fail("the process went on")
 
 
 @pytest.mark.slow
