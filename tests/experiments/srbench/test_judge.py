@@ -113,7 +113,6 @@ def test_the_process_answers_as_the_rule_and_goes_on_after_a_limit():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "kill"), reason="the test needs signals")
 def test_the_process_ends_when_its_parent_is_killed():
     code = (
         "from symscreen.experiments.srbench.judge import Judge; from symscreen.expressions.tree import *\n"
