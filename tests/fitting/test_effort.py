@@ -143,7 +143,9 @@ def test_the_page_has_the_limits_of_each_effort():
     assert [*zip(*table, strict=True)] == [tuple(each) for each in shown]
 
 
-@pytest.mark.parametrize(("name", "n_runs"), [("quick", 1), ("default", 1), ("thorough", None)])
+@pytest.mark.parametrize(
+    ("name", "n_runs"), [("quick", 1), ("default", 1), pytest.param("thorough", None, marks=pytest.mark.slow)]
+)
 def test_only_thorough_goes_on_after_a_law_that_is_exact(name, n_runs, rng, monkeypatch):
     from symscreen.fitting.laws import search
 

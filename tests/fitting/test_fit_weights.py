@@ -120,6 +120,7 @@ def test_the_formula_of_the_heavy_rows_is_found(rng, options):
         assert result.record["weights"] == "given"
 
 
+@pytest.mark.slow
 def test_few_heavy_rows_of_noise_give_no_formula():
     n_claims = 0
     for seed in range(20):

@@ -42,6 +42,7 @@ def make_data(rng, formula, units, target_unit, noise=0.0, n=300, *, has_units=T
     return build_law_data(columns, target, grammar, pool_limit=3000, units=parsed if has_units else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 def test_units_of_pure_numbers_change_nothing(search, rng):
     formula, ones = "(x + z)*sin(y)/z", {"x": "1", "y": "1", "z": "1"}
@@ -92,6 +93,7 @@ def test_the_units_decide_a_product_without_free_directions(rng):
     assert law.search_size == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.03, 0.1])
 def test_fit_with_units_finds_a_sum_with_simple_ratios(noise, rng):
     first, second, angle = rng.uniform(1, 5, (3, 600))
