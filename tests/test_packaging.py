@@ -64,6 +64,7 @@ def test_an_installed_wheel_finds_them(wheel, tmp_path):
     assert lines[1] == f"400 {tmp_path / 'site' / 'symscreen' / '_operators'}"
 
 
+@pytest.mark.slow
 def test_an_editable_install_finds_them(tmp_path):
     build = "from hatchling.build import build_editable; import sys; print(build_editable(sys.argv[1]))"
     done = subprocess.run(

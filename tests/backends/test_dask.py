@@ -60,6 +60,7 @@ def test_workers_give_what_threads_give(cluster, frame):
     assert told[-1][0] == told[-1][1]
 
 
+@pytest.mark.slow
 def test_what_scores_travels_once_and_few_tasks_are_under_way(cluster):
     sent, begun = [], []
     function, merge = _square, _sum
@@ -215,6 +216,7 @@ def test_a_worker_is_no_scheduler(cluster, frame):
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.slow
 def test_a_cluster_in_this_process_is_reached_and_one_that_is_not_there_refused(frame, capfd):
     distributed = require("distributed")
     known = set(distributed.Client._instances)

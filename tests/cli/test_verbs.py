@@ -107,6 +107,7 @@ def test_standard_input_and_output(data):
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_fault(data):
     command = f"{sys.executable} -m symscreen screen {data} --layers ub --top all --out - | head -n 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)  # noqa: S607

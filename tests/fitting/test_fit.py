@@ -129,6 +129,7 @@ def test_the_additive_model_is_found_in_noise(seed):
         assert row["low"] <= truth[row["term"]] <= row["high"]
 
 
+@pytest.mark.slow
 def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
     (tmp_path / "decay.toml").write_text(DECAY)
     x = rng.uniform(0.0, 5.0, (100, 2))

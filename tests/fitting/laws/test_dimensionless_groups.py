@@ -33,7 +33,7 @@ def make_data(formula, units, rng, n=600, noise=0.0):
     ("formula", "units"),
     [
         ("m*g*l*(2 + cos(w*t))", PENDULUM),
-        ("q*(e + b*v*sin(angle))", CHARGE),
+        pytest.param("q*(e + b*v*sin(angle))", CHARGE, marks=pytest.mark.slow),
         pytest.param("m*v*sin(k*l/v + l/a)", DECAY, marks=pytest.mark.slow),
         pytest.param("m*v*(1 + cos(k*l/v)*l/a)", DECAY, marks=pytest.mark.slow),
     ],
