@@ -10,15 +10,13 @@ The groups are those that contain no smaller group. They do not depend on a choi
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.expressions.tree import Column
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.group_products import find_group_products
 from symscreen.fitting.laws.log_scale import compute_log_scale
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.single_index import invert_quotients
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
@@ -77,9 +75,7 @@ def find_laws_of_groups(data: LawData) -> list[Law]:
     # the inverse of a group is as simple as the group
     inverses = [tuple(-power for power in group) for group in groups] if len(groups) <= _MAX_INVERTED else []
     leaves = tuple(
-        build_power_product(
-            [(Column(name), Fraction(power)) for name, power in zip(names, group, strict=True) if power]
-        )
+        build_power_product(list_column_powers(zip(names, group, strict=True)))
         for group in (*groups, *(each for each in inverses if sum(map(bool, each)) > 1))
     )
     columns = {name: values[data.pool_rows] for name, values in data.columns.items()}

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.expressions.tree import Column
 from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def find_group_products(pool: FormulaPool, data: LawData, names: Sequence[str]) 
     powers = list_products(data, names)
     if not powers:
         return []
-    products = [build_power_product([(Column(name), p) for name, p in each if p]) for each in powers]
+    products = [build_power_product(list_column_powers(each)) for each in powers]
     candidates = _scan(pool, products, data)
     rows = data.select_rows(_MAX_COMPARED_ROWS)
     if len(rows) > len(data.pool_rows):
@@ -107,9 +106,7 @@ def list_products(data: LawData, names: Sequence[str]) -> list[list[tuple[str, F
 
 def _multiply(powers: Sequence[tuple[str, Fraction]], formula: Expression) -> Expression:
     """Build M·h."""
-    return build_power_product(
-        [*((Column(name), power) for name, power in powers if power), (formula, Fraction(1))]
-    )
+    return build_power_product([*list_column_powers(powers), (formula, Fraction(1))])
 
 
 def _scan(pool: FormulaPool, products: Sequence[Expression], data: LawData) -> list[_Candidate]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.expressions.tree import Column, apply_operator
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -75,9 +75,8 @@ class MonomialDictionary:
     def build_term(self, index: int) -> Expression:
         """Build the expression of a term; the number 1 for the constant term."""
         exponents, factor = self.terms[index]
-        powers: list[tuple[Expression, Fraction]] = [
-            (Column(name), power) for name, power in zip(self.inputs, exponents, strict=True) if power
-        ]
+        columns = list_column_powers(zip(self.inputs, exponents, strict=True))
+        powers: list[tuple[Expression, Fraction]] = [*columns]
         if factor is not None:
             powers.append((factor, Fraction(1)))
         return build_power_product(powers)

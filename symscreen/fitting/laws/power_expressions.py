@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 from typing import TYPE_CHECKING
 
-from symscreen.expressions.tree import Constant, apply_operator
+from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from symscreen.expressions.tree import Expression
 
@@ -59,6 +60,31 @@ def build_power_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expres
     if numerator is None:
         return apply_operator(OPERATORS["inv"], denominator)
     return _divide(numerator, denominator)
+
+
+def list_column_powers(exponents: Iterable[tuple[str, Fraction | int]]) -> list[tuple[Column, Fraction]]:
+    """Return the columns with exponents other than 0, as `build_power_product` takes them.
+
+    Examples
+    --------
+    >>> print(build_power_product(list_column_powers(zip("xyz", [1, 0, -2]))))
+    x/z**2
+    """
+    return [(Column(name), Fraction(power)) for name, power in exponents if power]
+
+
+def normalize_exponents(exponents: Sequence[int]) -> tuple[int, ...]:
+    """Divide exponents, not all 0, by their greatest common divisor; the first one that is not 0 is positive.
+
+    Examples
+    --------
+    >>> normalize_exponents([0, -2, 4])
+    (0, 1, -2)
+    """
+    divisor = gcd(*exponents)
+    if next(filter(None, exponents)) < 0:
+        divisor = -divisor
+    return tuple(power // divisor for power in exponents)
 
 
 def _list_root_bases(powers: Sequence[tuple[Expression, Fraction]]) -> list[Expression]:

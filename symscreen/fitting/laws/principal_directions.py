@@ -9,10 +9,12 @@ and noise disturbs it little, because all rows are used at once.
 
 from __future__ import annotations
 
-from math import comb, gcd
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from symscreen.fitting.laws.power_expressions import normalize_exponents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,9 +98,7 @@ def _round_direction(direction: Values) -> Iterator[tuple[int, ...]]:
     for multiple in _MULTIPLES:
         powers = np.rint(direction / np.abs(direction).max() * multiple).astype(np.int64).tolist()
         if sum(map(bool, powers)) > 1:
-            sign = 1 if next(filter(None, powers)) > 0 else -1
-            divisor = sign * gcd(*powers)
-            yield tuple(power // divisor for power in powers)
+            yield normalize_exponents(powers)
 
 
 def count_indices(powers: Sequence[int]) -> float:

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symscreen.expressions.traversal import compute_complexity
-from symscreen.expressions.tree import Column, apply_operator
+from symscreen.expressions.tree import apply_operator
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.monomial_dictionary import MonomialDictionary
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.sum_laws import build_weighted_sum, is_usable
 from symscreen.grammar import OPERATORS
 
@@ -101,9 +101,7 @@ def _build_simplest(response: Response, quotient: _Quotient, zero: tuple[Fractio
 
 def _build_term(response: Response, factors: Sequence[tuple[Expression, Fraction]]) -> Expression:
     """Write C·g(P/Q)."""
-    powers: list[tuple[Expression, Fraction]] = [
-        (Column(name), power) for name, power in response.powers.items() if power
-    ]
+    powers = list_column_powers(response.powers.items())
     if response.scale.name == "id":
         return build_power_product([*powers, *factors])
     value = build_power_product(factors)

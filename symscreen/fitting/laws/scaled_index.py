@@ -26,7 +26,7 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import count_allowed_exponents
 from symscreen.fitting.laws.unit_lattice import find_null_space
 from symscreen.grammar import OPERATORS
@@ -249,8 +249,7 @@ class _Search:
         self.data, self.scale, self.names, self.outer = data, scale, scale.names, outer
         self.functions = list_functions(data.grammar)
         self.index_powers = list(index)
-        pairs = zip(scale.names, index, strict=True)
-        self.index = build_power_product([(Column(name), power) for name, power in pairs if power])
+        self.index = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
         self.few_rows = self._take(data.pool_rows)
 
     def _take(self, rows: NDArray[np.int64]) -> _Rows:
@@ -269,9 +268,7 @@ class _Search:
     def _build_outer_product(self, index_power: Fraction) -> Expression:
         """Build M·θ^q; the number 1 without inputs."""
         powers = self._list_outer_powers(index_power)
-        return build_power_product(
-            [(Column(name), power) for name, power in zip(self.names, powers, strict=True) if power]
-        )
+        return build_power_product(list_column_powers(zip(self.names, powers, strict=True)))
 
     def find_candidates(self) -> list[_Candidate]:
         """Return the best functions with their scales and exponents, best first."""
@@ -366,8 +363,8 @@ class _Search:
         powers = self._list_outer_powers(candidate.index_power)
         if any(power.denominator > 2 for power in powers):
             return None
-        pairs = [(Column(name), power) for name, power in zip(self.names, powers, strict=True) if power]
-        term = build_power_product([*pairs, (function, candidate.power)])
+        outer = list_column_powers(zip(self.names, powers, strict=True))
+        term = build_power_product([*outer, (function, candidate.power)])
         if not np.isfinite(evaluate_expression(term, self.data.columns)).all():
             return None
         n_functions = len(self.functions) * len(_POWERS)

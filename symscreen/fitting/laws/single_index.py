@@ -2,9 +2,11 @@
 
 In the order of θ, neighbouring rows have nearly the same h(θ). Within bins of similar θ, log|y| is thus
 linear in the logarithms of the inputs, with a remainder that is small only for the right θ. This is tried for
-many θ at the cost of a sort each, without any assumption about h. For the best θ, h is then searched among
-all formulas of this one variable, which may be much more complex than formulas of all inputs, and among
-simple functions h(s·θ) with any number s (`symscreen.fitting.laws.scaled_index`).
+thousands of simple θ, and for those that the curvature of log|y| proposes
+(`symscreen.fitting.laws.principal_directions`). Each costs a sort, and nothing is assumed about h. For the
+best θ, h is then searched among all formulas of this one variable, which may be much more complex than
+formulas of all inputs, and among simple functions h(s·θ) with any number s
+(`symscreen.fitting.laws.scaled_index`).
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
-from symscreen.expressions.tree import Call, Column, apply_operator
+from symscreen.expressions.tree import Call, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.log_scale import compute_log_scale
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.principal_directions import count_indices, propose_indices
 from symscreen.fitting.laws.scaled_index import find_scaled_index_laws
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _MAX_INDICES = 4_000  # products θ that are tried
-_MAX_FACTORS = 5  # inputs in θ
+_MAX_FACTORS = 5  # inputs in a θ that is not proposed
 _SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # of the first comparison of all θ
 _COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # of the second comparison of the better ones
 _N_COMPARED = 60  # products θ that are compared again
@@ -95,9 +97,7 @@ def find_single_index_laws(data: LawData) -> list[Law]:
         n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers))
         index = list(map(Fraction, powers))
         if sum(map(bool, powers)) > 1:  # formulas of one input are among the power products
-            theta = build_power_product(
-                [(Column(name), power) for name, power in zip(scale.names, index, strict=True) if power]
-            )
+            theta = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
             found += find_best_factors(_grow_pool(theta, data), n_indices, data, scale, _N_FINALISTS)
         if place < _N_SCALED_INDICES:
             for each in (index, [-power for power in index]):

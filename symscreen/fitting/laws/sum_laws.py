@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def build_sum_law(
         None if the law has no finite constants or no input.
     """
     numbers = [float(value) for value in coefficients]
-    factor = [(Column(name), power) for name, power in response.powers.items() if power]
+    factor = list_column_powers(response.powers.items())
     if not all(map(is_usable, numbers)):
         return None
     if response.scale.name == "id":

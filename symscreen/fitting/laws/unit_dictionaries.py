@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.tree import Column, apply_operator
+from symscreen.expressions.tree import Call, apply_operator
 from symscreen.fitting.laws.monomial_dictionary import MonomialDictionary, list_exponents_of_unit
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
@@ -134,17 +134,13 @@ def _list_factors(dictionary: MonomialDictionary) -> list[Expression]:
 
 def _is_logarithm(factor: Expression | None) -> bool:
     """Return whether a factor is a logarithm."""
-    return getattr(getattr(factor, "operator", None), "name", "") == "log"
+    return isinstance(factor, Call) and factor.operator.name == "log"
 
 
 def _list_logarithms(lattice: UnitLattice) -> list[Expression]:
     """Return the logarithms of the independent dimensionless groups."""
-    groups = [
-        [
-            (Column(name), Fraction(int(power)))
-            for name, power in zip(lattice.names, group, strict=True)
-            if power
-        ]
-        for group in lattice.independent_groups.tolist()
-    ]
-    return [apply_operator(OPERATORS["log"], build_power_product(group)) for group in groups]
+    groups = (
+        build_power_product(list_column_powers(zip(lattice.names, group, strict=True)))
+        for group in lattice.independent_groups.astype(np.int64).tolist()
+    )
+    return [apply_operator(OPERATORS["log"], group) for group in groups]

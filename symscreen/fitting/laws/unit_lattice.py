@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
-from math import comb, gcd, lcm
+from math import comb, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
+from symscreen.fitting.laws.power_expressions import normalize_exponents
 from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR
 from symscreen.units import compute_dimensions
 
@@ -130,10 +131,8 @@ class UnitLattice:
             for chosen in combinations(self.groups, size):
                 for powers in product((1, -1, 2, -2), repeat=size):
                     vector = (np.array(powers) @ np.array(chosen)).tolist()
-                    divisor = gcd(*vector)
-                    if powers[0] > 0 and divisor:
-                        sign = 1 if next(filter(None, vector)) > 0 else -1
-                        yield tuple(sign * power // divisor for power in vector)
+                    if powers[0] > 0 and any(vector):
+                        yield normalize_exponents(vector)
 
     @lockfree_cached_property
     def _bases(self) -> list[tuple[tuple[int, ...], Values]]:
@@ -306,7 +305,5 @@ def _solve_homogeneous(vectors: Sequence[Sequence[Fraction]]) -> tuple[int, ...]
             used.append(row)
             continue
         scale = lcm(*(power.denominator for power in traces[row]))
-        powers = [int(power * scale) for power in traces[row]]
-        divisor = gcd(*powers) * (1 if next(filter(None, powers)) > 0 else -1)
-        return tuple(power // divisor for power in powers)
+        return normalize_exponents([int(power * scale) for power in traces[row]])
     return None
