@@ -18,6 +18,7 @@ from symscreen.fitting.laws.common_factors import move_common_factors, negate_te
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
+from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
@@ -46,6 +47,7 @@ _STAGES: tuple[_Stage, ...] = (
     ("power products", find_power_products),
     ("single index", find_single_index_laws),
     ("two factors", find_two_factor_products),
+    ("sums of inputs", find_laws_of_input_sums),
     ("transformed sums", find_transformed_sums),
     ("rational forms", find_rational_forms),
     ("matched pairs", find_matched_pairs),

@@ -93,15 +93,43 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     if not len(exponents):
         return []
     found: list[Law] = []
-    for place, powers in enumerate(select_indices(exponents, data, scale).tolist()):
-        n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers))
-        index = list(map(Fraction, powers))
-        if sum(map(bool, powers)) > 1:  # formulas of one input are among the power products
-            theta = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
-            found += find_best_factors(_grow_pool(theta, data), n_indices, data, scale, _N_FINALISTS)
-        if place < _N_SCALED_INDICES:
-            for each in (index, [-power for power in index]):
-                found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
+    for place, powers in enumerate(select_indices(exponents, data, scale)):
+        n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers.tolist()))
+        found += find_laws_of_index(powers, n_indices, data, scale, has_scales=place < _N_SCALED_INDICES)
+    return found
+
+
+def find_laws_of_index(
+    powers: NDArray[np.int64], n_indices: float, data: LawData, scale: LogScale, *, has_scales: bool
+) -> list[Law]:
+    """Find the best laws y = c · Π xᵢ^aᵢ · h(θ) for one θ.
+
+    Parameters
+    ----------
+    powers : int64 array, shape (k,)
+        Exponents in θ of the inputs without zeros; at least one is not 0.
+    n_indices : float
+        Number of products θ that this one was chosen from.
+    data : LawData
+        Inputs, target and grammar.
+    scale : LogScale
+        The logarithms of target and inputs.
+    has_scales : bool
+        Whether functions h(s·θ) with a fitted number s are searched too.
+
+    Returns
+    -------
+    list of Law
+        Laws without an intercept.
+    """
+    found: list[Law] = []
+    index = list(map(Fraction, powers.tolist()))
+    if np.count_nonzero(powers) > 1:  # formulas of one input are among the power products
+        theta = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
+        found += find_best_factors(_grow_pool(theta, data), n_indices, data, scale, _N_FINALISTS)
+    if has_scales:
+        for each in (index, [-power for power in index]):
+            found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
     return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in found]
 
 
@@ -112,17 +140,17 @@ def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[in
     """
     proposals = propose_indices(scale.take(data.select_rows(_COMPARED_ROWS)))
     if data.units is None:
-        return list(dict.fromkeys([*islice(_list_exponents(n_names), _MAX_INDICES), *proposals]))
+        return list(dict.fromkeys([*islice(list_exponents(n_names), _MAX_INDICES), *proposals]))
     lattice = build_unit_lattice(data.units, scale.names)
-    simple = _select_dimensionless(list(_list_exponents(n_names)), lattice)
+    simple = select_dimensionless(list(list_exponents(n_names)), lattice)
     products = set(lattice.iterate_group_products()) - set(simple)
     if not lattice.vectors.any():
         products = set()
     simplest = sorted([*simple, *products], key=_measure_exponents)[:_MAX_INDICES]
-    return list(dict.fromkeys([*simplest, *_select_dimensionless(proposals, lattice)]))
+    return list(dict.fromkeys([*simplest, *select_dimensionless(proposals, lattice)]))
 
 
-def _select_dimensionless(listed: list[tuple[int, ...]], lattice: UnitLattice) -> list[tuple[int, ...]]:
+def select_dimensionless(listed: list[tuple[int, ...]], lattice: UnitLattice) -> list[tuple[int, ...]]:
     """Return the exponents of dimensionless products."""
     exponents = np.array(listed, dtype=np.int64).reshape(-1, len(lattice.vectors))
     is_allowed = lattice.select_dimensionless(exponents).tolist()
@@ -135,9 +163,9 @@ def _measure_exponents(powers: Sequence[int]) -> tuple[int, int, tuple[int, ...]
     return sum(map(abs, powers)), len(chosen), chosen, tuple(powers[place] for place in chosen)
 
 
-def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
+def list_exponents(n_inputs: int, max_factors: int = _MAX_FACTORS) -> Iterator[tuple[int, ...]]:
     """Yield exponents of θ, simplest first; of exponents with the same order of rows, only one."""
-    sizes = range(1, min(n_inputs, _MAX_FACTORS) + 1)
+    sizes = range(1, min(n_inputs, max_factors) + 1)
     candidates = (
         (sum(map(abs, powers)), len(chosen), chosen, powers)
         for size in sizes

@@ -8,6 +8,7 @@ import pytest
 import symscreen
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
@@ -23,6 +24,7 @@ SEARCHES = (
     find_two_factor_products,
     find_transformed_sums,
     find_rational_forms,
+    find_laws_of_input_sums,
 )
 LENGTHS = {"a": "m", "b": "m", "angle": "1"}
 MOTION = {"w": "rad/s", "v": "m/s", "c": "m/s", "angle": "1", "m": "kg"}
@@ -64,6 +66,7 @@ def test_units_of_pure_numbers_change_nothing(search, rng):
         (find_two_factor_products, "w*sqrt(1 - v**2/c**2)/(1 + v*cos(angle)/c)", MOTION, "1/s"),
         (find_transformed_sums, "sqrt(a**2 + b**2 - 2*a*b*cos(angle))", LENGTHS, "m"),
         (find_rational_forms, "(v + 2*c)/(1 + v/c)", {"v": "m/s", "c": "m/s"}, "m/s"),
+        (find_laws_of_input_sums, "m*tanh((c - v)/c)", MOTION, "kg"),
     ],
 )
 @pytest.mark.parametrize("noise", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
