@@ -13,6 +13,7 @@ from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
+from symscreen.fitting.laws.factor_products import find_factor_products
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
 from symscreen.fitting.laws.law_forms import compute_law_score, limit_search_size, merge_terms, simplify_law
@@ -23,7 +24,6 @@ from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
-from symscreen.fitting.laws.two_factors import find_two_factor_products
 from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.subset_search import ModelSearchResult
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _STAGES: tuple[_Stage, ...] = (
     ("power products", find_power_products),
     ("single index", find_single_index_laws),
-    ("two factors", find_two_factor_products),
+    ("factor products", find_factor_products),
     ("sums of inputs", find_laws_of_input_sums),
     ("transformed sums", find_transformed_sums),
     ("rational forms", find_rational_forms),

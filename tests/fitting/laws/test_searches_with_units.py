@@ -8,20 +8,20 @@ import pytest
 import symscreen
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.factor_products import find_factor_products
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
-from symscreen.fitting.laws.two_factors import find_two_factor_products
 from symscreen.grammar import load_grammar
 from symscreen.units import Units, compute_unit, parse_unit
 
 SEARCHES = (
     find_power_products,
     find_single_index_laws,
-    find_two_factor_products,
+    find_factor_products,
     find_transformed_sums,
     find_rational_forms,
     find_laws_of_input_sums,
@@ -63,7 +63,7 @@ def test_units_of_pure_numbers_change_nothing(search, rng):
     [
         (find_power_products, "m*v**2*sin(angle)", MOTION, "J"),
         (find_single_index_laws, "m*c**2/sqrt(1 - v**2/c**2)", MOTION, "J"),
-        (find_two_factor_products, "w*sqrt(1 - v**2/c**2)/(1 + v*cos(angle)/c)", MOTION, "1/s"),
+        (find_factor_products, "w*sqrt(1 - v**2/c**2)/(1 + v*cos(angle)/c)", MOTION, "1/s"),
         (find_transformed_sums, "sqrt(a**2 + b**2 - 2*a*b*cos(angle))", LENGTHS, "m"),
         (find_rational_forms, "(v + 2*c)/(1 + v/c)", {"v": "m/s", "c": "m/s"}, "m/s"),
         (find_laws_of_input_sums, "m*tanh((c - v)/c)", MOTION, "kg"),

@@ -1,15 +1,18 @@
-"""Find power products with two sums or functions: y = c · Π xᵢ^aᵢ · A^p · B^q.
+"""Find power products with two or three sums or functions: y = c · Π xᵢ^aᵢ · A^p · B^q · C^r.
 
 The logarithm of such a law is linear in log|A| and log|B|. The inputs are projected out of all logarithms
-once. The best p and q of every pair then follow from three inner products. Beside the simplest formulas and
-the best single ones, A and B are sums of two power products u ± v, which the pool has only in part. With the
-inputs projected out, these are 1 ± θ with one product θ = v/u.
+once. The best p and q of every pair then follow from three inner products. The formulas that are most
+frequent in the best pairs are also combined with all pairs of others. Beside the simplest formulas and the
+best single ones, the factors are waves of multiples of θ, and sums of two power products u ± v, which the
+pool has only in part. With the inputs projected out, a sum is 1 ± θ with one product θ = v/u.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +20,7 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.log_scale import compute_log_scale
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import compute_log_shares, fit_power_product, project_logarithms
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
@@ -39,16 +42,21 @@ _N_BEST = 400  # formulas of the pool that explain most on their own
 _MAX_INDICES = 600  # products θ of the inputs
 _MAX_WAVE_INDICES = 60  # products θ that are multiplied by a sine or cosine of an input
 _MAX_FACTORS = 4  # inputs in θ
+_MAX_SCALED_WAVE_INDICES = 40  # products θ whose waves with other numbers than 1 are tried
 _BLOCK_FORMULAS = 512  # formulas whose pairs with all others are compared together
 _N_PAIRS = 300  # pairs that are compared on more rows
 _MAX_ROWS = 2_000  # rows of the second comparison
 _N_FITTED = 40  # pairs that are fitted
+_N_COMMON_FACTORS = 3  # formulas of the best pairs, with which triples are formed
+_N_TRIPLES = 60  # triples of each that are compared on more rows
+_MIN_NORM = 1e-4  # of a direction without another
+_N_FITTED_TRIPLES = 20  # triples that are fitted
 _MAX_CORRELATION = 1.0 - 1e-8  # of log|A| and log|B|
 _MIN_ROWS = 40
 
 
-def find_two_factor_products(data: LawData) -> list[Law]:
-    """Find the best laws y = c · Π xᵢ^aᵢ · A^p · B^q.
+def find_factor_products(data: LawData) -> list[Law]:
+    """Find the best laws y = c · Π xᵢ^aᵢ · A^p · B^q and y = c · Π xᵢ^aᵢ · A^p · B^q · C^r.
 
     Parameters
     ----------
@@ -69,7 +77,7 @@ def find_two_factor_products(data: LawData) -> list[Law]:
     >>> w, v, a = rng.uniform(1, 2, (3, 300))
     >>> columns = {"w": w, "v": v, "a": a, "c": rng.uniform(3, 9, 300)}
     >>> target = w * np.sqrt(1 - v**2 / columns["c"]**2) / (1 + v / columns["c"] * np.cos(a))
-    >>> laws = find_two_factor_products(LawData(columns, target, load_grammar("standard")))
+    >>> laws = find_factor_products(LawData(columns, target, load_grammar("standard")))
     >>> print(f"{abs(evaluate_expression(laws[0].terms[0], columns) / target).std():.6f}")
     0.000000
     """
@@ -82,11 +90,10 @@ def find_two_factor_products(data: LawData) -> list[Law]:
     ):
         return []
     formulas = _list_formulas(data, scale)
-    pairs = _rank_pairs(formulas, data, scale) if len(formulas) > 1 else []
     found: dict[str, tuple[float, Law]] = {}
-    n_choices = len(formulas) * (len(formulas) - 1) / 2.0
-    for pair in pairs[:_N_FITTED]:
-        fitted = fit_power_product([formulas[place] for place in pair], n_choices, data, scale)
+    for places in _rank_factors(formulas, data, scale) if len(formulas) > 1 else []:
+        n_choices = float(math.comb(len(formulas), len(places)))
+        fitted = fit_power_product([formulas[place] for place in places], n_choices, data, scale)
         if fitted is not None and data.allows(fitted[1]):
             found.setdefault(str(fitted[1].terms[0]), fitted)
     ranked = sorted(found.values(), key=lambda each: (each[0], compute_complexity(each[1].terms[0])))
@@ -100,10 +107,33 @@ def _list_formulas(data: LawData, scale: LogScale) -> list[Expression]:
     best = np.lexsort((np.arange(len(shares)), pool.complexity, shares))[:_N_BEST]
     places = dict.fromkeys([*range(min(_N_SIMPLE, len(pool))), *np.sort(best).tolist()])
     formulas = [pool.build_expression(place) for place in places if np.isfinite(shares[place])]
-    if data.lattice is None:
-        return list(dict.fromkeys([*formulas, *list_binomials(data, scale.names)]))
-    binomials = [each for each in list_binomials(data, scale.names) if data.lattice.has_unit(each)]
-    return list(dict.fromkeys([*formulas, *binomials]))
+    others: list[Expression] = [*list_binomials(data, scale.names), *list_scaled_waves(data, scale.names)]
+    if data.lattice is not None:
+        others = [each for each in others if data.lattice.has_unit(each)]
+    return list(dict.fromkeys([*formulas, *others]))
+
+
+def list_scaled_waves(data: LawData, names: Sequence[str]) -> Iterator[Expression]:
+    """Yield sines and cosines of θ/2, 2·θ, π·θ and 2·π·θ for products θ of one or two inputs, simplest first.
+
+    Half and double angles, and angles such as 2·π·f·t, are longer than most formulas of the pool.
+    """
+    waves = [operator for operator in data.grammar.unary if operator.name in {"sin", "cos"}]
+    two, pi = Constant(2), Constant(math.pi)
+    products: Iterator[list[tuple[str, int]]] = chain(
+        ([(name, 1)] for name in names),
+        (
+            [(left, powers[0]), (right, powers[1])]
+            for left, right in combinations(names, 2)
+            for powers in ((1, 1), (1, -1), (-1, 1))
+        ),
+    )
+    for powers in islice(products, _MAX_SCALED_WAVE_INDICES):
+        theta = build_power_product(list_column_powers(powers))
+        numbers = (two, pi, apply_operator(OPERATORS["mul"], two, pi))
+        multiples = [apply_operator(OPERATORS["mul"], number, theta) for number in numbers]
+        angles = [apply_operator(OPERATORS["div"], theta, two), *multiples]
+        yield from (apply_operator(wave, angle) for angle in angles for wave in waves)
 
 
 def list_binomials(data: LawData, names: Sequence[str]) -> Iterator[Expression]:
@@ -170,12 +200,41 @@ def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
         yield tuple(exponents)
 
 
-def _rank_pairs(formulas: Sequence[Expression], data: LawData, scale: LogScale) -> list[tuple[int, int]]:
-    """Return the pairs of formulas that leave least of log|y|, best first."""
-    rows = data.pool_rows
-    directions, target, kept = _evaluate(formulas, range(len(formulas)), rows, data, scale)
+def _rank_factors(formulas: Sequence[Expression], data: LawData, scale: LogScale) -> list[tuple[int, ...]]:
+    """Return the pairs of formulas that leave least of log|y|, best first, and then triples."""
+    directions, target, kept = _evaluate(formulas, range(len(formulas)), data.pool_rows, data, scale)
     if target is None:
         return []
+    pairs = _rank_again(_rank_pairs(directions, target, kept), formulas, data, scale)
+    triples: dict[tuple[int, ...], None] = {}
+    for place in _find_common_factors(pairs):
+        others, left, kept_others = _remove_direction(
+            int(np.flatnonzero(kept == place)[0]), directions, target, kept
+        )
+        for pair in _rank_pairs(others, left, kept_others)[:_N_TRIPLES]:
+            triples[tuple(sorted((place, *pair)))] = None
+    return [*pairs[:_N_FITTED], *_rank_again(list(triples), formulas, data, scale)[:_N_FITTED_TRIPLES]]
+
+
+def _find_common_factors(pairs: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the formulas that occur most often in the best pairs; of equals, the first."""
+    counts = Counter(place for pair in pairs[:_N_FITTED] for place in pair)
+    return [place for place, _ in counts.most_common(_N_COMMON_FACTORS)]
+
+
+def _remove_direction(
+    index: int, directions: Values, target: Values, kept: NDArray[np.int64]
+) -> tuple[Values, Values, NDArray[np.int64]]:
+    """Project a direction out of the others and of a target; others of which nothing is left are dropped."""
+    own = directions[index]
+    others = directions - (directions @ own)[:, None] * own
+    norms = np.linalg.norm(others, axis=1)
+    is_new = norms > _MIN_NORM
+    return others[is_new] / norms[is_new, None], target - float(own @ target) * own, kept[is_new]
+
+
+def _rank_pairs(directions: Values, target: Values, kept: NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Return the pairs of directions that leave least of a target, best first, as their places."""
     candidates: list[tuple[float, int, int]] = []
     strength = directions @ target
     for start in range(0, len(kept), _BLOCK_FORMULAS):
@@ -195,28 +254,27 @@ def _rank_pairs(formulas: Sequence[Expression], data: LawData, scale: LogScale) 
             if value >= 0.0
         ]
     candidates.sort()
-    pairs = [(int(kept[left]), int(kept[right])) for _, left, right in candidates[:_N_PAIRS]]
-    return _rank_again(pairs, formulas, data, scale)
+    return [(int(kept[left]), int(kept[right])) for _, left, right in candidates[:_N_PAIRS]]
 
 
 def _rank_again(
-    pairs: Sequence[tuple[int, int]], formulas: Sequence[Expression], data: LawData, scale: LogScale
-) -> list[tuple[int, int]]:
-    """Rank pairs on more rows."""
-    places = sorted({place for pair in pairs for place in pair})
+    choices: Sequence[tuple[int, ...]], formulas: Sequence[Expression], data: LawData, scale: LogScale
+) -> list[tuple[int, ...]]:
+    """Rank pairs or triples on more rows."""
+    places = sorted({place for choice in choices for place in choice})
     rows = data.select_rows(_MAX_ROWS)
     directions, target, kept = _evaluate(formulas, places, rows, data, scale)
     if target is None:
         return []
     position = {int(place): index for index, place in enumerate(kept)}
     ranked = []
-    for number, (left, right) in enumerate(pairs):
-        if left in position and right in position:
-            design = directions[[position[left], position[right]]].T
+    for number, choice in enumerate(choices):
+        if all(place in position for place in choice):
+            design = directions[[position[place] for place in choice]].T
             solution = np.linalg.lstsq(design, target, rcond=None)[0]
             residuals = target - design @ solution
             ranked.append((float(residuals @ residuals), number))
-    return [pairs[number] for _, number in sorted(ranked)]
+    return [choices[number] for _, number in sorted(ranked)]
 
 
 def _evaluate(
