@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -65,14 +65,27 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     m*(c + v)
     """
     term = _merge_exponentials(term, columns)
+    term = _find_simplest_form(term, columns)
+    while True:  # further moves must make the formula shorter, and keep roots of 1 ± a/b
+        form = _find_simplest_form(term, columns)
+        (_, n_unscaled, size), (_, n_known, known_size) = (
+            _build_key(each, collect_powers(each)) for each in (form, term)
+        )
+        if size >= known_size or n_unscaled > n_known:
+            return term
+        term = form
+
+
+def _find_simplest_form(term: Expression, columns: Mapping[str, Values]) -> Expression:
+    """Write a product in its simplest form with at most one factor moved out of each sum."""
     powers = collect_powers(term)
-    sums = [base for base in powers if _is_sum(base)][:_MAX_SUMS]
+    sums = [base for base in powers if is_sum(base)][:_MAX_SUMS]
     forms = [powers]
     for base in sums:
         forms += [form for known in forms for form in _list_forms(known, base)]
     best, best_key = term, _build_key(term, powers)
     for form in forms[1:]:
-        product = build_power_product(_sort_powers(form))
+        product = build_power_product(sort_powers(form))
         key = _build_key(product, form)
         if key < best_key and _agree(product, term, columns):
             best, best_key = product, key
@@ -89,7 +102,7 @@ def _merge_exponentials(term: Expression, columns: Mapping[str, Values]) -> Expr
         merged[new_base] = merged.get(new_base, Fraction(0)) + new_power
     if merged == powers:
         return term
-    product = build_power_product(_sort_powers({base: power for base, power in merged.items() if power}))
+    product = build_power_product(sort_powers({base: power for base, power in merged.items() if power}))
     return product if _agree(product, term, columns) else term
 
 
@@ -109,7 +122,7 @@ def negate_term(term: Expression) -> Expression | None:
         negated = _negate_base(base)
         if negated is not None and power.denominator == 1 and power.numerator % 2:
             rest = {each: own for each, own in powers.items() if each != base}
-            return build_power_product(_sort_powers(rest | {negated: power}))
+            return build_power_product(sort_powers(rest | {negated: power}))
     return None
 
 
@@ -178,13 +191,14 @@ def _is_whole(exponent: Expression) -> bool:
     return isinstance(exponent, Constant) and not exponent.fitted and float(exponent.value).is_integer()
 
 
-def _is_sum(base: Expression) -> bool:
+def is_sum(base: Expression) -> TypeGuard[Call]:
+    """Return whether a formula is a sum or difference."""
     return isinstance(base, Call) and base.operator.name in {"add", "sub"}
 
 
 def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
     """Yield the product with a common factor d moved out of a sum, for each simple d."""
-    assert isinstance(base, Call)  # noqa: S101  # it is a sum
+    assert is_sum(base)  # noqa: S101
     if base not in powers:  # another sum became equal to it
         return
     left, right = map(collect_powers, base.arguments)
@@ -199,7 +213,7 @@ def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
         }
         if not factors:
             continue
-        summands = [build_power_product(_sort_powers(_divide(part, factors))) for part in (left, right)]
+        summands = [build_power_product(sort_powers(_divide(part, factors))) for part in (left, right)]
         changed = {each: power for each, power in powers.items() if each != base}
         for each, power in factors.items():
             changed[each] = changed.get(each, Fraction(0)) + power * powers[base]
@@ -216,7 +230,7 @@ def _divide(powers: Powers, factors: Powers) -> Powers:
     return {base: power for base, power in quotient.items() if power}
 
 
-def _sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
+def sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
     """Sort factors: numbers first, then by complexity and name."""
     return sorted(
         powers.items(),
@@ -230,11 +244,11 @@ def _build_key(term: Expression, powers: Powers) -> tuple[Fraction, int, int]:
     The first two parts are 0 unless there is a root of a sum: the sum of the exponents outside of sums, and
     the number of roots without a number and a quotient less than it. The last part is the complexity.
     """
-    roots = [base for base, power in powers.items() if _is_sum(base) and power.denominator != 1]
+    roots = [base for base, power in powers.items() if is_sum(base) and power.denominator != 1]
     outside = [
         abs(power)
         for base, power in powers.items()
-        if roots and not _is_sum(base) and not isinstance(base, Constant)
+        if roots and not is_sum(base) and not isinstance(base, Constant)
     ]
     n_unscaled = sum(not _is_scaled(root) for root in roots)
     return sum(outside, start=Fraction(0)), n_unscaled, compute_complexity(term)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _N_DIRECTIONS = 2  # principal directions of each regression
-_MULTIPLES = (1, 2, 3)  # largest exponents to which a direction is scaled before it is rounded
+_MULTIPLES = (1, 2, 3, 4)  # largest exponents to which a direction is scaled before it is rounded
 _MIN_ROWS_PER_TERM = 3
 _MAX_WEIGHT = 1.0  # relative to the median, in the regression that small targets decide too
 
@@ -94,7 +94,7 @@ def estimate_hessian(scale: LogScale, weights: Values) -> Values | None:
 
 
 def _round_direction(direction: Values) -> Iterator[tuple[int, ...]]:
-    """Yield the directions in integers whose largest exponent is 1, 2 and 3."""
+    """Yield the directions in integers whose largest exponent is 1, 2, 3 and 4."""
     for multiple in _MULTIPLES:
         powers = np.rint(direction / np.abs(direction).max() * multiple).astype(np.int64).tolist()
         if sum(map(bool, powers)) > 1:

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from math import log
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from symscreen.expressions.traversal import compute_complexity, evaluate_expression, iterate_constants
-from symscreen.expressions.tree import apply_operator
-from symscreen.fitting.coefficients import estimate_coefficients
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
-from symscreen.fitting.laws.common_factors import move_common_factors, negate_term
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
+from symscreen.fitting.laws.law_forms import compute_law_score, limit_search_size, merge_terms, simplify_law
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
-from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
-from symscreen.fitting.laws.sum_laws import build_weighted_sum, is_usable
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.fitting.laws.two_factors import find_two_factor_products
 from symscreen.fitting.search_monitor import SearchMonitor
-from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
-from symscreen.grammar import OPERATORS
+from symscreen.fitting.subset_search import ModelSearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symscreen.expressions.tree import Expression
     from symscreen.fitting.effort import Effort
     from symscreen.fitting.laws.law import Law, LawData
 
@@ -57,7 +50,6 @@ _STAGES: tuple[_Stage, ...] = (
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
 # run, the less likely is a simpler law
 _MAX_COST, _COST_PER_STAGE = 20.0, 10.0
-_MAX_MERGED = 3  # sums of a stage that are also written as one term
 _MAX_UNDEFINED = 2  # undefined laws of each number of constants that are refined
 
 
@@ -90,8 +82,8 @@ def find_laws(
         fitted = fit_laws(laws, data.columns, data.target, data.row_weights)
         fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)
         refined = refine_best_laws(fitted, data, effort.n_refined_laws)
-        simplified = [_simplify_law(each, data) for each in refined]
-        limited = [(each, _limit_search_size(each.law, data)) for each in simplified]
+        simplified = [simplify_law(each, data) for each in refined]
+        limited = [(each, limit_search_size(each.law, data)) for each in simplified]
         found += [replace(each, law=replace(law, stage=name)) for each, law in limited]
         found = _merge_equal_laws(found)
         monitor.report(add_laws(nothing, found))
@@ -155,72 +147,6 @@ def refine_undefined_laws(laws: Sequence[Law], data: LawData) -> list[Law]:
     return kept
 
 
-def merge_terms(fitted: Sequence[FittedLaw], data: LawData) -> list[Law]:
-    """Write the best sums without an intercept as one term, c·(f₁ + b₂·f₂ + …).
-
-    Each is written with fitted constants b, and with the simplest numbers near them, so that the criterion
-    decides. I₁ + I₂ + 2·√(I₁·I₂)·cos δ then has one coefficient rather than three.
-    """
-    sums = [each for each in fitted if len(each.law.terms) > 1 and not each.law.has_intercept]
-    laws = []
-    for each in sorted(sums, key=lambda each: _compute_score(each, len(data.target)))[:_MAX_MERGED]:
-        estimates = estimate_coefficients(
-            each.values, data.target, has_intercept=False, row_weights=data.row_weights
-        )
-        coefficients = estimates.coefficients[1:]
-        if not all(map(is_usable, coefficients.tolist())):
-            continue
-        lead = next((k for k, value in enumerate(coefficients.tolist()) if value > 0.0), 0)
-        law, numbers = _limit_search_size(each.law, data), (coefficients / coefficients[lead]).tolist()
-        n_constants = law.n_constants + len(numbers) - 1
-        merged = [
-            replace(law, terms=(build_weighted_sum(law.terms, numbers, {lead}),), n_constants=n_constants)
-        ]
-        errors = ((estimates.high - estimates.low)[1:] / np.abs(coefficients)).tolist()
-        simple = [
-            find_simple_numbers(number, abs(number) * (error + errors[lead]), keep=1)
-            for number, error in zip(numbers, errors, strict=True)
-            if np.isfinite(error + errors[lead]) and error + errors[lead] > 0.0
-        ]
-        if len(simple) == len(numbers) and all(simple):
-            chosen = [1.0 if k == lead else each[0] for k, each in enumerate(simple)]
-            term = write_simple_sum(law.terms, chosen)
-            n_numbers = 2.0 ** sum(map(measure_number, chosen))
-            merged.append(replace(law, terms=(term,), search_size=law.search_size * n_numbers))
-        laws += [each for each in merged if data.allows(each)]
-    return laws
-
-
-def write_simple_sum(terms: Sequence[Expression], numbers: Sequence[float]) -> Expression:
-    """Build Σ numberₖ·termₖ with plain numbers, positive terms first; the first positive one starts.
-
-    Examples
-    --------
-    >>> from symscreen.expressions.tree import parse_expression
-    >>> print(write_simple_sum([parse_expression("x"), parse_expression("y")], [-2.0, 1.0]))
-    y - 2*x
-    """
-    order = sorted(range(len(terms)), key=lambda k: (numbers[k] < 0.0, k))
-    total: Expression | None = None
-    for k in order:
-        number = numbers[k] if total is None else abs(numbers[k])
-        part = terms[k]
-        if number != 1.0:
-            part = apply_operator(OPERATORS["mul"], write_number(number), part)
-        name = "add" if numbers[k] > 0.0 else "sub"
-        total = part if total is None else apply_operator(OPERATORS[name], total, part)
-    assert total is not None  # noqa: S101  # there are terms
-    return total
-
-
-def _compute_score(fitted: FittedLaw, n: int) -> float:
-    """Return the EBIC of a law: with its share alone, forms with too many constants would be the best."""
-    law = fitted.law
-    n_parameters = len(law.terms) + law.has_intercept + law.n_constants
-    penalty = 2.0 * log(law.search_size) + n_parameters * log(n)
-    return n * log(max(fitted.unexplained_share, EXACT_SHARE)) + penalty
-
-
 def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int) -> list[FittedLaw]:
     """Fit the constants inside the best laws on the scale of y, and make them simple numbers if possible.
 
@@ -229,7 +155,7 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int)
     n = len(data.target)
 
     with_constants = [each for each in fitted if each.law.n_constants]
-    best = sorted(with_constants, key=lambda each: _compute_score(each, n))[:n_refined]
+    best = sorted(with_constants, key=lambda each: compute_law_score(each, n))[:n_refined]
     unchanged = [each for each in fitted if not any(each is other for other in best)]
     laws = []
     for each in best:
@@ -239,32 +165,3 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int)
         else:
             laws.append(refined)
     return [*fit_laws(laws, data.columns, data.target, data.row_weights), *unchanged]
-
-
-def _simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
-    """Write the terms of a law in their simplest form, a single one with a positive coefficient."""
-    law = fitted.law
-    terms = [move_common_factors(term, data.columns) for term in law.terms]
-    values = fitted.values
-    if len(terms) == 1 and not law.has_intercept and float(values[0] @ data.target) < 0.0:
-        negated = negate_term(terms[0])
-        if negated is not None:
-            terms, values = [negated], -values
-    simplified = replace(law, terms=tuple(terms))
-    return replace(fitted, law=simplified, values=values) if data.allows(simplified) else fitted
-
-
-def _limit_search_size(law: Law, data: LawData) -> Law:
-    """Limit the cost of a law to the number of formulas whose terms and numbers are not more complex.
-
-    A law is thus as probable as its form is simple, whichever stage finds it.
-    """
-    n_formulas = 1.0
-    known = {abs(float(value)) for value in data.grammar.constants}
-    unit = data.target_unit
-    for term in law.terms:
-        n_formulas *= data.pool.estimate_count(compute_complexity(term), unit)
-        for number in iterate_constants(term):
-            if not number.fitted and abs(float(number.value)) not in known:
-                n_formulas *= 2.0 ** measure_number(float(number.value))
-    return replace(law, search_size=min(law.search_size, n_formulas))

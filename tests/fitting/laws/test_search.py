@@ -10,8 +10,9 @@ from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws import search
 from symscreen.fitting.laws.fitted_laws import add_laws, fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
+from symscreen.fitting.laws.law_forms import limit_search_size
 from symscreen.fitting.laws.power_products import find_power_products
-from symscreen.fitting.laws.search import _limit_search_size, _merge_equal_laws, find_laws
+from symscreen.fitting.laws.search import _merge_equal_laws, find_laws
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.subset_search import ModelSearchResult
 from symscreen.grammar import load_grammar
@@ -82,9 +83,9 @@ def test_a_law_costs_no_more_than_all_formulas_that_are_not_more_complex(rng):
     known = (((term,), n_term), ((term, other), n_term * n_other), ((number,), 8 * n_term))
     for terms, expected in known:
         assert (
-            _limit_search_size(Law(terms, has_intercept=False, search_size=1e9), data).search_size == expected
+            limit_search_size(Law(terms, has_intercept=False, search_size=1e9), data).search_size == expected
         )
-        assert _limit_search_size(Law(terms, has_intercept=False, search_size=2.0), data).search_size == 2.0
+        assert limit_search_size(Law(terms, has_intercept=False, search_size=2.0), data).search_size == 2.0
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import numpy as np
+import pytest
+
+import symscreen
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.law_forms import move_coefficient_into_root, write_simple_sum
+
+
+@pytest.mark.parametrize(
+    ("term", "coefficient", "form"),
+    [
+        ("sqrt(0.5 + x/y)", sqrt(2), "sqrt(1 + 2*(x/y))"),
+        ("z/sqrt(0.5 + x/y)", sqrt(1 / 2), "z/sqrt(1 + 2*(x/y))"),
+        ("sqrt(x*y - 3*z**2/(8*pi))", sqrt(8 * pi / 3), "sqrt(8*pi/3*(x*y) - z**2)"),
+        ("sqrt(x**2 + y**2)", 3.0, "sqrt(x**2 + y**2)"),
+        ("sqrt(x**2 + y**2)", 1.2345, "sqrt(x**2 + y**2)"),
+        ("sqrt(0.5 + x/y)*sqrt(0.5 + z)", sqrt(2), "sqrt(0.5 + x/y)*sqrt(0.5 + z)"),
+        ("x*y", sqrt(2), "x*y"),
+    ],
+)
+def test_a_coefficient_moves_into_a_root_where_the_numbers_become_simpler(term, coefficient, form):
+    moved = move_coefficient_into_root(parse_expression(term), coefficient, 1e-9)
+    assert str(moved) == form
+
+
+@pytest.mark.parametrize("coefficient", [sqrt(2), 0.7, 3.0, sqrt(5 / 3)])
+def test_the_moved_coefficient_leaves_the_values_as_they_are(coefficient, rng):
+    columns = dict(zip("xyz", rng.uniform(1, 2, (3, 50)), strict=True))
+    for text in ("z*sqrt(0.2*x - y/50)", "x/sqrt(3*y + z/7)", "sqrt(y**2 + 5)"):
+        term = parse_expression(text)
+        moved = evaluate_expression(move_coefficient_into_root(term, coefficient, 1e-12), columns)
+        ratio = moved / evaluate_expression(term, columns)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-12)
+        assert ratio[0] == pytest.approx(coefficient) or ratio[0] == 1.0
+
+
+def test_fit_writes_simple_numbers_under_a_root(rng):
+    w, x, y, z = rng.uniform(1, 3, (4, 300))
+    result = symscreen.fit({"w": w, "x": x, "y": y, "z": z}, w * np.sqrt(1 + 2 * x**2 / (y * z)), jobs=1)
+    assert result.formula.text == "w*sqrt(2*(x**2/(y*z)) + 1)"
+
+
+def test_a_sum_begins_with_a_positive_term():
+    terms = [parse_expression(text) for text in ("1", "x", "y")]
+    assert str(write_simple_sum(terms, [-0.5, -1.0, 2.0])) == "2*y - 0.5 - x"
