@@ -197,6 +197,20 @@ def test_levels_of_any_name_are_told_apart(run, write, rows, tmp_path):
     np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("passes", [None, "flow rate"])
+def test_duckdb_takes_nan_and_infinity_in_a_column_of_levels_for_missing(passes):
+    # a NaN of a pandas frame is NULL in DuckDB, and a NaN of its own tables is not
+    duckdb = require("duckdb")
+    name, _ = gate("a = b", 2.5, passes)
+    formula = define_columns(parse_expression(f"2*{quoted(name)} - 1"), GATES)
+    cells = ["2.5", "1", "NULL", "'nan'", "'inf'", "'-inf'"]
+    with duckdb.connect() as database:
+        database.execute('CREATE TABLE t ("a = b" DOUBLE, "flow rate" DOUBLE)')
+        database.execute(f"INSERT INTO t VALUES {', '.join(f'({cell}, 1)' for cell in cells)}")  # noqa: S608
+        found = database.execute(f"SELECT {to_duckdb(formula, indicators=GATES)} FROM t").fetchall()  # noqa: S608
+    assert [value for (value,) in found] == [1.0, -1.0, None, None, None, None]
+
+
 @pytest.fixture
 def screened(rng):
     frame = pd.DataFrame(rng.uniform(0.5, 2.0, (60, 2)), columns=["x1", "x2"])
