@@ -39,6 +39,7 @@ _EXACT_RESIDUAL = 1e-9  # root mean square, relative to that of the target, of a
 _RELATIVE_RADIUS = 1e-7  # of a constant of an exact law: larger distances from a number are no rounding
 _MAX_EVALUATIONS = 60
 _MIN_PIVOT = 1e-13
+_DIVISORS = {0.5: 2, 0.25: 4, 0.125: 8}  # decimals that are written as divisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,8 +286,12 @@ def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
 
 
 def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
-    """Apply an operator; 1·x becomes x, and (p/q)·x becomes p·x/q."""
+    """Apply an operator; 1·x becomes x, (p/q)·x becomes p·x/q, and 0.5·x becomes x/2."""
     left = arguments[0]
+    if call.operator.name == "mul" and isinstance(left, Constant) and not left.fitted:
+        divisor = _DIVISORS.get(float(left.value))
+        if divisor is not None:
+            return apply_operator(OPERATORS["div"], arguments[1], Constant(divisor))
     if call.operator.name == "mul" and isinstance(left, Call) and not collect_columns(left):
         if left.operator.name == "inv":
             return apply_operator(OPERATORS["div"], arguments[1], *left.arguments)
