@@ -21,12 +21,14 @@ from symscreen.fitting.coefficients import (
     build_model_table,
     build_term_table,
     compute_unexplained_share,
+    estimate_coefficients,
     evaluate_terms,
     fit_formulas,
     get_targets,
     is_identifiable,
     predict_on_dataset,
 )
+from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
     ScoredModel,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.fitting.coefficients import FormulaFits
+    from symscreen.fitting.error_scale import ErrorScale
     from symscreen.fitting.model_selection import Criterion
     from symscreen.fitting.search_monitor import SearchMonitor
     from symscreen.linear_models.row_weights import RowWeights
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
 _VERDICT_LEVEL = 0.01  # p-value of the test of lack of fit below which a formula is an approximation
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
+_MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
+_MAX_WEIGHINGS = 3  # times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 
@@ -79,6 +84,10 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     found = run_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
     all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
+    weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
+    if weighted is not None:
+        error_scale, task, found, all_models = weighted
+        notices.append(_format_error_scale(error_scale))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
     selected = _choose_model(found, models or all_models, cv_errors, estimation_rows)
@@ -113,9 +122,80 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     else:
         record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
     record |= {"stage": selected.stage, **partial}
+    if weighted is not None:
+        record["error_scale"] = error_scale.record
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
+
+
+def _weigh_growing_errors(
+    task: FitTask,
+    search_rows: Dataset,
+    found: ModelSearchResult,
+    models: Sequence[ScoredModel],
+    criterion: Criterion,
+) -> tuple[ErrorScale, FitTask, ModelSearchResult, list[ScoredModel]] | None:
+    """Compare the best models again with weights if the errors of the best one grow with its predictions.
+
+    Returns
+    -------
+    tuple or None
+        The standard deviation of the errors, and the task, the models and their scores with weights. None
+        without growing errors, with several targets, with weights of the user, or where another method than a
+        criterion chooses. An approximation is not weighed, because its residuals are not errors.
+    """
+    options, targets = task.options, get_targets(search_rows)
+    if len(targets) > 1 or task.source_weights is not None or options.preset or options.criterion == "cv":
+        return None
+    (target,) = targets.values()
+    compared = {
+        model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
+    }
+    weighted = None
+    chosen = _choose_model(found, models, None, search_rows)
+    for _ in range(_MAX_WEIGHINGS):
+        if not chosen.term_indices or chosen.unexplained_share <= EXACT_SHARE:
+            break
+        terms = [found.terms.expressions[index] for index in chosen.term_indices]
+        estimates = estimate_coefficients(
+            evaluate_terms(terms, search_rows),
+            target,
+            has_intercept=chosen.has_intercept,
+            row_weights=task.get_row_weights(search_rows),
+        )
+        intercept, *coefficients = estimates.coefficients
+        predictions = intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset)
+        own = np.isin(task.dataset.source_rows, search_rows.source_rows)
+        residuals = target - predictions[own]
+        p_value = compute_lack_of_fit([*search_rows.columns], residuals, task.get_row_weights(search_rows))
+        scale = estimate_error_scale(predictions[own], residuals)
+        if scale is None or p_value < _VERDICT_LEVEL or not np.isfinite(predictions).all():
+            break
+        source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
+        source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
+        task = replace(task, source_weights=source_weights, has_estimated_weights=True)
+        row_weights = task.get_row_weights(search_rows)
+        if row_weights is None:
+            break
+        result = weigh_models(found, compared.values(), target, row_weights)
+        scored = score_models(result, task.count_rows(search_rows), criterion)
+        weighted = scale, task, result, scored
+        previous, chosen = chosen, _choose_model(result, scored, None, search_rows)
+        if chosen.term_indices == previous.term_indices:
+            break
+    return weighted
+
+
+def _format_error_scale(scale: ErrorScale) -> str:
+    """Say that rows are weighted, and how to decide otherwise."""
+    deviation = f"{scale.proportional:.2g}*|prediction|"
+    if scale.constant > 0.0:
+        deviation = f"{scale.constant:.2g} + {deviation}"
+    return (
+        f"the errors grow with the target, with a standard deviation of about {deviation}; rows are weighted "
+        "by 1/variance, also in R2 and the criterion; weights of your own replace these"
+    )
 
 
 def _build_result(

@@ -93,6 +93,8 @@ class FitTask(ScreeningTask):
         Formulas of the user.
     source_weights : float64 array or None
         The weight of each row of the source, positive in the rows of the dataset.
+    has_estimated_weights : bool
+        Whether the weights are estimates of 1/variance, so that each row counts as one.
     on_progress : callable or None
         Called with a `FitProgress` when a stage starts, and when there is a better formula.
     """
@@ -106,6 +108,7 @@ class FitTask(ScreeningTask):
     required_inputs: RequiredInputs | None = None
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
+    has_estimated_weights: bool = False
     on_progress: FitProgressListener | None = None
 
     @property
@@ -114,7 +117,9 @@ class FitTask(ScreeningTask):
         return EFFORTS[self.options.effort]
 
     def count_rows(self, dataset: Dataset) -> float:
-        """Return the number of rows of a dataset; with weights, the effective number."""
+        """Return the number of rows of a dataset; with weights of the user, the effective number."""
+        if self.has_estimated_weights:
+            return dataset.target.n
         return count_effective_rows(dataset.target.n, self.get_row_weights(dataset))
 
     def get_row_weights(self, dataset: Dataset) -> RowWeights | None:

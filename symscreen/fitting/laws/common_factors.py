@@ -68,7 +68,7 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     term = _find_simplest_form(term, columns)
     while True:  # further moves must make the formula shorter, and keep roots of 1 ± a/b
         form = _find_simplest_form(term, columns)
-        (_, n_unscaled, size), (_, n_known, known_size) = (
+        (*_, n_unscaled, size), (*_, n_known, known_size) = (
             _build_key(each, collect_powers(each)) for each in (form, term)
         )
         if size >= known_size or n_unscaled > n_known:
@@ -238,11 +238,12 @@ def sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
     )
 
 
-def _build_key(term: Expression, powers: Powers) -> tuple[Fraction, int, int]:
+def _build_key(term: Expression, powers: Powers) -> tuple[int, Fraction, int, int]:
     """Return the sort key of a form.
 
-    The first two parts are 0 unless there is a root of a sum: the sum of the exponents outside of sums, and
-    the number of roots without a number and a quotient less than it. The last part is the complexity.
+    The first three parts are 0 unless there is a root of a sum: the number of roots such as √(1/a² − 1/b²),
+    the sum of the exponents outside of sums, and the number of roots without a number and a quotient less
+    than it. The last part is the complexity.
     """
     roots = [base for base, power in powers.items() if is_sum(base) and power.denominator != 1]
     outside = [
@@ -251,7 +252,19 @@ def _build_key(term: Expression, powers: Powers) -> tuple[Fraction, int, int]:
         if roots and not is_sum(base) and not isinstance(base, Constant)
     ]
     n_unscaled = sum(not _is_scaled(root) for root in roots)
-    return sum(outside, start=Fraction(0)), n_unscaled, compute_complexity(term)
+    n_inverse = sum(map(_is_sum_of_inverses, roots))
+    return n_inverse, sum(outside, start=Fraction(0)), n_unscaled, compute_complexity(term)
+
+
+def _is_sum_of_inverses(base: Expression) -> bool:
+    """Return whether no summand has a column above the fraction bar, and none is a number."""
+    if not isinstance(base, Call):
+        return False
+    parts = [
+        {each: power for each, power in collect_powers(part).items() if not isinstance(each, Constant)}
+        for part in base.arguments
+    ]
+    return all(part and max(part.values()) < 0 for part in parts)
 
 
 def _is_scaled(base: Expression) -> bool:

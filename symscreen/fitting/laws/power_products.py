@@ -406,7 +406,7 @@ def compute_share_without_intercept(values: Values, target: Values) -> float:
 def _fit_exponents(
     design: Values, offset: Values, signs: Values, target: Values, scale: LogScale
 ) -> tuple[Values, Values]:
-    """Fit y = ±signs·exp(offset + design·b) by least squares; return k exponents and their covariance.
+    """Fit y = ±signs·exp(offset + design·b) by least squares; return k exponents and their robust covariance.
 
     The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
     """
@@ -449,7 +449,11 @@ def _fit_exponents(
     gram = scaled.T @ scaled
     if np.linalg.eigvalsh(gram)[0] < _MIN_SPREAD**2:
         return undefined
-    covariance = np.linalg.inv(gram) / np.outer(norms, norms) * (square / max(1, n - n_parameters))
+    inverse = np.linalg.inv(gram)
+    leverage = np.einsum("ij,jk,ik->i", scaled, inverse, scaled)
+    # errors may grow with y: the covariance HC3 allows any variances (MacKinnon and White 1985)
+    errors = residuals / np.maximum(1.0 - leverage, 1.0 / n)
+    covariance = inverse @ (scaled.T @ (scaled * (errors**2)[:, None])) @ inverse / np.outer(norms, norms)
     return solution[1:], covariance[1:, 1:]
 
 

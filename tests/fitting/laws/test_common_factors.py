@@ -29,6 +29,8 @@ def columns(rng):
         ("c**2*m*(a**2*b**2/(c**2*m) + 1)/(d*b**2)", "(a**2 + c**2*m/b**2)/d"),
         ("a*b*(1/a + cos(d))", "b*(1 + a*cos(d))"),
         ("a*b/(a + b)", "a*b/(a + b)"),
+        ("m*v/sqrt(1 - v**2/c**2)", "m*v/sqrt(1 - v**2/c**2)"),
+        ("m/sqrt(1/v**2 - 1/c**2)", "m*v/sqrt(1 - v**2/c**2)"),
         ("sqrt(a*(c - 3*b**2*d/(8*m**2*a)))", "sqrt(a*c - 3*b**2*d/(8*m**2))"),
         ("sqrt(a**2 + b**2)", "sqrt(a**2 + b**2)"),
         ("sin(v/c)", "sin(v/c)"),

@@ -1,0 +1,140 @@
+"""Weigh rows whose errors grow with the size of the target.
+
+Many measurements have a relative error. Least squares then follows the few largest rows, and a search over
+many formulas finds some that fit the errors of these rows. If the residuals of a law show such errors, the
+candidates are compared again with weights 1/σ², where σ = a + b·|prediction|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.fitting.coefficients import estimate_coefficients
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from symscreen._typing import Values
+    from symscreen.fitting.model_selection import ScoredModel
+    from symscreen.fitting.subset_search import ModelSearchResult
+    from symscreen.linear_models.row_weights import RowWeights
+
+
+_LEVEL = 1e-6  # p-value below which errors grow; equal errors must not be weighted by chance
+_MIN_ROWS = 30
+_MIN_RATIO = 2.0  # of the largest to the smallest standard deviation; less has little effect
+_MIN_SHARE = 1e-3  # smallest standard deviation relative to the mean, so that no row decides alone
+_HALF_NORMAL_MEAN = float(np.sqrt(2.0 / np.pi))  # E|e| of a standard normal error
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorScale:
+    """The standard deviation of errors, σ = a + b·|prediction|.
+
+    Parameters
+    ----------
+    constant : float
+        The part a, in units of the target; not negative.
+    proportional : float
+        The part b, relative to the prediction; positive.
+    """
+
+    constant: float
+    proportional: float
+
+    @property
+    def record(self) -> dict[str, float]:
+        """The scale as stored in the record of a fit."""
+        return {"constant": self.constant, "proportional": self.proportional}
+
+    def compute_weights(self, predictions: Values) -> Values:
+        """Compute 1/σ² of each row, shape (n,)."""
+        deviations = self.constant + self.proportional * np.abs(predictions)
+        return np.asarray(1.0 / np.maximum(deviations, _MIN_SHARE * deviations.mean()) ** 2)
+
+
+def estimate_error_scale(predictions: Values, residuals: Values) -> ErrorScale | None:
+    """Estimate how the standard deviation of errors grows with the size of the predictions.
+
+    Parameters
+    ----------
+    predictions, residuals : float64 array, shape (n,)
+        Of a law.
+
+    Returns
+    -------
+    ErrorScale or None
+        None if the sizes of residuals and predictions have no clear rank correlation, if the standard
+        deviation does not double, or if there are fewer than 30 rows.
+
+    Notes
+    -----
+    The sizes of the residuals are regressed on 1 and the sizes of the predictions (Glejser 1969, Journal of
+    the American Statistical Association 64, 316-323), with coefficients that are not negative.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> predictions, errors = rng.uniform(1, 50, 400), rng.normal(size=400)
+    >>> round(estimate_error_scale(predictions, 0.02 * predictions * errors).proportional, 3)
+    0.02
+    >>> estimate_error_scale(predictions, errors) is None
+    True
+    """
+    from scipy.optimize import nnls
+    from scipy.stats import spearmanr
+
+    sizes, deviations = np.abs(predictions), np.abs(residuals)
+    if len(sizes) < _MIN_ROWS or np.ptp(sizes) == 0.0 or np.ptp(deviations) == 0.0:
+        return None
+    if spearmanr(sizes, deviations, alternative="greater").pvalue > _LEVEL:
+        return None
+    scale = float(sizes.mean())
+    design = np.column_stack([np.ones(len(sizes)), sizes / scale])
+    # rows with larger errors say less about σ: a second regression has the weights of the first
+    weights = np.ones(len(sizes))
+    for _ in range(2):
+        (constant, slope), _ = nnls(design * weights[:, None], deviations * weights)
+        fitted = constant + slope * sizes / scale
+        if slope == 0.0 or fitted.max() < _MIN_RATIO * fitted.min():
+            return None
+        weights = 1.0 / np.maximum(fitted, _MIN_SHARE * fitted.mean())
+    return ErrorScale(float(constant) / _HALF_NORMAL_MEAN, float(slope) / scale / _HALF_NORMAL_MEAN)
+
+
+def weigh_models(
+    found: ModelSearchResult, models: Iterable[ScoredModel], target: Values, row_weights: RowWeights
+) -> ModelSearchResult:
+    """Fit some models of a search again with row weights.
+
+    Parameters
+    ----------
+    found : ModelSearchResult
+        Result of the search.
+    models : iterable of ScoredModel
+        Its models; the mean among them has no terms and is skipped.
+    target : float64 array, shape (n,)
+        The target.
+    row_weights : RowWeights
+        Weights of the rows.
+
+    Returns
+    -------
+    ModelSearchResult
+        The same terms, with these models alone and their weighted shares.
+    """
+    shares: Mapping[tuple[int, ...], float] = {
+        model.term_indices: estimate_coefficients(
+            found.terms.values[list(model.term_indices)],
+            target,
+            has_intercept=model.has_intercept,
+            row_weights=row_weights,
+        ).unexplained_share
+        for model in models
+        if model.term_indices
+    }
+    finite = {members: min(share, 1.0) for members, share in shares.items() if np.isfinite(share)}
+    return replace(found, models=finite)

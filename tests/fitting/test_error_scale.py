@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.fitting.error_scale import ErrorScale, estimate_error_scale
+
+
+@pytest.mark.parametrize(("constant", "proportional"), [(0.0, 0.02), (0.5, 0.1), (0.05, 0.3)])
+def test_the_parts_of_the_standard_deviation_are_estimated(constant, proportional, rng):
+    predictions = rng.uniform(-30, 50, 4000)
+    deviations = constant + proportional * np.abs(predictions)
+    scale = estimate_error_scale(predictions, deviations * rng.normal(size=4000))
+    assert scale.proportional == pytest.approx(proportional, rel=0.06)
+    assert scale.constant == pytest.approx(
+        constant, abs=0.02 * np.abs(predictions).mean() * proportional + 0.05
+    )
+
+
+def test_equal_errors_are_never_weighted(rng):
+    for _ in range(300):
+        predictions = rng.lognormal(0, 1, 200)
+        assert estimate_error_scale(predictions, rng.standard_t(4, 200)) is None
+
+
+def test_errors_that_shrink_or_are_few_are_not_weighted(rng):
+    predictions = rng.uniform(1, 50, 500)
+    errors = rng.normal(size=500)
+    assert estimate_error_scale(predictions, errors / predictions) is None
+    assert estimate_error_scale(predictions[:29], predictions[:29] * errors[:29]) is None
+    assert estimate_error_scale(np.ones(500), errors) is None
+    assert estimate_error_scale(predictions, np.zeros(500)) is None
+
+
+def test_the_weights_are_inverse_variances_with_a_bound_near_zero():
+    scale = ErrorScale(1.0, 0.5)
+    assert scale.compute_weights(np.array([0.0, -2.0, 6.0])).tolist() == pytest.approx([1.0, 0.25, 0.0625])
+    weights = ErrorScale(0.0, 1.0).compute_weights(np.array([0.0, 1.0, 1.0]))
+    assert np.isfinite(weights).all()
+
+
+def make_drag(seed, n=300):
+    rng = np.random.default_rng(seed)
+    columns = {
+        "area": rng.uniform(0.5, 3, n),
+        "c": rng.uniform(0.2, 1.2, n),
+        "rho": rng.uniform(0.9, 1.3, n),
+        "v": rng.uniform(1, 40, n),
+        "humidity": rng.uniform(10, 90, n),
+        "batch": rng.integers(1, 6, n).astype(float),
+    }
+    truth = 0.5 * columns["rho"] * columns["v"] ** 2 * columns["c"] * columns["area"]
+    return columns, truth * (1 + 0.01 * rng.normal(size=n))
+
+
+@pytest.mark.parametrize(
+    "seed", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
+)
+def test_relative_errors_add_no_factors_to_a_law(seed):
+    columns, target = make_drag(seed)
+    result = symscreen.fit(columns, target, effort="quick", jobs=1)
+    (term,) = result.formula.terms
+    assert str(term) == "area*c*rho*v**2"
+    assert result.record["verdict"]["kind"] == "noise"
+    assert result.record["error_scale"]["proportional"] == pytest.approx(0.01, rel=0.15)
+    assert any("rows are weighted by 1/variance" in notice for notice in result.notices)
+    (row,) = result.terms.to_dict("records")
+    assert row["low"] < 0.5 < row["high"]
+    assert row["high"] - row["low"] < 0.005
+
+
+def test_the_order_of_rows_has_no_effect_on_the_weights(rng):
+    columns, target = make_drag(2, n=120)
+    order = rng.permutation(120)
+    shuffled = {name: values[order] for name, values in columns.items()}
+    first, second = (
+        symscreen.fit(*each, layers="u", jobs=1) for each in ((columns, target), (shuffled, target[order]))
+    )
+    assert first.formula == second.formula
+    pd.testing.assert_frame_equal(first.terms, second.terms)
+
+
+def test_weights_of_the_user_are_kept(rng):
+    columns, target = make_drag(2)
+    result = symscreen.fit(columns, target, effort="quick", weights=rng.uniform(1, 2, 300), jobs=1)
+    assert "error_scale" not in result.record
+
+
+def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice():
+    columns, target = make_drag(2)
+    result = symscreen.fit(columns, target, effort="quick", split=0.5, jobs=1)
+    (term,) = result.formula.terms
+    assert str(term) == "area*c*rho*v**2"
+    assert result.record["error_scale"]["proportional"] == pytest.approx(0.01, rel=0.2)
