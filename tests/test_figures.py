@@ -45,6 +45,9 @@ LABELS = {
     "levels",
     "machine",
     "noise_variance",
+    "block",
+    "figure",
+    "parameter",
 }  # numbers that name a measurement
 
 
@@ -79,9 +82,9 @@ def test_a_changed_digit_of_a_page_is_found_at_each_mark(figures, marks):
 
 
 STEMS = sorted(
-    path.stem
-    for path in RESULTS.glob("*.json")
-    if any(f"={path.stem}." in page.read_text() for page in PAGES)
+    stem
+    for stem in (path.relative_to(RESULTS).with_suffix("").as_posix() for path in FILES)
+    if any(f"={stem}." in page.read_text() for page in PAGES)
 )
 
 
@@ -96,7 +99,9 @@ def test_changed_numbers_of_a_results_file_are_found_in_the_pages_that_quote_it(
         name: one if name in LABELS - {"rows"} else change_measurements(one, counter)
         for name, one in found.items()
     }
-    (tmp_path / f"{stem}.json").write_text(json.dumps(changed))
+    target = tmp_path / f"{stem}.json"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(json.dumps(changed))
     keys = {key for page in PAGES for key in marks.list_quotes(page.read_text(encoding="utf-8"))}
     own = {key for key in keys if key.startswith(f"{stem}.")}
     assert own
