@@ -158,3 +158,26 @@ def test_a_results_file_has_its_command_commit_machine_and_date(path):
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["machine"]["date"])
     assert found["machine"]["cpu"]
     assert found["machine"]["cores"] > 0
+
+
+@pytest.fixture(scope="module")
+def measurement(figures):
+    return importlib.import_module(figures.format_table.__module__)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RESULTS).as_posix())
+def test_a_results_file_and_its_table_are_as_the_run_saved_them(measurement, path):
+    found = json.loads(path.read_text(encoding="utf-8"))
+    table = path.with_suffix(".md").read_text(encoding="utf-8")
+    digest = measurement.compute_digest(found, table)
+    assert found.get("sha256") == digest, "edit no results by hand; run the benchmark again"
+
+
+def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_path, monkeypatch):
+    monkeypatch.setattr(measurement, "describe_run", lambda: {"command": "run", "commit": "c0"})
+    measurement.save_rows("run", [{"rows": 400, "µs": 0.791}], tmp_path)
+    data, table = ((tmp_path / name).read_text() for name in ("run.json", "run.md"))
+    digest = json.loads(data)["sha256"]
+    assert measurement.compute_digest(json.loads(data), table) == digest
+    assert measurement.compute_digest(json.loads(data.replace("0.791", "0.792")), table) != digest
+    assert measurement.compute_digest(json.loads(data), change_digit(table)) != digest
