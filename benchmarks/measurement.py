@@ -7,6 +7,7 @@ A side is a script that does its work, times the part that counts, and prints on
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -183,7 +184,8 @@ def save_results(
     name : str
         The name of the files.
     found : dict
-        The measurements; ``machine``, ``command`` and ``commit`` are added, unless it has them.
+        The measurements; ``machine``, ``command`` and ``commit`` are added, unless it has them. ``sha256``
+        is added too: see `compute_digest`.
     table : str
         The table in Markdown.
     where : Path
@@ -192,17 +194,25 @@ def save_results(
         Whether to print nothing.
     """
     found = {"machine": describe_machine()} | describe_run() | found
-    where.mkdir(parents=True, exist_ok=True)
-    (where / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     named = found["machine"]
     head = (
         f"{named['cpu']}, {named['cores']} cores, {named['memory_gib']} GiB, {named['os']}, Python "
         f"{named['python']}, numpy {named['numpy']}, numba {named['numba']}, {named['date']}; load at the "
         f"start {named['load_at_start']}."
     )
-    (where / f"{name}.md").write_text(f"{head}\n\n{table}\n")
+    text = f"{head}\n\n{table}\n"
+    found |= {"sha256": compute_digest(found, text)}
+    where.mkdir(parents=True, exist_ok=True)
+    (where / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    (where / f"{name}.md").write_text(text)
     if not quiet:
         print(f"{head}\n\n{table}")
+
+
+def compute_digest(found: dict[str, Any], text: str) -> str:
+    """Compute the SHA-256 of measurements and their Markdown file; the member ``sha256`` does not count."""
+    plain = {key: value for key, value in json.loads(json.dumps(found)).items() if key != "sha256"}
+    return hashlib.sha256(f"{json.dumps(plain, sort_keys=True)}\n{text}".encode()).hexdigest()
 
 
 def save_rows(name: str, rows: Sequence[dict[str, Any]], where: Path = RESULTS, note: str = "") -> None:

@@ -45,6 +45,9 @@ LABELS = {
     "levels",
     "machine",
     "noise_variance",
+    "block",
+    "figure",
+    "parameter",
 }  # numbers that name a measurement
 
 
@@ -79,9 +82,9 @@ def test_a_changed_digit_of_a_page_is_found_at_each_mark(figures, marks):
 
 
 STEMS = sorted(
-    path.stem
-    for path in RESULTS.glob("*.json")
-    if any(f"={path.stem}." in page.read_text() for page in PAGES)
+    stem
+    for stem in (path.relative_to(RESULTS).with_suffix("").as_posix() for path in FILES)
+    if any(f"={stem}." in page.read_text() for page in PAGES)
 )
 
 
@@ -96,7 +99,9 @@ def test_changed_numbers_of_a_results_file_are_found_in_the_pages_that_quote_it(
         name: one if name in LABELS - {"rows"} else change_measurements(one, counter)
         for name, one in found.items()
     }
-    (tmp_path / f"{stem}.json").write_text(json.dumps(changed))
+    target = tmp_path / f"{stem}.json"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(json.dumps(changed))
     keys = {key for page in PAGES for key in marks.list_quotes(page.read_text(encoding="utf-8"))}
     own = {key for key in keys if key.startswith(f"{stem}.")}
     assert own
@@ -153,3 +158,26 @@ def test_a_results_file_has_its_command_commit_machine_and_date(path):
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["machine"]["date"])
     assert found["machine"]["cpu"]
     assert found["machine"]["cores"] > 0
+
+
+@pytest.fixture(scope="module")
+def measurement(figures):
+    return importlib.import_module(figures.format_table.__module__)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RESULTS).as_posix())
+def test_a_results_file_and_its_table_are_as_the_run_saved_them(measurement, path):
+    found = json.loads(path.read_text(encoding="utf-8"))
+    table = path.with_suffix(".md").read_text(encoding="utf-8")
+    digest = measurement.compute_digest(found, table)
+    assert found.get("sha256") == digest, "edit no results by hand; run the benchmark again"
+
+
+def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_path, monkeypatch):
+    monkeypatch.setattr(measurement, "describe_run", lambda: {"command": "run", "commit": "c0"})
+    measurement.save_rows("run", [{"rows": 400, "µs": 0.791}], tmp_path)
+    data, table = ((tmp_path / name).read_text() for name in ("run.json", "run.md"))
+    digest = json.loads(data)["sha256"]
+    assert measurement.compute_digest(json.loads(data), table) == digest
+    assert measurement.compute_digest(json.loads(data.replace("0.791", "0.792")), table) != digest
+    assert measurement.compute_digest(json.loads(data), change_digit(table)) != digest

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from symscreen.experiments import EXPERIMENTS
+from symscreen.experiments.srbench.published_rates import find_best_published
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "reproduction"
@@ -44,3 +45,16 @@ def test_a_stored_run_names_its_command_commit_machine_and_date(path):
 def test_every_experiment_of_the_page_has_a_stored_run():
     assert len(RUNS) >= 10
     assert {name for name in EXPERIMENTS if f"reproduction/{name}." in PAGE} == {path.stem for path in RUNS}
+
+
+def test_the_published_rates_beside_a_run_are_those_that_the_run_stored(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    quotes = importlib.import_module("pages.quotes").QUOTES["reproduction/strogatz"]
+    found = json.loads((RESULTS / "strogatz.json").read_text(encoding="utf-8"))
+    for row in found["outputs"]["summary"]:
+        # a run that was stored before the published rates were corrected would differ
+        assert find_best_published("Strogatz", row["noise_ratio"]) == pytest.approx(
+            (row["published_percent"], row["published_by"])
+        )
+        before, row["published_percent"] = quotes(found)["summary"], row["published_percent"] + 1.0
+        assert quotes(found)["summary"] != before
