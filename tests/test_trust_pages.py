@@ -8,8 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import symscreen
 from symscreen.cli.command import run_command
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -57,3 +60,19 @@ def test_every_relation_is_explained():
 
     text = (DOCS / "classes.md").read_text()
     assert all(f"`{name}`" in text for name in RELATIONS if name != "shown")
+
+
+@pytest.mark.slow
+def test_on_noise_few_features_are_stable_as_the_page_on_power_says():
+    counts, bounds = [], []
+    for seed in range(60):
+        noise = pd.DataFrame(np.random.default_rng(seed).normal(size=(60, 4)), columns=["a", "b", "c", "y"])
+        found = symscreen.screen(noise, target="y", layers="b", operators="basic", top=3, stability=10)
+        assert found.record["stability"]["features"] == 27
+        sizes, shares = found.table["class_size"], found.table["stability"]
+        counts.append([sizes[shares >= share].sum() for share in (0.6, 0.8, 0.9)])
+        bounds.append([found.record["stability"]["false_at_most"][share] for share in ("0.6", "0.8", "0.9")])
+    text = " ".join((DOCS / "power.md").read_text().split())
+    for figures in (np.mean(counts, axis=0), np.mean(bounds, axis=0)):
+        assert "{:.2f}, {:.2f} and {:.2f}".format(*figures) in text
+    assert (np.mean(counts, axis=0) <= np.mean(bounds, axis=0)).all()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,8 @@ from symscreen.label_ranking.consensus.distances import (
     order_list_tau,
 )
 from symscreen.targets.ranking_ranks import to_mid_ranks, to_orders
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "rankings.md"
 
 
 @st.composite
@@ -118,6 +122,16 @@ def test_the_published_variant_is_scipys_tau_of_the_order_lists(couple):
     a, b = couple
     lists = zip(to_orders(a), to_orders(b), strict=True)
     assert np.allclose(order_list_tau(a, b), [kendalltau(x, y).statistic for x, y in lists])
+
+
+def test_the_published_variant_differs_from_kendalls_tau_as_the_page_on_rankings_says():
+    a, b = [[2, 1, 3]], [2, 3, 1]
+    found = [
+        Fraction(float(measure(a, b)[0])).limit_denominator(9) for measure in (order_list_tau, kendall_tau)
+    ]
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    sentence = f"for 2, 1, 3 and 2, 3, 1 it is {found[0]}, where τ is {found[1]}.".replace("-", "−")
+    assert sentence in text
 
 
 def test_the_published_variant_has_no_place_for_ties_and_gaps():
