@@ -43,6 +43,7 @@ from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.model_criteria import assign_folds
+from symscreen.messages import Message, name_option
 from symscreen.results.fit_result import FitResult, SharedFitResult
 
 if TYPE_CHECKING:
@@ -192,9 +193,9 @@ def _format_error_scale(scale: ErrorScale) -> str:
     deviation = f"{scale.proportional:.2g}*|prediction|"
     if scale.constant > 0.0:
         deviation = f"{scale.constant:.2g} + {deviation}"
-    return (
+    return Message(
         f"the errors grow with the target, with a standard deviation of about {deviation}; rows are weighted "
-        "by 1/variance, also in R2 and the criterion; weights of your own replace these"
+        f"by 1/variance, also in R2 and the criterion; {name_option('weights')} replaces these weights"
     )
 
 
@@ -317,8 +318,10 @@ def _format_fit_notices(
         notices.append("no formula is better than the mean: the rows show no relation, or there are too few")
     if chosen_model.term_indices and task.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
         notices.append(
-            "the intervals ignore that the terms were selected on the same rows, so they are too narrow by "
-            "an unknown amount; split=0.5 gives honest intervals"
+            Message(
+                "the intervals ignore that the terms were selected on the same rows, so they are too narrow "
+                f"by an unknown amount; {name_option('split', 0.5)} gives honest intervals"
+            )
         )
     not_snapped = [formula.target for formula, _, snapped in fits if not snapped]
     if task.options.snap and not_snapped:

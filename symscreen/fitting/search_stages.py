@@ -39,6 +39,7 @@ from symscreen.fitting.subset_search import (
     search_models,
 )
 from symscreen.linear_models.row_weights import build_row_weights, count_effective_rows
+from symscreen.messages import Message, name_option
 from symscreen.screeners import parse_screeners
 from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.space_generation import generate_space, select_inputs
@@ -268,8 +269,10 @@ def search_spaces(task: SearchTask) -> ModelSearchResult:
     narrowed = [kinds for kinds in broad_kinds if kinds not in narrow_kinds]
     if narrowed and not narrow_found.has_exact_model:
         task.notices.append(
-            f"the layers {' and '.join(narrowed)} were searched with the operators of {narrow_grammar.name} "
-            f"alone; layers={narrowed[0]!r} searches them with all"
+            Message(
+                f"the layers {' and '.join(narrowed)} were searched with the operators of "
+                f"{narrow_grammar.name} alone; {name_option('layers', narrowed[0])} searches them with all"
+            )
         )
     return merge_search_results(narrow_found, found)
 
@@ -363,7 +366,9 @@ def _has_unit(units: Units, term: Expression) -> bool:
 
 
 def _format_skipped_layers(kinds: str) -> str:
-    return f"the layers {kinds} were not searched (too large); layers={kinds!r} searches them"
+    return Message(
+        f"the layers {kinds} were not searched (too large); {name_option('layers', kinds)} searches them"
+    )
 
 
 def _generate_spaces(

@@ -245,7 +245,9 @@ def parse_seconds(time_limit: str | float | None) -> float | None:
     elif isinstance(time_limit, int | float) and not isinstance(time_limit, bool):
         seconds = float(time_limit)
     if not 0.0 < seconds < math.inf:
-        raise OptionError(f"time_limit is {time_limit!r}; give a time above 0 such as 60s, 5m or 2h")
+        raise OptionError(
+            f"{name_option('time_limit', time_limit)} is not a time above 0, such as 60s, 5m or 2h"
+        )
     return seconds
 
 

@@ -145,7 +145,7 @@ def test_a_required_input_is_kept_within_a_time_limit(frame):
 
 @pytest.mark.parametrize("limit", [0, -1, "soon", "0s"])
 def test_what_is_no_time_is_refused(frame, limit):
-    with pytest.raises(OptionError, match=r"time_limit is .*; give a time above 0 such as 60s"):
+    with pytest.raises(OptionError, match=r"time_limit=.* is not a time above 0, such as 60s"):
         symscreen.fit(frame, target="y", time_limit=limit)
 
 

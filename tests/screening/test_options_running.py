@@ -42,7 +42,7 @@ def test_times_are_read(given, seconds):
     "given", ["", "0s", "-3s", "1e3", "inf", "5 weeks", "٣s", True, 0, float("nan"), "9" * 400]
 )
 def test_what_is_no_time_is_refused(given):
-    with pytest.raises(OptionError, match=r"time_limit is .*; give a time above 0 such as 60s"):
+    with pytest.raises(OptionError, match=r"time_limit=.* is not a time above 0, such as 60s"):
         parse_seconds(given)
 
 

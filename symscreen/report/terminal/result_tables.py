@@ -231,11 +231,13 @@ def show_models(result: FitResult | SharedFitResult) -> list[RenderableType]:
     list of rich renderables
     """
     record = result.record
+    shown, n_simpler = _select_around_chosen(result.front)
+    left_out = f"; {n_simpler} simpler ones are not shown" if n_simpler > 1 else ""
     parts: list[RenderableType] = [
-        Text("error against complexity (* the formula chosen):"),
-        _build_model_table(_select_around_chosen(result.front)),
+        Text(f"error against complexity (* the formula chosen{left_out}):"),
+        _build_model_table(shown),
     ]
-    if len(result.alternatives):
+    if len(result.alternatives) and record["verdict"]["kind"] != "none":
         parts += [
             Text(""),
             Text("others that fit about as well:"),
@@ -278,11 +280,11 @@ def describe_rows(result: FitResult | SharedFitResult) -> str:
     return f"the same {record['rows_choosing']:,} rows chose the terms"
 
 
-def _select_around_chosen(front: pd.DataFrame) -> pd.DataFrame:
-    """Return the part of the front around the chosen model."""
+def _select_around_chosen(front: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return the part of the front around the chosen model, and the number of simpler models before it."""
     index = int(front["chosen"].to_numpy().argmax())
     start = max(0, min(index - _MAX_FRONT_ROWS // 2, len(front) - _MAX_FRONT_ROWS))
-    return front.iloc[start : start + _MAX_FRONT_ROWS]
+    return front.iloc[start : start + _MAX_FRONT_ROWS], start
 
 
 def _build_model_table(models: pd.DataFrame) -> RenderableType:

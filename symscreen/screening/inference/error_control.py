@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.messages import name_option
+from symscreen.messages import Message, name_option
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
@@ -300,7 +300,7 @@ def parse_error_control(
     computes_p_values = has_null and (p_values is not False or fdr is not None)
     notices: tuple[str, ...] = ()
     if computes_p_values and obstacle == _PRUNING_REASON:
-        notices = (f"p- and q-values are left out: {_PRUNING_REASON}",)
+        notices = (Message(f"p- and q-values are left out: {_suggest_no_pruning()}"),)
     elif computes_p_values and obstacle is None and rounds > 1:
         notices = ("p- and q-values are for round 1 only: later rounds screen residuals of a fitted model",)
     computes_p_values = computes_p_values and obstacle is None
@@ -311,7 +311,8 @@ def parse_error_control(
 
 def _check_available(option: str, reason: str | None) -> None:
     if reason is not None:
-        raise OptionError(f"{option} is not available: {reason}")
+        explained = _suggest_no_pruning() if reason == _PRUNING_REASON else reason
+        raise OptionError(f"{option} is not available: {explained}")
 
 
 def _find_obstacle(
@@ -328,6 +329,11 @@ def _find_obstacle(
             f"{name_option('search', 'exact')}"
         )
     return _PRUNING_REASON if has_pruning else None
+
+
+def _suggest_no_pruning() -> str:
+    """Say how to get p-values where pruning prevents them."""
+    return f"{_PRUNING_REASON}; leave out {name_option('pool_size')} and {name_option('prune_by')}"
 
 
 def _list_screeners_with(attribute: str) -> str:
