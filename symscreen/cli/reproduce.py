@@ -31,7 +31,7 @@ def _parse_problems(
     default="medium",
     show_default=True,
     help="small: seconds, to see that it runs. medium: minutes, shows the published result. full: as "
-    "published.",
+    "published. srbench takes longer.",
 )
 @click.option(
     "--seeds", "repeats", metavar="N", type=click.IntRange(min=1), help="How many tables are drawn."

@@ -51,6 +51,7 @@ class ExperimentSettings:
     size : {"small", "medium", "full"}
         How much is run; `Experiment.sizes` has the numbers. ``small`` takes seconds and only shows that the
         experiment runs. ``medium`` takes minutes and shows the published result. ``full`` is as published.
+        The fits of ``srbench`` take longer, in its medium size hours.
     seed : int
         Seed of all random draws, ≥ 0.
     repeats : int, optional
