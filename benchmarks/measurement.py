@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 BENCHMARKS = Path(__file__).parent
 RESULTS = BENCHMARKS / "results"
@@ -145,6 +145,44 @@ def find_commit() -> str:
 
     commit = run_git("rev-parse", "--short=12", "HEAD")
     return f"{commit}+" if run_git("status", "--porcelain", "--", ":/symscreen") else commit
+
+
+def collect_rows(
+    keys: Iterable[dict[str, Any]],
+    compute: Callable[[dict[str, Any]], dict[str, Any]],
+    checkpoint: Path | None,
+) -> list[dict[str, Any]]:
+    """Compute a row for each key, or take it from a file of JSON lines; each row is written as it comes.
+
+    Parameters
+    ----------
+    keys : iterable of dict
+        What tells the rows apart.
+    compute : callable
+        Computes what a row has beside its key.
+    checkpoint : Path or None
+        The file. Rows of another commit are not taken.
+
+    Returns
+    -------
+    list of dict
+        The rows, in the order of the keys.
+    """
+    commit, known, rows = find_commit(), dict[str, dict[str, Any]](), list[dict[str, Any]]()
+    if checkpoint is not None and checkpoint.exists():
+        for line in checkpoint.read_text(encoding="utf-8").splitlines():
+            saved = json.loads(line)
+            if saved.pop("commit") == commit:
+                known[json.dumps(saved["key"], sort_keys=True)] = saved["row"]
+    for key in keys:
+        row = known.get(json.dumps(key, sort_keys=True))
+        if row is None:
+            row = compute(key)
+            if checkpoint is not None:
+                with checkpoint.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": key, "row": row, "commit": commit}) + "\n")
+        rows.append(key | row)
+    return rows
 
 
 def compute_ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:

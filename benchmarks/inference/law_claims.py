@@ -11,16 +11,17 @@ About an hour of processor time.
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measurement import format_table, make_parser, save_results
+from measurement import collect_rows, format_table, make_parser, save_results
 from scipy import special
 
 import symscreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,59 +55,82 @@ FUNCTIONS: dict[str, tuple[Callable[[Values], Values], float, float]] = {
 }
 
 
-def count_claims(n: int, repeats: int) -> dict[str, Any]:
-    """Fit noise; the kinds of inputs and targets, and 2 to 5 inputs, take turns."""
+def list_noise_keys(repeats: int) -> Iterator[dict[str, Any]]:
+    """List the fits of noise; the kinds of inputs and targets, and 2 to 5 inputs, take turns."""
     cases = list(product(INPUTS, TARGETS, range(2, 6)))
-    claims = []
-    for repeat in range(repeats):
-        kind, target_kind, n_inputs = cases[repeat * 7 % len(cases)]
-        rng = np.random.default_rng([23, n, repeat])
-        columns = {f"x{place}": INPUTS[kind](rng, n) for place in range(1, n_inputs + 1)}
-        result = symscreen.fit(columns, TARGETS[target_kind](rng, n), jobs=1)
-        if result.record["verdict"]["kind"] != "none":
-            case = {"inputs": kind, "n_inputs": n_inputs, "target": target_kind}
-            claims.append(case | {"formula": result.formula.round_numbers(3).equation})
-    return {"n": n, "fits": repeats, "claims": len(claims), "cases": claims}
+    for n in ROWS:
+        for repeat in range(repeats):
+            inputs, target, n_inputs = cases[repeat * 7 % len(cases)]
+            yield {"n": n, "repeat": repeat, "inputs": inputs, "n_inputs": n_inputs, "target": target}
 
 
-def judge_functions(noise_ratio: float) -> Iterable[dict[str, Any]]:
-    """Fit each function of one input, and of a product of two with an idle third one."""
-    for name, (function, low, high) in FUNCTIONS.items():
-        for form in ("f(x)", "f(x*z)"):
-            rng = np.random.default_rng([29, list(FUNCTIONS).index(name), len(form)])
-            argument = rng.uniform(low, high, N_SMOOTH_ROWS)
-            if form == "f(x)":
-                columns = {"x": argument}
-            else:
-                z = rng.uniform(0.5, 2.0, N_SMOOTH_ROWS)
-                columns = {"x": argument / z, "z": z, "idle": rng.uniform(1.0, 5.0, N_SMOOTH_ROWS)}
-            target = function(argument)
-            size = noise_ratio * float(np.sqrt(np.mean(target**2)))
-            result = symscreen.fit(columns, target + size * rng.normal(size=N_SMOOTH_ROWS), jobs=1)
-            verdict = result.record["verdict"]
-            yield {
-                "function": name,
-                "form": form,
-                "noise_ratio": noise_ratio,
-                "verdict": verdict["kind"],
-                "p_value": verdict["p_value"],
-                "unexplained_share": 1.0 - result.r2,
-                "formula": result.formula.round_numbers(3).equation,
-            }
+def fit_noise(key: dict[str, Any]) -> dict[str, Any]:
+    """Fit noise."""
+    n = key["n"]
+    rng = np.random.default_rng([23, n, key["repeat"]])
+    columns = {f"x{place}": INPUTS[key["inputs"]](rng, n) for place in range(1, key["n_inputs"] + 1)}
+    return describe_fit(symscreen.fit(columns, TARGETS[key["target"]](rng, n), jobs=1))
+
+
+def list_smooth_keys() -> Iterator[dict[str, Any]]:
+    """List the fits of each function of one input, and of a product of two with an idle third one."""
+    for noise_ratio, function, form in product(NOISE_RATIOS, FUNCTIONS, ("f(x)", "f(x*z)")):
+        yield {"function": function, "form": form, "noise_ratio": noise_ratio}
+
+
+def fit_function(key: dict[str, Any]) -> dict[str, Any]:
+    """Fit a smooth function."""
+    function, low, high = FUNCTIONS[key["function"]]
+    rng = np.random.default_rng([29, list(FUNCTIONS).index(key["function"]), len(key["form"])])
+    argument = rng.uniform(low, high, N_SMOOTH_ROWS)
+    if key["form"] == "f(x)":
+        columns = {"x": argument}
+    else:
+        z = rng.uniform(0.5, 2.0, N_SMOOTH_ROWS)
+        columns = {"x": argument / z, "z": z, "idle": rng.uniform(1.0, 5.0, N_SMOOTH_ROWS)}
+    target = function(argument)
+    size = key["noise_ratio"] * float(np.sqrt(np.mean(target**2)))
+    return describe_fit(symscreen.fit(columns, target + size * rng.normal(size=N_SMOOTH_ROWS), jobs=1))
+
+
+def describe_fit(result: Any) -> dict[str, Any]:
+    """Return what a fit says."""
+    verdict = result.record["verdict"]
+    return {
+        "verdict": verdict["kind"],
+        "p_value": verdict["p_value"],
+        "unexplained_share": 1.0 - result.r2,
+        "stage": result.record["stage"],
+        "formula": result.formula.round_numbers(3).equation,
+    }
 
 
 def main(arguments: list[str]) -> None:
     """Run the benchmark."""
     parser = make_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=REPEATS, help="fits of noise for each number of rows")
+    parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     chosen = parser.parse_args(arguments)
-    noise = [count_claims(n, chosen.repeats) for n in ROWS]
-    smooth = [each for noise_ratio in NOISE_RATIOS for each in judge_functions(noise_ratio)]
-    counts = [[f"noise, {each['n']:,} rows", each["fits"], each["claims"], "", "", ""] for each in noise]
-    for noise_ratio in NOISE_RATIOS:
-        kinds = [each["verdict"] for each in smooth if each["noise_ratio"] == noise_ratio]
-        claimed = [kinds.count(kind) for kind in ("approximation", "noise", "exact")]
-        name = f"smooth functions, noise {noise_ratio:g}"
-        counts.append([name, len(kinds), len(kinds) - kinds.count("none"), *claimed])
+    noise = collect_rows(list_noise_keys(chosen.repeats), fit_noise, chosen.checkpoint)
+    smooth = collect_rows(list_smooth_keys(), fit_function, chosen.checkpoint)
+    groups = {f"noise, {n:,} rows": [row for row in noise if row["n"] == n] for n in ROWS}
+    for ratio in NOISE_RATIOS:
+        name = f"smooth functions, noise {ratio:g}"
+        groups[name] = [row for row in smooth if row["noise_ratio"] == ratio]
+    summary = [{"target": name, **count_verdicts(rows)} for name, rows in groups.items()]
+    found = {
+        "summary": summary,
+        "claims": [row for row in noise if row["verdict"] != "none"],
+        "smooth": smooth,
+    }
     head = ["target", "fits", "formulas", "approximation", "law within noise", "exact"]
-    save_results("law_claims", {"noise": noise, "smooth": smooth}, format_table(head, counts), chosen.results)
+    save_results(
+        "law_claims", found, format_table(head, [list(row.values()) for row in summary]), chosen.results
+    )
+
+
+def count_verdicts(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Count the fits, those with a formula, and what they say of it."""
+    kinds = [row["verdict"] for row in rows]
+    counts = {kind: kinds.count(kind) for kind in ("approximation", "noise", "exact")}
+    return {"fits": len(kinds), "formulas": len(kinds) - kinds.count("none"), **counts}
