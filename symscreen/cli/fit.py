@@ -63,7 +63,8 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
         click.echo("\n".join([*format_equations(result), result.verdict]))
         print_table(show_shared_fit(result))
         return
-    click.echo(f"{format_equation(result)}\n{result.verdict}")
+    excluded = [] if result.exclusion is None else [result.exclusion]
+    click.echo("\n".join([format_equation(result), result.verdict, *excluded]))
     print_table(show_fit(result))
 
 

@@ -125,6 +125,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     record |= {"stage": selected.stage, **partial}
     if weighted is not None:
         record["error_scale"] = error_scale.record
+    elif found.exclusion is not None and selected.unexplained_share > EXACT_SHARE:
+        record["exclusion"] = found.exclusion.record
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)

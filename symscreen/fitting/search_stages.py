@@ -21,6 +21,7 @@ from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
 from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
 from symscreen.fitting.laws.deep_pool import check_deep_memory
+from symscreen.fitting.laws.exclusion import compute_exclusion
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.search import find_laws
@@ -30,6 +31,7 @@ from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.required_inputs import keep_required_inputs
 from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.subset_search import (
+    EXACT_SHARE,
     FitData,
     ModelSearchBudget,
     ModelSearchResult,
@@ -200,6 +202,7 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
     monitor = SearchMonitor() if monitor is None else monitor
     nothing = ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0)
     task = SearchTask(fit, notices, nothing, monitor=monitor)
+    exclusion = None
     if _searches_laws(fit):
         space, _ = generate_space(fit, fit.layer_schedule[0])  # refuses too little memory
         if fit.effort.deep_pool_formulas:
@@ -226,12 +229,15 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
             ends_early = fit.effort.ends_early
             if not (ends_early and is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST)):
                 found += find_laws(law_data, fit.effort, monitor)
+                if all(each.unexplained_share > EXACT_SHARE for each in found):
+                    exclusion = compute_exclusion(law_data)
             is_law_found = ends_early and is_law_sufficient(found, law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values, data.row_weights)
         task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
-    return keep_required_inputs(add_laws(task.found, task.laws), fit.required_inputs)
+    merged = replace(add_laws(task.found, task.laws), exclusion=exclusion)
+    return keep_required_inputs(merged, fit.required_inputs)
 
 
 def _searches_laws(fit: FitTask) -> bool:

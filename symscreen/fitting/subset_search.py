@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import FeatureBlock, Space
     from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.exclusion import Exclusion
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.fitting.search_monitor import SearchMonitor
     from symscreen.linear_models.exhaustive_subsets import RequiredParts
@@ -144,6 +145,8 @@ class ModelSearchResult:
         the mean, too.
     stages : dict of tuple of int to str
         Name of the stage that found a model. Other models were found as subsets.
+    exclusion : Exclusion or None
+        Which simple formulas the search has excluded, if it searched for laws.
     """
 
     terms: TermDictionary
@@ -152,6 +155,7 @@ class ModelSearchResult:
     n_models: int
     models_without_intercept: frozenset[tuple[int, ...]] = frozenset()
     stages: dict[tuple[int, ...], str] = field(default_factory=dict)
+    exclusion: Exclusion | None = None
 
     @property
     def has_exact_model(self) -> bool:

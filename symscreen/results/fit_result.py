@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import partial
 from html import escape
@@ -75,10 +76,10 @@ class _BaseFitResult:
 
     def __repr__(self) -> str:
         head = f"<{type(self).__name__}: {'; '.join(self._rounded_equations)}>"
-        return format_repr(head, (self.verdict, *self.notices), {"terms": self.terms, "front": self.front})
+        return format_repr(head, self._statements, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return _format_fit_html(self._rounded_equations, (self.verdict, *self.notices), self.terms)
+        return _format_fit_html(self._rounded_equations, self._statements, self.terms)
 
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
@@ -87,6 +88,11 @@ class _BaseFitResult:
     def _rounded_equations(self) -> tuple[str, ...]:
         rounded = self.formula.round_numbers(_DIGITS)
         return (rounded.equation,) if isinstance(rounded, Formula) else rounded.equations
+
+    @property
+    def _statements(self) -> tuple[str, ...]:
+        """What the result says of its formula, and the notices."""
+        return (self.verdict, *([] if self.exclusion is None else [self.exclusion]), *self.notices)
 
     @property
     def is_partial(self) -> bool:
@@ -109,6 +115,25 @@ class _BaseFitResult:
         kind, p_value = verdict["kind"], verdict["p_value"]
         text = _NOTHING_YET if kind == "none" and self.is_partial else _VERDICTS[kind]
         return text if p_value is None else f"{text} (p = {p_value:.2g})"
+
+    @property
+    def exclusion(self) -> str | None:
+        """Which simple formulas do not fit better than an error; one line.
+
+        The part ``exclusion`` of the record has the largest complexity up to which every formula f was tried,
+        the number of different ones, and the smallest √(1 − R²) of y = c₀ + c₁·f, or a lower bound of it.
+        None if no law was searched, an exact formula was found, or there are units or row weights.
+        """
+        excluded = self.record.get("exclusion")
+        if excluded is None:
+            return None
+        percent = Decimal(100.0 * excluded["error"])
+        if percent <= 0:
+            return None
+        digit = Decimal(10) ** (percent.adjusted() - 1)
+        rounded = percent.quantize(digit, rounding=ROUND_FLOOR) if digit < 1 else percent // 1
+        tried = f"no formula up to complexity {excluded['complexity']} ({excluded['formulas']:,} tried)"
+        return f"{tried} leaves less than {rounded:f} % of the spread"
 
     @property
     def formula_in_original_units(self) -> Formula | SharedFormula:
