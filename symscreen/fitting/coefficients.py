@@ -366,7 +366,8 @@ def is_identifiable(values: ArrayLike) -> bool:
     Returns
     -------
     bool
-        Whether the terms are defined in all rows and linearly independent, and a degree of freedom is left.
+        Whether the terms are defined in all rows, do not overflow and are linearly independent, and a degree
+        of freedom is left.
 
     Examples
     --------
@@ -376,7 +377,8 @@ def is_identifiable(values: ArrayLike) -> bool:
     """
     values = np.asarray(values, dtype=np.float64)
     k, n = values.shape
-    if k > n - 2 or not np.isfinite(values).all():
+    largest = np.finfo(np.float64).max / (2.0 * np.sqrt(n))  # the norm of larger values may overflow
+    if k > n - 2 or not (np.abs(values) < largest).all():  # NaN is not less
         return False
     shares = compute_unexplained_shares(normalize_rows(values), np.zeros(n), np.arange(k)[None, :])
     return bool(np.isfinite(shares[0]))

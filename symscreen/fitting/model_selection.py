@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.subset_search import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from symscreen._typing import Values
     from symscreen.fitting.subset_search import ModelSearchResult
 
 
@@ -199,6 +201,52 @@ def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
         return best
     close_models = (model for model in models if model.score <= best.score + _CRITERION_TOLERANCE)
     return min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
+
+
+def explains_ranks(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
+    """Return whether a model is better than the mean also if 1 − R² is that of the ranks.
+
+    A target with heavy tails has a few rows that make up most of its variance. Among millions of formulas,
+    some have a peak in just these rows, and so a large R². They explain nothing of the other rows, and so
+    hardly anything of the ranks.
+
+    Parameters
+    ----------
+    model, mean : ScoredModel
+        The model and the mean, with their scores by the same criterion.
+    values : float64 array, shape (k, n)
+        Values of the terms.
+    target : float64 array, shape (n,)
+        The target.
+
+    Returns
+    -------
+    bool
+        Whether n·log(1 − ρ²), plus the penalty of the model, is less than the score of the mean. ρ is
+        Spearman's correlation of target and predictions. True for the mean and for exact formulas.
+
+    Examples
+    --------
+    >>> target = np.append(np.random.default_rng(0).normal(size=99), 50.0)
+    >>> peak = np.zeros(100)
+    >>> peak[-1] = 1.0
+    >>> share = 1.0 - np.corrcoef(peak, target)[0, 1] ** 2
+    >>> model = ScoredModel((0,), share, 5, 100 * log(share) + 30.0)
+    >>> explains_ranks(model, ScoredModel((), 1.0, 0, log(100)), peak[None], target)
+    False
+    """
+    from scipy.stats import rankdata
+
+    if not model.term_indices or model.unexplained_share <= EXACT_SHARE:
+        return True
+    n = len(target)
+    estimates = estimate_coefficients(values, target, has_intercept=model.has_intercept)
+    ranks, predicted = rankdata(target), rankdata(estimates.coefficients[1:] @ values)
+    if np.ptp(ranks) == 0.0 or np.ptp(predicted) == 0.0:
+        return False
+    correlation = float(np.corrcoef(ranks, predicted)[0, 1])
+    share = 1.0 if correlation <= 0.0 else max(1.0 - correlation**2, model.unexplained_share)
+    return model.score + n * (log(share) - log(model.unexplained_share)) < mean.score
 
 
 def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:

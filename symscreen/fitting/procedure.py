@@ -32,6 +32,7 @@ from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
     ScoredModel,
+    explains_ranks,
     find_alternatives,
     find_pareto_front,
     score_models,
@@ -91,7 +92,9 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         notices.append(_format_error_scale(error_scale))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
-    selected = _choose_model(found, models or all_models, cv_errors, estimation_rows)
+    selected = _choose_model(
+        found, models or all_models, cv_errors, estimation_rows, _get_ranked_target(search_task, search_rows)
+    )
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
     search_weights, row_weights = task.get_row_weights(search_rows), task.get_row_weights(estimation_rows)
     fits = fit_formulas(
@@ -156,7 +159,7 @@ def _weigh_growing_errors(
         model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
     }
     weighted = None
-    chosen = _choose_model(found, models, None, search_rows)
+    chosen = _choose_model(found, models, None, search_rows, target)
     for _ in range(_MAX_WEIGHINGS):
         if not chosen.term_indices or chosen.unexplained_share <= EXACT_SHARE:
             break
@@ -184,7 +187,7 @@ def _weigh_growing_errors(
         result = weigh_models(found, compared.values(), target, row_weights)
         scored = score_models(result, task.count_rows(search_rows), criterion)
         weighted = scale, task, result, scored
-        previous, chosen = chosen, _choose_model(result, scored, None, search_rows)
+        previous, chosen = chosen, _choose_model(result, scored, None, search_rows, target)
         if chosen.term_indices == previous.term_indices:
             break
     return weighted
@@ -288,20 +291,44 @@ def _choose_model(
     candidates: Sequence[ScoredModel],
     cv_errors: Sequence[float | None] | None,
     dataset: Dataset,
+    search_target: Values | None = None,
 ) -> ScoredModel:
-    """Select the best model whose coefficients the rows determine; the mean always qualifies."""
+    """Select the best model whose coefficients the rows determine; the mean always qualifies.
+
+    With the target of the search, shape (n,), the model must also be better than the mean by its ranks.
+    """
+    mean = next((model for model in candidates if not model.term_indices), None)
     while candidates:
         model = (
             select_model(candidates)
             if cv_errors is None
             else _select_by_error(candidates, cv_errors, np.array([*get_targets(dataset).values()]))
         )
-        if is_identifiable(
+        is_usable = is_identifiable(
             evaluate_terms([search_result.terms.expressions[index] for index in model.term_indices], dataset)
+        )
+        if is_usable and (
+            mean is None
+            or search_target is None
+            or explains_ranks(
+                model, mean, search_result.terms.values[list(model.term_indices)], search_target
+            )
         ):
             return model
         candidates = [other for other in candidates if other is not model]
     return ScoredModel((), 1.0, 0, 0.0)
+
+
+def _get_ranked_target(task: FitTask, search_rows: Dataset) -> Values | None:
+    """Return the target whose ranks a model must explain; None where ranks are no guide.
+
+    Weights of the user may leave hardly any weight to most rows, and several targets have no common ranks.
+    """
+    targets = get_targets(search_rows)
+    if len(targets) > 1 or task.source_weights is not None or task.options.criterion == "cv":
+        return None
+    (target,) = targets.values()
+    return target
 
 
 def _format_fit_notices(

@@ -118,3 +118,10 @@ def test_a_law_has_simple_coefficients_where_the_data_allow_them(rng):
     energy = 0.5 * m * v**2
     noisy = energy + 0.01 * energy.std() * rng.normal(size=1000)
     assert symscreen.fit({"m": m, "v": v, "energy": noisy}, target="energy").formula.text == "0.5*m*v**2"
+
+
+def test_terms_whose_norm_overflows_have_no_coefficients(rng):
+    values = rng.uniform(1, 2, (1, 50))
+    assert is_identifiable(values)
+    values[0, :3] = 1.7e308
+    assert not is_identifiable(values)
