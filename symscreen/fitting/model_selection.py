@@ -125,8 +125,7 @@ def score_models(
         groups.setdefault((len(members), rounded_share), []).append(model)
     _drop_laws_like_the_mean(groups, n_rows)
     simplest = [
-        replace(min(group, key=_build_simplicity_key), n_rewritings=len(group) - 1)
-        for group in groups.values()
+        replace(min(group, key=_build_group_key), n_rewritings=len(group) - 1) for group in groups.values()
     ]
     return sorted(simplest, key=_build_rank_key)
 
@@ -161,6 +160,11 @@ def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
 def _build_simplicity_key(model: ScoredModel) -> _SimplicityKey:
     """Return the sort key of a model by simplicity."""
     return model.complexity, model.has_intercept, model.term_complexities, model.term_indices
+
+
+def _build_group_key(model: ScoredModel) -> tuple[int, bool, tuple[int, ...], float, tuple[int, ...]]:
+    """Return the sort key of models with equal shares: of equal forms, the one of the smallest search."""
+    return model.complexity, model.has_intercept, model.term_complexities, model.score, model.term_indices
 
 
 def _compute_penalty(

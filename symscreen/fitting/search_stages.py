@@ -23,7 +23,7 @@ from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
 from symscreen.fitting.laws.deep_pool import check_deep_memory
 from symscreen.fitting.laws.exclusion import compute_exclusion
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
-from symscreen.fitting.laws.law import build_law_data
+from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.search import find_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.model_selection import score_models
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 _MAX_SUBSET_TERMS = 4  # models of more terms are found along paths
 _MAX_PATH_FEATURES = 300  # features that greedy and LASSO paths choose from
 _MAX_GUESS_COST = 20.0  # points of the criterion that a sufficient guess pays for its inner constants
+_MAX_WITHOUT_INTERCEPT = 30  # sums of features that are also fitted without an intercept
 _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 
 
@@ -236,8 +237,33 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
         task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
     for stage in list_stages(fit):
         task = replace(task, found=stage(task))
+    if _searches_laws(fit):
+        task = replace(task, laws=(*task.laws, *drop_intercepts(task)))
     merged = replace(add_laws(task.found, task.laws), exclusion=exclusion)
     return keep_required_inputs(merged, fit.required_inputs)
+
+
+def drop_intercepts(task: SearchTask) -> list[FittedLaw]:
+    """Fit the best sums of features also without an intercept, so that the criterion decides about it.
+
+    Only where no sum is exact: the intercept of an exact formula is known.
+    """
+    found, data = task.found, task.data
+    if found.has_exact_model:
+        return []
+    ranked = score_models(found, task.fit.count_rows(task.fit.dataset), "ebic")
+    laws = [
+        Law(
+            tuple(found.terms.expressions[index] for index in model.term_indices),
+            has_intercept=False,
+            search_size=float(np.prod(found.terms.search_sizes[list(model.term_indices)])),
+            n_constants=int(found.terms.n_constants[list(model.term_indices)].sum()),
+            stage=model.stage or "",
+        )
+        for model in ranked[:_MAX_WITHOUT_INTERCEPT]
+        if model.term_indices and model.has_intercept
+    ]
+    return fit_laws(laws, data.inputs, data.target.values, data.row_weights)
 
 
 def _searches_laws(fit: FitTask) -> bool:

@@ -82,12 +82,14 @@ def test_the_order_of_rows_has_no_effect_on_the_weights(rng):
     pd.testing.assert_frame_equal(first.terms, second.terms)
 
 
+@pytest.mark.slow
 def test_weights_of_the_user_are_kept(rng):
     columns, target = make_drag(2)
     result = symscreen.fit(columns, target, effort="quick", weights=rng.uniform(1, 2, 300), jobs=1)
     assert "error_scale" not in result.record
 
 
+@pytest.mark.slow
 def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice():
     columns, target = make_drag(2)
     result = symscreen.fit(columns, target, effort="quick", split=0.5, jobs=1)

@@ -208,3 +208,15 @@ def test_a_law_explains_the_ranks_of_a_skewed_target(rng):
     share = 1.0 - np.corrcoef(x**3, target)[0, 1] ** 2
     model = ScoredModel((0,), share, 5, 100 * np.log(share) + 20.0)
     assert explains_ranks(model, ScoredModel((), 1.0, 0, np.log(100)), (x**3)[None], target)
+
+
+def test_of_equal_forms_the_one_of_the_smallest_search_counts():
+    found = _found({(0,): 0.1, (1,): 0.1})
+    complexity = np.full_like(found.terms.complexity, 3)
+    found = replace(
+        found,
+        terms=replace(found.terms, complexity=complexity, search_sizes=np.array([50.0, 5.0, *[9.0] * 4])),
+    )
+    best = score_models(found, 100, "ebic")[0]
+    assert best.term_indices == (1,)
+    assert best.n_rewritings == 1

@@ -124,3 +124,13 @@ def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_
     half_width = 2.0484071417952445 * np.sqrt(np.diag(covariance))  # Student's t with 28 degrees, 0.975
     assert estimates.high[1:] - solution == pytest.approx(half_width)
     assert estimates.low[0] == estimates.high[0] == 0.0
+
+
+@pytest.mark.slow
+def test_a_sum_of_features_is_also_fitted_without_an_intercept(rng):
+    x, z = rng.uniform(-3, 3, (2, 300))
+    target = 0.5 * np.sin(z - x) - np.sin(z)
+    noisy = target + 0.01 * np.sqrt(np.mean(target**2)) * rng.normal(size=300)
+    result = symscreen.fit({"x": x, "z": z}, noisy, jobs=1)
+    assert result.formula.intercept == 0.0
+    np.testing.assert_allclose(result.predict({"x": x, "z": z}), target, atol=1e-9)
