@@ -120,6 +120,7 @@ def test_the_papers_areas_are_those_of_its_labels(outcome):
     assert tables.groupby(["order", "noise_variance"]).seed.unique().map(list).tolist() == [[0, 1, 2]] * 6
 
 
+@pytest.mark.slow
 def test_progress_reaches_its_end_and_repeats_are_heeded(once):
     outcome, reports = once
     assert reports[-1] == (6, 6)

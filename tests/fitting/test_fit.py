@@ -64,7 +64,7 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
 @pytest.mark.parametrize(
     "truth",
     [
-        "3*cos(pi*x1) + x2",
+        pytest.param("3*cos(pi*x1) + x2", marks=pytest.mark.slow),
         "2*asin(x1)/x2",
         "x1*acos(x2) - 1",
         pytest.param("5 - tan(x1)", marks=pytest.mark.slow),

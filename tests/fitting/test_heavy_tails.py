@@ -29,6 +29,7 @@ def test_a_formula_is_hardly_ever_claimed_for_noise_with_heavy_tails():
     assert len(kinds) - kinds.count("none") <= 2
 
 
+@pytest.mark.slow
 def test_a_law_is_found_under_noise_with_heavy_tails(rng):
     x, y, z = rng.uniform(1, 3, (3, 300))
     target = x * y / z + 0.03 * rng.standard_t(3.0, size=300)

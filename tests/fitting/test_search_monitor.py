@@ -89,6 +89,7 @@ def test_a_time_limit_that_is_not_reached_changes_nothing(frame):
     assert not limited.is_partial
 
 
+@pytest.mark.slow
 def test_wherever_the_time_ends_the_result_is_in_order_and_more_time_explains_no_less(frame, end_after):
     options = {"target": "y", "operators": "ablation", "max_terms": 6}
     looks = end_after(math.inf)

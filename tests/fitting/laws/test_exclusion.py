@@ -81,6 +81,7 @@ def test_nothing_is_claimed_with_units_or_weights(rng):
     assert compute_exclusion(replace(data, row_weights=build_row_weights(x))) is None
 
 
+@pytest.mark.slow
 def test_fit_says_what_it_excluded_unless_a_formula_is_exact(rng):
     x, z = rng.uniform(1, 3, (2, 200))
     columns = {"x": x, "z": z}

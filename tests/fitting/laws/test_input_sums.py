@@ -40,11 +40,13 @@ def test_a_planted_law_of_a_sum_or_difference_is_found(formula, rng):
     assert all(collect_columns(law.terms[0]) <= set(data.columns) for law in laws)
 
 
+@pytest.mark.slow
 def test_an_input_with_the_name_of_the_sum_is_no_obstacle(rng):
     data = make_data("sum*tanh((u - v)*t)", rng)
     assert has_planted_law(find_laws_of_input_sums(data), data)
 
 
+@pytest.mark.slow
 def test_only_inputs_of_the_same_unit_are_added(rng):
     columns = {"u": "m", "v": "m", "w": "m", "a": "kg", "other": "kg"}
     units = Units({name: parse_unit(unit) for name, unit in columns.items()}, target=parse_unit("kg"))
