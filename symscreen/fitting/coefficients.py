@@ -235,18 +235,21 @@ def snap_coefficients(
     only_simple : bool
         Whether to replace only coefficients near integers, simple fractions, roots and multiples of π, as
         constants inside laws are (`symscreen.fitting.laws.simple_numbers.find_simple_numbers`). The others
-        stay estimates. Otherwise, each becomes the shortest number in its interval.
+        stay estimates. The F test of all numbers decides, because with several coefficients the interval of
+        one often misses its true value. Otherwise, each becomes the shortest number in its interval.
 
     Returns
     -------
     float64 array, shape (k + 1,), or None
-        Numbers within their intervals. None if no such numbers fit together, or if the F test of all
+        The numbers. None if no such numbers fit together, or if the F test of all
         restrictions rejects them at the level of the intervals.
     """
     from scipy.stats import f
 
     find_number = _find_simple_number if only_simple else _find_shortest_number
-    snapped, n_snapped = _snap_sequentially(estimates, values, target, row_weights, find_number)
+    snapped, n_snapped = _snap_sequentially(
+        estimates, values, target, row_weights, find_number, keeps_intervals=not only_simple
+    )
     if snapped is None or not n_snapped:
         return None
     largest = np.abs(target).max()
@@ -270,10 +273,13 @@ def _snap_sequentially(
     target: Values,
     row_weights: RowWeights | None,
     find_number: Callable[[float, float], tuple[float, float] | None],
+    *,
+    keeps_intervals: bool,
 ) -> tuple[Values | None, int]:
     """Choose numbers, shape (k + 1,), one by one, simplest first; None if one would leave its interval.
 
-    The second result is the number of coefficients that were replaced.
+    Without `keeps_intervals`, a number may be outside the interval of its coefficient if the F test of
+    all numbers allows it. The second result is the number of coefficients that were replaced.
     """
     from scipy.stats import f
 
@@ -282,6 +288,9 @@ def _snap_sequentially(
     )
     low = np.fmin(estimates.low, estimates.coefficients - tolerance)
     high = np.fmax(estimates.high, estimates.coefficients + tolerance)
+    is_determined = (low > 0.0) | (high < 0.0)
+    if not keeps_intervals:
+        low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
     design, norms = _build_design(values, row_weights)
     first = 0 if estimates.has_intercept else 1
     inverse = np.linalg.inv(np.linalg.qr(design[:, first:])[1])
@@ -289,7 +298,7 @@ def _snap_sequentially(
     covariance = np.pad(inverse @ inverse.T, (first, 0))
     coefficients = estimates.coefficients.copy()
     # terms are never dropped here, so only the intercept may become 0
-    pending = [k for k in range(first, len(coefficients)) if k == 0 or not low[k] <= 0.0 <= high[k]]
+    pending = [k for k in range(first, len(coefficients)) if k == 0 or is_determined[k]]
     n_freedom = estimates.n_freedom
     # F test of all m restrictions: Σ z² ≤ m·F, z being the change divided by its standard error, given the
     # earlier ones

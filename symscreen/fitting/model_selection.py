@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen.fitting.coefficients import estimate_coefficients
+from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.subset_search import EXACT_SHARE
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _SimplicityKey = tuple[int, bool, tuple[int, ...], tuple[int, ...]]
 
 _CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
 _MIN_ROWS_PER_PARAMETER = 5  # rows
+_N_LEFT_OUT = 5  # rows, at least, without which a model must still be better than the mean
+_MIN_LEFT_ROWS = 4  # times this number of rows; with fewer the rule does not apply
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
@@ -207,12 +209,11 @@ def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
     return min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
 
 
-def explains_ranks(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
-    """Return whether a model is better than the mean also if 1 − R² is that of the ranks.
+def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
+    """Return whether a model is better than the mean also without the rows that it explains best.
 
     A target with heavy tails has a few rows that make up most of its variance. Among millions of formulas,
-    some have a peak in just these rows, and so a large R². They explain nothing of the other rows, and so
-    hardly anything of the ranks.
+    some have a peak in just these rows, and so a large R². They explain nothing of the other rows.
 
     Parameters
     ----------
@@ -226,8 +227,9 @@ def explains_ranks(model: ScoredModel, mean: ScoredModel, values: Values, target
     Returns
     -------
     bool
-        Whether n·log(1 − ρ²), plus the penalty of the model, is less than the score of the mean. ρ is
-        Spearman's correlation of target and predictions. True for the mean and for exact formulas.
+        Whether the criterion prefers the model after five rows, or 1 % of them if that is more, are left out.
+        These are the rows whose squared error the model reduces most. The penalties stay as they are. True
+        for the mean, for exact formulas, and if hardly more rows than parameters would be left.
 
     Examples
     --------
@@ -236,21 +238,27 @@ def explains_ranks(model: ScoredModel, mean: ScoredModel, values: Values, target
     >>> peak[-1] = 1.0
     >>> share = 1.0 - np.corrcoef(peak, target)[0, 1] ** 2
     >>> model = ScoredModel((0,), share, 5, 100 * log(share) + 30.0)
-    >>> explains_ranks(model, ScoredModel((), 1.0, 0, log(100)), peak[None], target)
+    >>> explains_many_rows(model, ScoredModel((), 1.0, 0, log(100)), peak[None], target)
     False
     """
-    from scipy.stats import rankdata
-
-    if not model.term_indices or model.unexplained_share <= EXACT_SHARE:
-        return True
     n = len(target)
+    n_left_out = max(_N_LEFT_OUT, n // 100)
+    if (
+        not model.term_indices
+        or model.unexplained_share <= EXACT_SHARE
+        or n < _MIN_LEFT_ROWS * n_left_out + len(values)
+    ):
+        return True
     estimates = estimate_coefficients(values, target, has_intercept=model.has_intercept)
-    ranks, predicted = rankdata(target), rankdata(estimates.coefficients[1:] @ values)
-    if np.ptp(ranks) == 0.0 or np.ptp(predicted) == 0.0:
+    residuals = target - estimates.coefficients[0] - estimates.coefficients[1:] @ values
+    gains = (target - target.mean()) ** 2 - residuals**2
+    rows = np.sort(np.argsort(-gains, kind="stable")[n_left_out:])
+    rest, rest_values = target[rows], values[:, rows]
+    if np.ptp(rest) == 0.0 or not is_identifiable(rest_values):
         return False
-    correlation = float(np.corrcoef(ranks, predicted)[0, 1])
-    share = 1.0 if correlation <= 0.0 else max(1.0 - correlation**2, model.unexplained_share)
-    return model.score + n * (log(share) - log(model.unexplained_share)) < mean.score
+    left = estimate_coefficients(rest_values, rest, has_intercept=model.has_intercept)
+    share = min(1.0, max(left.unexplained_share, EXACT_SHARE))
+    return model.score + len(rows) * log(share) - n * log(model.unexplained_share) < mean.score
 
 
 def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:

@@ -32,7 +32,7 @@ from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
     ScoredModel,
-    explains_ranks,
+    explains_many_rows,
     find_alternatives,
     find_pareto_front,
     score_models,
@@ -93,7 +93,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
     selected = _choose_model(
-        found, models or all_models, cv_errors, estimation_rows, _get_ranked_target(search_task, search_rows)
+        found, models or all_models, cv_errors, estimation_rows, _get_tested_target(search_task, search_rows)
     )
     expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
     search_weights, row_weights = task.get_row_weights(search_rows), task.get_row_weights(estimation_rows)
@@ -295,7 +295,7 @@ def _choose_model(
 ) -> ScoredModel:
     """Select the best model whose coefficients the rows determine; the mean always qualifies.
 
-    With the target of the search, shape (n,), the model must also be better than the mean by its ranks.
+    With the target of the search, shape (n,), the model must also explain more than a few rows.
     """
     mean = next((model for model in candidates if not model.term_indices), None)
     while candidates:
@@ -310,7 +310,7 @@ def _choose_model(
         if is_usable and (
             mean is None
             or search_target is None
-            or explains_ranks(
+            or explains_many_rows(
                 model, mean, search_result.terms.values[list(model.term_indices)], search_target
             )
         ):
@@ -319,10 +319,10 @@ def _choose_model(
     return ScoredModel((), 1.0, 0, 0.0)
 
 
-def _get_ranked_target(task: FitTask, search_rows: Dataset) -> Values | None:
-    """Return the target whose ranks a model must explain; None where ranks are no guide.
+def _get_tested_target(task: FitTask, search_rows: Dataset) -> Values | None:
+    """Return the target of which a model must explain more than a few rows; None with weights of the user.
 
-    Weights of the user may leave hardly any weight to most rows, and several targets have no common ranks.
+    Such weights may leave hardly any weight to most rows. Several targets are not tested.
     """
     targets = get_targets(search_rows)
     if len(targets) > 1 or task.source_weights is not None or task.options.criterion == "cv":

@@ -19,7 +19,7 @@ from symscreen.fitting import (
     score_models,
     select_model,
 )
-from symscreen.fitting.model_selection import explains_ranks
+from symscreen.fitting.model_selection import explains_many_rows
 
 COMPLEXITY = [1, 2, 2, 3, 5, 8]
 shares = st.one_of(st.floats(1e-12, 1.0), st.just(0.0), st.sampled_from([0.25, 0.5]))
@@ -191,23 +191,23 @@ def test_a_model_without_an_intercept_must_be_better_than_the_mean_by_a_paramete
     assert bool(kept) == is_kept
 
 
-def test_a_peak_at_the_outliers_of_a_target_does_not_explain_its_ranks(rng):
+def test_a_peak_at_the_outliers_of_a_target_explains_only_a_few_rows(rng):
     target = rng.standard_t(2.0, 200)
     peaks = np.where(np.abs(target) > np.sort(np.abs(target))[-4], target, 0.0)
     mean = ScoredModel((), 1.0, 0, np.log(200))
     share = 1.0 - np.corrcoef(peaks, target)[0, 1] ** 2
     model = ScoredModel((0,), share, 5, 200 * np.log(share) + 30.0)
     assert model.score < mean.score
-    assert not explains_ranks(model, mean, peaks[None], target)
-    assert explains_ranks(mean, mean, peaks[:0], target)
+    assert not explains_many_rows(model, mean, peaks[None], target)
+    assert explains_many_rows(mean, mean, peaks[:0], target)
 
 
-def test_a_law_explains_the_ranks_of_a_skewed_target(rng):
+def test_a_law_of_a_skewed_target_explains_many_rows(rng):
     x = rng.lognormal(0, 1, 100)
     target = x**3 + 0.05 * rng.normal(size=100) * np.sqrt(np.mean(x**6))
     share = 1.0 - np.corrcoef(x**3, target)[0, 1] ** 2
     model = ScoredModel((0,), share, 5, 100 * np.log(share) + 20.0)
-    assert explains_ranks(model, ScoredModel((), 1.0, 0, np.log(100)), (x**3)[None], target)
+    assert explains_many_rows(model, ScoredModel((), 1.0, 0, np.log(100)), (x**3)[None], target)
 
 
 def test_of_equal_forms_the_one_of_the_smallest_search_counts():
