@@ -115,9 +115,8 @@ def test_a_larger_effort_searches_more_and_explains_no_less(rng, monkeypatch):
         assert small.front.r2.max() <= large.front.r2.max() + 1e-9
 
 
-@pytest.mark.parametrize(
-    "name", ["quick", *(pytest.param(name, marks=pytest.mark.slow) for name in ("default", "thorough"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["quick", "default", "thorough"])
 def test_an_effort_gives_the_same_result_for_any_number_of_jobs_and_order_of_rows(name, rng, monkeypatch):
     shrink_efforts(monkeypatch)
     columns, order = draw_columns(rng), rng.permutation(N)

@@ -24,9 +24,9 @@ def test_a_formula_is_hardly_ever_claimed_for_noise_with_heavy_tails():
     kinds = [
         fit_noise(kind, seed).record["verdict"]["kind"]
         for kind in ("lognormal", "student")
-        for seed in range(8)
+        for seed in range(4)
     ]
-    assert len(kinds) - kinds.count("none") <= 2
+    assert len(kinds) - kinds.count("none") <= 1
 
 
 @pytest.mark.slow
