@@ -33,8 +33,10 @@ def test_every_table_of_the_page_comes_from_a_stored_run(marks):
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
 def test_a_stored_run_names_its_command_commit_machine_and_date(path):
     found = json.loads(path.read_text(encoding="utf-8"))
-    assert found["command"].startswith(f"symscreen reproduce {path.stem} --size medium")
-    assert path.stem in EXPERIMENTS
+    name = path.stem.removesuffix("-units")
+    assert found["command"].startswith(f"symscreen reproduce {name} --size medium")
+    assert found["command"].endswith(" --units") == (path.stem != name)
+    assert name in EXPERIMENTS
     assert re.fullmatch(r"[0-9a-f]{12}", found["commit"])  # a plus sign would mean uncommitted changes
     assert found["machine"]["cores"] >= 1
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["machine"]["date"])
@@ -44,7 +46,8 @@ def test_a_stored_run_names_its_command_commit_machine_and_date(path):
 
 def test_every_experiment_of_the_page_has_a_stored_run():
     assert len(RUNS) >= 10
-    assert {name for name in EXPERIMENTS if f"reproduction/{name}." in PAGE} == {path.stem for path in RUNS}
+    stored = {path.stem.removesuffix("-units") for path in RUNS}
+    assert {name for name in EXPERIMENTS if f"reproduction/{name}." in PAGE} == stored
 
 
 def test_the_published_rates_beside_a_run_are_those_that_the_run_stored(monkeypatch):

@@ -162,3 +162,9 @@ def _list_error_rates(
 ) -> list[object]:
     cells = [f"{100 * one['rates'][name]:.1f} ± {100 * errors[name]:.1f}" for name in names]
     return [label, one["repeats"], f"{one['features']:,.0f}", *cells]
+
+
+def quote_law_claims(found: Results) -> dict[str, str]:
+    """Quote what fits say of noise, and of smooth functions that no formula equals."""
+    head = ["target", "fits", "a formula", "approximation", "law within noise", "exact"]
+    return {"summary": format_table(head, [list(row.values()) for row in found["summary"]])}

@@ -33,6 +33,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "residual_rounds": recovery_quotes.quote_residual_rounds,
     "bart_additive": recovery_quotes.quote_bart_additive,
     "deep_formulas": recovery_quotes.quote_deep_formulas,
+    "law_claims": inference_quotes.quote_law_claims,
     "coverage": inference_quotes.quote_coverage,
     "nulls": inference_quotes.quote_nulls,
     "nulls_ties": inference_quotes.quote_tied_nulls,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from measurement import format_number, format_table
+from pages.srbench_quotes import quote_srbench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -544,6 +545,8 @@ REPRODUCTION_QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
         "figure6": quote_figure6,
         "table3": quote_table3,
         "strogatz": quote_strogatz,
+        "srbench": quote_srbench,
+        "srbench-units": quote_srbench,
         "lr-noise": quote_noise,
         "lr-benchmarks": quote_ranking_benchmarks,
         "rmr-simulated": quote_median_regression,

@@ -2,49 +2,54 @@
 
 Pairs of formulas are planted as sums with free coefficients, and as products. One call searches all pairs as
 sums and as products. A law is right if the planted function, without its noise, lies in the span of the law's
-terms on fresh rows. The parts of a sum have standard deviations whose ratio is between 1/3 and 3. With noise,
-pairs are planted that noise does not hide: correlated by less than 0.95, and no value is more than 10
-standard deviations from the mean. The time to grow a pool is not part of a search.
+terms on fresh rows. The parts of a sum have standard deviations whose ratio is between 1/3 and 3. Each
+planted pair is drawn anew until it can be planted: see `is_plantable`. The share of draws that are refused is
+stored. The rows are sorted as those of a fit are, and the pool is grown on them; the time to grow it is
+measured apart. The peak memory is that of the process with the pool.
+
+A whole run takes hours.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
-import sys
+import os
 import time
+from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measurement import BENCHMARKS, make_parser, run_process, save_rows
+from measurement import collect_rows, format_table, make_parser, save_results
 
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.fitting.laws.law import LawData
+from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import OPERATORS, Grammar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from symscreen.fitting.laws.formula_pool import FormulaPool
-    from symscreen.fitting.laws.law import Law
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.law import Law, LawData
 
 UNARY = ("square", "cube", "sqrt", "inv", "exp", "log", "sin", "cos")
 BINARY = ("add", "sub", "mul", "div")
 ROWS = 1000
+N_DRAWN = 20_000  # formulas of a pool
 # formulas, noise relative to the root mean square, planted pairs of each kind
-SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 20), (1_000_000, 0.01, 5))
+SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 10))
+_CENTRAL_SHARE = 0.9  # of the fresh rows, without those of the largest values
 
 
-def make_columns(rng: np.random.Generator) -> dict[str, np.ndarray]:
+def make_columns(seed: int) -> dict[str, np.ndarray]:
     """Draw the rows of four columns."""
+    rng = np.random.default_rng([37, seed])
     return {name: rng.uniform(1.0, 5.0, ROWS) for name in "abcd"}
 
 
-def make_data(columns: dict[str, np.ndarray], target: np.ndarray, pool_limit: int) -> LawData:
-    """Build the data of a search; the rows of the pool do not depend on the target."""
+def make_data(target: np.ndarray, pool_limit: int) -> LawData:
+    """Build the data of a search."""
     grammar = Grammar(
         "pairs",
         OPERATORS,
@@ -52,26 +57,31 @@ def make_data(columns: dict[str, np.ndarray], target: np.ndarray, pool_limit: in
         tuple(OPERATORS[name] for name in BINARY),
         constants=(1, 2),
     )
-    return LawData(columns, target, grammar, pool_limit=pool_limit)
+    return build_law_data(make_columns(0), target, grammar, pool_limit=pool_limit)
+
+
+@cache
+def draw_formulas(pool_limit: int) -> list[Expression]:
+    """Draw formulas of a pool; planted pairs are drawn from them, so that the pool need not be kept."""
+    pool = make_data(np.arange(float(ROWS)), pool_limit).pool
+    drawn = np.random.default_rng([43, pool_limit]).choice(len(pool), N_DRAWN, replace=False)
+    return [pool.build_expression(int(index)) for index in drawn]
 
 
 class Plant:
     """A sum or product of two formulas of a pool, on the rows of the search and on fresh rows."""
 
     def __init__(
-        self,
-        pool: FormulaPool,
-        kind: str,
-        tables: Sequence[dict[str, np.ndarray]],
-        rng: np.random.Generator,
-        *,
-        is_noisy: bool,
+        self, drawn: Sequence[Expression], kind: str, rng: np.random.Generator, *, is_noisy: bool
     ) -> None:
-        while True:
-            formulas = [pool.build_expression(int(k)) for k in rng.choice(len(pool), 2, replace=False)]
+        tables = (make_columns(0), make_columns(1))
+        self.n_refused = -1
+        is_usable = False
+        while not is_usable:
+            self.n_refused += 1
+            formulas = [drawn[k] for k in rng.choice(len(drawn), 2, replace=False)]
             values = [[evaluate_expression(each, table) for each in formulas] for table in tables]
-            if is_plantable(np.array(values), is_noisy=is_noisy):
-                break
+            is_usable = is_plantable(np.array(values), is_noisy=is_noisy)
         (first, second), fresh = values
         self.formulas = [str(each) for each in formulas]
         if kind == "sum":
@@ -87,20 +97,38 @@ class Plant:
                 a / scale * (b / np.abs(second).max()) for a, b in ((first, second), fresh)
             )
 
-    def is_found_by(self, law: Law, columns: dict[str, np.ndarray]) -> bool:
-        """Return whether the planted function lies in the span of the terms of a law."""
-        values = [evaluate_expression(term, columns) for term in law.terms]
+    def is_found_by(self, law: Law) -> bool:
+        """Return whether the planted function lies in the span of the terms of a law.
+
+        The fresh rows with the largest values do not count: they would hide any difference elsewhere.
+        """
+        values = [evaluate_expression(term, make_columns(1)) for term in law.terms]
         design = np.column_stack([*values, *([np.ones(ROWS)] if law.has_intercept else [])])
         used = np.isfinite(self.fresh)
+        sizes = np.where(used, np.abs(self.fresh), np.inf)
+        used &= sizes <= np.quantile(sizes[used], _CENTRAL_SHARE)
         if not np.isfinite(design[used]).all():
             return False
-        design = design[used] / np.abs(design[used]).max(axis=0)
-        residuals = self.fresh[used] - design @ np.linalg.lstsq(design, self.fresh[used], rcond=None)[0]
-        return bool(np.linalg.norm(residuals) < 1e-6 * np.linalg.norm(self.fresh[used]))
+        design = design[used] / np.maximum(np.abs(design[used]).max(axis=0), 1e-300)
+        target = self.fresh[used]
+        residuals = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+        return bool(np.linalg.norm(residuals) < 1e-6 * np.linalg.norm(target))
 
 
 def is_plantable(values: np.ndarray, *, is_noisy: bool) -> bool:
-    """Return whether two formulas are defined, no copies of each other and, with noise, not hidden by it."""
+    """Return whether two formulas are defined, no copies of each other and, with noise, not hidden by it.
+
+    With noise, they are correlated by less than 0.95, and no value is more than 10 standard deviations from
+    the mean.
+
+    Parameters
+    ----------
+    values : float64 array, shape (2, 2, n)
+        Values of both formulas on the rows of the search, which must be finite, and on fresh rows, of which
+        nine tenths must be finite.
+    is_noisy : bool
+        Whether noise is added.
+    """
     if not np.isfinite(values[0]).all() or np.isfinite(values[1]).all(axis=0).mean() < 0.9:
         return False
     deviations = values[0] - values[0].mean(axis=1, keepdims=True)
@@ -114,78 +142,88 @@ def is_plantable(values: np.ndarray, *, is_noisy: bool) -> bool:
     return bool(correlation < 0.95 and largest < 10.0)
 
 
-def measure(pool_limit: int, noise: float, n_pairs: int) -> dict[str, Any]:
-    """Search planted pairs in this process."""
-    rng = np.random.default_rng(0)
-    columns, fresh = make_columns(rng), make_columns(rng)
+def list_keys(n_pairs: int | None) -> Iterator[dict[str, Any]]:
+    """List the searches of all settings."""
+    for formulas, noise, n_planted in SETTINGS:
+        for pair in range(n_planted if n_pairs is None else n_pairs):
+            for kind in ("sum", "product"):
+                yield {"formulas": formulas, "noise": noise, "kind": kind, "pair": pair}
+
+
+def search_planted_pair(key: dict[str, Any]) -> dict[str, Any]:
+    """Search a planted pair."""
+    rng = np.random.default_rng([41, key["formulas"], key["pair"], len(key["kind"])])
+    plant = Plant(draw_formulas(key["formulas"]), key["kind"], rng, is_noisy=key["noise"] > 0.0)
+    errors = key["noise"] * np.sqrt((plant.target**2).mean()) * rng.standard_normal(ROWS)
+    reset_peak_memory()
     start, used = time.perf_counter(), time.process_time()
-    pool = make_data(columns, np.arange(float(ROWS)), pool_limit).pool
-    growth = {"wall": time.perf_counter() - start, "processor": time.process_time() - used}
-    searches = []
-    for kind in ("sum", "product"):
-        for _ in range(n_pairs):
-            plant = Plant(pool, kind, (columns, fresh), rng, is_noisy=noise > 0.0)
-            errors = noise * np.sqrt((plant.target**2).mean()) * rng.standard_normal(ROWS)
-            data = make_data(columns, plant.target + errors, pool_limit)
-            data.__dict__["pool"] = pool  # grown before
-            start, used = time.perf_counter(), time.process_time()
-            laws = find_matched_pairs(data)
-            searches.append(
-                {
-                    "kind": kind,
-                    "formulas": plant.formulas,
-                    "wall": time.perf_counter() - start,
-                    "processor": time.process_time() - used,
-                    "place": next(
-                        (place for place, law in enumerate(laws, 1) if plant.is_found_by(law, fresh)), None
-                    ),
-                }
-            )
-            print(searches[-1], file=sys.stderr, flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    return {"growth": growth, "peak_gb": peak, "searches": searches}
+    data = make_data(plant.target + errors, key["formulas"])
+    len(data.pool)
+    grown, used_by_growth = time.perf_counter(), time.process_time() - used
+    used = time.process_time()
+    laws = find_matched_pairs(data)
+    return {
+        "planted": plant.formulas,
+        "refused_draws": plant.n_refused,
+        "place": next((place for place, law in enumerate(laws, 1) if plant.is_found_by(law)), None),
+        "wall_s": time.perf_counter() - grown,
+        "processor_s": time.process_time() - used,
+        "growth_processor_s": used_by_growth,
+        "growth_wall_s": grown - start,
+        "peak_gb": read_peak_memory(),
+        "load": os.getloadavg()[0],
+    }
 
 
-def summarize(pool_limit: int, noise: float, found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Make a row for each kind of law."""
-    rows = []
-    for kind in ("sum", "product"):
-        searches = [each for each in found["searches"] if each["kind"] == kind]
-        places = [each["place"] for each in searches]
-        rows.append(
-            {
-                "formulas": pool_limit,
-                "noise": noise,
-                "law": kind,
-                "planted": len(places),
+def reset_peak_memory() -> None:
+    """Let the peak memory of this process start at its present size."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def read_peak_memory() -> float:
+    """Return the peak memory of this process in GB since `reset_peak_memory`."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
+
+
+def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Summarize the searches of each setting and kind of law."""
+    summary = []
+    for cell in dict.fromkeys((row["formulas"], row["noise"], row["kind"]) for row in rows):
+        chosen = [row for row in rows if (row["formulas"], row["noise"], row["kind"]) == cell]
+        places = [row["place"] for row in chosen]
+        n_draws = len(chosen) + sum(row["refused_draws"] for row in chosen)
+        summary.append(
+            dict(zip(("formulas", "noise", "kind"), cell, strict=True))
+            | {
+                "planted": len(chosen),
                 "first": sum(place == 1 for place in places),
-                "among the ten best": sum(place is not None and place <= 10 for place in places),
-                "s, median": median(each["wall"] for each in searches),
-                "s of processor time, median": median(each["processor"] for each in searches),
-                "s of processor time, longest": max(each["processor"] for each in searches),
-                "growth, s of processor time": found["growth"]["processor"],
-                "peak GB": found["peak_gb"],
-                "missed": [
-                    each["formulas"] for each in searches if each["place"] is None or each["place"] > 10
-                ],
+                "among_ten": sum(place is not None and place <= 10 for place in places),
+                "wall_s_median": median(row["wall_s"] for row in chosen),
+                "wall_s_longest": max(row["wall_s"] for row in chosen),
+                "processor_s_longest": max(row["processor_s"] for row in chosen),
+                "growth_wall_s_median": median(row["growth_wall_s"] for row in chosen),
+                "peak_gb": max(row["peak_gb"] for row in chosen),
+                "load_median": median(row["load"] for row in chosen),
+                "refused_share": 1.0 - len(chosen) / n_draws,
             }
         )
-    return rows
+    return summary
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure each setting in a process of its own."""
+    """Search the planted pairs of each setting."""
     parser = make_parser(__doc__)
     parser.add_argument("--pairs", type=int, help="the number of planted pairs of each kind")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     options = parser.parse_args(arguments)
-    if options.measure:
-        print(json.dumps(measure(*json.loads(options.measure))))
-        return
-    rows = []
-    for pool_limit, noise, n_pairs in SETTINGS:
-        setting = json.dumps([pool_limit, noise, options.pairs or n_pairs])
-        command = [sys.executable, BENCHMARKS / "run.py", "matched_pairs", "--measure", setting]
-        rows += summarize(pool_limit, noise, run_process(command, limit=36_000.0))
-    note = f"{ROWS} rows of four inputs. Other work ran on the machine, so the seconds are upper bounds."
-    save_rows("matched_pairs", rows, options.results, note)
+    rows = collect_rows(list_keys(options.pairs), search_planted_pair, options.checkpoint)
+    summary = summarize(rows)
+    head = list(summary[0])
+    table = format_table(
+        head,
+        [[f"{cell:.3g}" if isinstance(cell, float) else cell for cell in row.values()] for row in summary],
+    )
+    save_results(
+        "matched_pairs", {"rows_of_data": ROWS, "summary": summary, "rows": rows}, table, options.results
+    )

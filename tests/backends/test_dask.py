@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from threading import Thread
 
@@ -182,17 +182,23 @@ def test_a_scheduler_that_does_not_answer_is_refused(frame, address, words):
 @pytest.mark.usefixtures("impatient")
 def test_what_answers_otherwise_than_a_scheduler_is_refused(frame, says, capfd):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        Thread(target=_say, args=(server, says), daemon=True).start()
+        answers = Thread(target=_say, args=(server, says), daemon=True)
+        answers.start()
         with pytest.raises(OptionError, match="no Dask scheduler answers at"):
             symscreen.screen(frame, scheduler="tcp://{}:{}".format(*server.getsockname()), **OPTIONS)
+        server.shutdown(socket.SHUT_RDWR)  # ends the wait for a caller, which closing alone does not
+        answers.join(10)
+        assert not answers.is_alive()
     assert not capfd.readouterr().err
 
 
 def _say(server, words):
-    with suppress(OSError):
+    # The callers stay connected until the server stops; then all are closed, since an open socket warns when it is freed.
+    with suppress(OSError), ExitStack() as callers:
         while True:
-            caller, _ = server.accept()
-            caller.sendall(words)
+            caller = callers.enter_context(server.accept()[0])
+            with suppress(OSError):
+                caller.sendall(words)
 
 
 @pytest.mark.usefixtures("impatient")
