@@ -193,7 +193,7 @@ def test_what_answers_otherwise_than_a_scheduler_is_refused(frame, says, capfd):
 
 
 def _say(server, words):
-    # The callers stay connected until the server stops; then all are closed, since an open socket warns when it is freed.
+    # The callers stay connected until the server stops. Then all are closed: an open socket warns when freed.
     with suppress(OSError), ExitStack() as callers:
         while True:
             caller = callers.enter_context(server.accept()[0])
