@@ -328,7 +328,7 @@ class DeadlineExceeded(Exception):  # noqa: N818  # not an error: complete layer
 
 
 def ignore_deadline() -> None:
-    """Do nothing: there is no deadline."""
+    """Do nothing, since no deadline is set."""
 
 
 def make_deadline_check(deadline: float | None) -> DeadlineCheck:

@@ -127,7 +127,7 @@ def make_additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> 
         The variance of e, finite and not negative, in squared units of y.
     seed : int
         Seeds numpy's ``default_rng``; not negative. The inputs depend on `seed` and `n` alone, so tables of
-        another variance have the same inputs, and the same noise but for its scale.
+        another variance have the same inputs, and the same noise up to its scale.
 
     Returns
     -------

@@ -381,7 +381,7 @@ def _read_list(name: str, value: Any, expected: str) -> Any:
 
 
 def _list_members(value: Any, expected: str) -> list[Any] | None:
-    """List what a value contains; None where it is no list of any kind."""
+    """List what a value contains; None if it is not a list."""
     if _is_member(value, expected):
         return [value]
     if value is None and expected == "Names":

@@ -113,7 +113,7 @@ def filter_layer(
     config = config.ignore_deadline_unless(is_long=candidates.total > _LONG_LAYER_CANDIDATES)
     filter_bytes = estimate_filter_bytes(candidates.total) + estimate_block_bytes(pool.n_rows)
     needed = pool.estimate_bytes(0) + max(filter_bytes, candidates.total + config.reserved_bytes)
-    # before the first layer, there is no pool to prune
+    # the first layer has no pool to prune
     has_pool = pool.nodes.layer.any()
     hints = (
         REDUCTION_HINTS if has_pool else ("use fewer operators", f"leave out inputs{hint_option('exclude')}")

@@ -50,13 +50,13 @@ class CoefficientEstimates:
     coefficients : float64 array, shape (k + 1,)
         The intercept, followed by the coefficient of each term. The intercept of a model without one is 0.
     low, high : float64 arrays, shape (k + 1,)
-        Ends of the confidence intervals. NaN if there is no residual degree of freedom.
+        Ends of the confidence intervals. NaN without a residual degree of freedom.
     level : float
         Nominal coverage of the intervals, between 0 and 1.
     unexplained_share : float
         1 − R² on the rows used.
     residual_std : float
-        Residual standard deviation. NaN if there is no residual degree of freedom.
+        Residual standard deviation. NaN without a residual degree of freedom.
     n_rows : int
         Number of rows used.
     has_intercept : bool

@@ -35,11 +35,11 @@ class Effort:
     broad_share : float
         Share of these limits for the layers of a grammar with a narrower one.
     exhaustive_features : int
-        Features of a space of which all subsets of up to three are tried.
+        Features of a space whose subsets of up to three are all tried.
     core_features : int
         Simple features that each feature of a larger space is combined with.
     four_term_features : int
-        Features of which all subsets of four are tried.
+        Features whose subsets of four are all tried.
     """
 
     pool_formulas: int

@@ -68,7 +68,7 @@ def parse_guesses(
     Raises
     ------
     FormulaError
-        If a text is no formula, a formula has an unknown column or the wrong unit, is constant or is
+        If a text is not a formula, a formula has an unknown column or the wrong unit, is constant or is
         undefined in some row.
     """
     operators = {**OPERATORS, **grammar.operators}

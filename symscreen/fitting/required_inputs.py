@@ -112,7 +112,7 @@ def build_required_inputs(names: Sequence[str], dataset: Dataset) -> RequiredInp
     Raises
     ------
     DataError
-        If a name is no input. The message suggests a similar name.
+        If a name is not an input. The message suggests a similar name.
     OptionError
         If there are more than 60 names.
     """

@@ -58,7 +58,7 @@ def prepare_from_record(
     X, y
         The data, as they were given to the screen.
     jobs, max_ram, progress
-        As of `symscreen.screen`; none of them changes the answer.
+        See `symscreen.screen`. None of them changes the answer.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def load_result(
     Raises
     ------
     DataError
-        If the file is no such ranking, is damaged, or the data are others than those that were screened.
+        If the file is not such a ranking, is damaged, or the data are others than those that were screened.
     OptionError
         If a screener or the grammar is not there as it was, where data are given.
 

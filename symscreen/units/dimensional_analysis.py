@@ -41,7 +41,7 @@ class Units:
     columns : mapping of str to ColumnUnit
         The known units of inputs and targets. Columns without a unit count as dimensionless.
     target : ColumnUnit or None
-        The required unit of a result, up to a factor; None if there is no requirement.
+        The required unit of a result, up to a factor; None without a requirement.
     """
 
     columns: Mapping[str, ColumnUnit]

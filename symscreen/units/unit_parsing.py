@@ -133,7 +133,7 @@ def explain_not_composable(text: str) -> str | None:
     Returns
     -------
     str or None
-        None if there is no such factor.
+        None if the factor does not exist.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def find_offset_unit(powers: Mapping[str, Fraction], offsets: frozenset[str]) ->
     Returns
     -------
     str or None
-        The unit. None if there is no such unit, if it stands alone, or in quotients: degC/min, J/degC and
+        The unit. None if the unit does not exist, if it stands alone, or in quotients: degC/min, J/degC and
         similar units refer to temperature differences, to which the offset does not apply.
 
     Examples

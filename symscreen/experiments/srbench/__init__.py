@@ -1,1 +1,1 @@
-"""SRBench's ground-truth problems: protocol, judge, resumable trials, and rates beside the published ones."""
+"""SRBench's ground-truth problems: protocol, judge, resumable trials, and rates with the published ones."""

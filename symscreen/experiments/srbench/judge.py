@@ -309,7 +309,7 @@ def _limit_memory(max_bytes: int) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process soon after the one that started it was killed, whatever sympy is doing."""
+    """End this process soon after the one that started it was killed, even if sympy is busy."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)

@@ -167,7 +167,7 @@ def _replace_decimals(expression: Expression, numbers: Sequence[float]) -> Expre
 
 
 def list_candidates(result: FitResult, names: Sequence[str]) -> list[Expression]:
-    """List the formulas that a result names beside the chosen one.
+    """List the formulas that a result names besides the chosen one.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def _negate_base(base: Expression) -> Expression | None:
 
 
 def collect_powers(term: Expression) -> Powers:
-    """Write a formula as a product of powers; what is no product is a base with the exponent 1.
+    """Write a formula as a product of powers; any other formula is a base with the exponent 1.
 
     Examples
     --------

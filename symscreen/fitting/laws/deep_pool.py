@@ -2,7 +2,7 @@
 
 Matched pairs cost as much as a sort of the pool, so they can be searched in a pool of 10⁷ formulas. To fit
 into memory, it has the values of few rows only; laws are fitted on all rows. The deep pool adds to the other
-searches and replaces none: of noisy data, few rows tell less.
+searches and replaces none: few rows of noisy data say less.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def project_formulas(
 def find_sums(
     blocks: Iterable[tuple[NDArray[np.int64], Values]], response: Values, nuisance: Values
 ) -> list[tuple[int, int]]:
-    """Find pairs of formulas with ±A ± B = y beside the nuisance columns.
+    """Find pairs of formulas with ±A ± B = y plus a combination of the nuisance columns.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The logarithm of such a law is linear in log|A| and log|B|. The inputs are projected out of all logarithms
 once. The best p and q of every pair then follow from three inner products. The formulas that are most
-frequent in the best pairs are also combined with all pairs of others. Beside the simplest formulas and the
+frequent in the best pairs are also combined with all pairs of others. Besides the simplest formulas and the
 best single ones, the factors are waves of multiples of θ, and sums of two power products u ± v, which the
 pool has only in part. With the inputs projected out, a sum is 1 ± θ with one product θ = v/u.
 """
@@ -225,7 +225,7 @@ def _find_common_factors(pairs: Sequence[tuple[int, ...]]) -> list[int]:
 def _remove_direction(
     index: int, directions: Values, target: Values, kept: NDArray[np.int64]
 ) -> tuple[Values, Values, NDArray[np.int64]]:
-    """Project a direction out of the others and of a target; others of which nothing is left are dropped."""
+    """Project a direction out of the others and of a target; others that are left empty are dropped."""
     own = directions[index]
     others = directions - (directions @ own)[:, None] * own
     norms = np.linalg.norm(others, axis=1)

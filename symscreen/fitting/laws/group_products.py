@@ -40,7 +40,7 @@ _SHARE_DIGITS = 6  # significant digits
 _SMALLEST_SHARE = 1e-20
 
 
-class _Candidate(NamedTuple):
+class _GroupProduct(NamedTuple):
     """A formula h and a product M, by their places, and what they leave of Σ y²."""
 
     share: float
@@ -109,38 +109,40 @@ def _multiply(powers: Sequence[tuple[str, Fraction]], formula: Expression) -> Ex
     return build_power_product([*list_column_powers(powers), (formula, Fraction(1))])
 
 
-def _scan(pool: FormulaPool, products: Sequence[Expression], data: LawData) -> list[_Candidate]:
+def _scan(pool: FormulaPool, products: Sequence[Expression], data: LawData) -> list[_GroupProduct]:
     """Compare all formulas with all products on the rows of the pool; the best of each complexity."""
     columns = {name: values[data.pool_rows] for name, values in data.columns.items()}
     target = data.target[data.pool_rows]
     factors = _evaluate(products, columns, len(target))
-    found: list[_Candidate] = []
+    found: list[_GroupProduct] = []
     for complexity in np.unique(pool.complexity).tolist():
         places = np.flatnonzero(pool.complexity == complexity)
-        candidates: list[_Candidate] = []
+        candidates: list[_GroupProduct] = []
         for start in range(0, len(places), _BLOCK_FORMULAS):
             block = places[start : start + _BLOCK_FORMULAS]
             shares = _compute_shares(pool.values[block], factors, target)
             flat = shares.ravel()
             best = np.argpartition(flat, min(_N_COMPARED, len(flat) - 1))[:_N_COMPARED]
             rows, columns_of_best = np.unravel_index(best, shares.shape)
-            candidates += map(_Candidate, flat[best].tolist(), block[rows].tolist(), columns_of_best.tolist())
+            candidates += map(
+                _GroupProduct, flat[best].tolist(), block[rows].tolist(), columns_of_best.tolist()
+            )
         found += _keep_best(candidates, _N_COMPARED)
     return found
 
 
 def _compare_again(
-    candidates: Sequence[_Candidate],
+    candidates: Sequence[_GroupProduct],
     pool: FormulaPool,
     products: Sequence[Expression],
     data: LawData,
     rows: NDArray[np.int64],
-) -> list[_Candidate]:
+) -> list[_GroupProduct]:
     """Compare candidates on other rows; the best of each complexity first."""
     columns = {name: values[rows] for name, values in data.columns.items()}
     target = data.target[rows]
     factors = _evaluate(products, columns, len(rows))
-    again: dict[int, list[_Candidate]] = {}
+    again: dict[int, list[_GroupProduct]] = {}
     for each in candidates:
         values = evaluate_expression(pool.build_expression(each.formula), columns) * np.ones(len(rows))
         share = float(_compute_shares(values[None], factors[each.product][None], target)[0, 0])
@@ -164,7 +166,7 @@ def _compute_shares(values: Values, factors: Values, target: Values) -> Values:
     return np.where(np.isfinite(shares), np.maximum(shares, _SMALLEST_SHARE), np.inf)
 
 
-def _keep_best(candidates: Sequence[_Candidate], limit: int) -> list[_Candidate]:
+def _keep_best(candidates: Sequence[_GroupProduct], limit: int) -> list[_GroupProduct]:
     """Return the candidates with the smallest shares; few of those with equal shares."""
     n_forms: dict[float, int] = {}
     kept = []

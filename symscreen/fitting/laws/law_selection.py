@@ -71,7 +71,7 @@ def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:
         Rounded shares RSS/TSS, and laws.
     n_sizes : int
         Number of sizes. Of each number of constants at most 60/`n_sizes` laws are kept, so that simple laws
-        stay beside those with more constants, which always fit better.
+        stay in the list although those with more constants always fit better.
 
     Returns
     -------

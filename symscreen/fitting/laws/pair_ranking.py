@@ -59,8 +59,8 @@ def rank_pairs(
 ) -> tuple[list[int], list[tuple[int, int]]]:
     """Rank formulas and pairs of formulas by n·log(1 + F)/2 − k·log(n)/2 − log N.
 
-    F = R²/(1 − R²) is what k formulas explain of the response beside the nuisance columns. N is the number of
-    formulas, or pairs, that are not more complex.
+    F = R²/(1 − R²) is what k formulas explain of the response besides the nuisance columns. N is the
+    number of formulas, or pairs, that are not more complex.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ def _scan_pool(
 
 
 def compute_log_shares(values: Values, scale: LogScale, units: Values | None = None) -> Values:
-    """Compute the share of log|y| that each formula A leaves unexplained beside the inputs, shape (q,).
+    """Compute the share of log|y| that each formula A leaves unexplained besides the inputs, shape (q,).
 
     It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
     """
@@ -315,7 +315,7 @@ def _restrict_exponents(formulas: Sequence[Expression], scale: LogScale) -> tupl
     Parameters
     ----------
     formulas : sequence of Expression
-        Formulas whose powers are factors beside those of the inputs.
+        Formulas whose powers are factors besides those of the inputs.
     scale : LogScale
         Inputs and units.
 
@@ -344,7 +344,7 @@ def count_allowed_exponents(
     """Count the lists of exponents of the inputs that are not more complex than this one.
 
     With units, only lists count that have the unit of the target together with the given powers of formulas.
-    They are measured by the powers of dimensionless groups beside the simplest product with this unit.
+    They are measured by the powers of dimensionless groups, besides the simplest product with this unit.
     """
     lattice = scale.lattice
     if lattice is None or lattice.target is None:

@@ -64,12 +64,12 @@ _MAX_CONSTANTS = 4  # of P and Q together
 _MAX_MONOMIALS = 240
 _MAX_WAVE_MONOMIALS = 16
 _N_DEEP_PLANS = 4  # plans that are searched with three terms besides a product
-_N_CORE = 56  # terms of which three are combined with each product
+_N_CORE = 56  # every three of these terms are combined with each product
 _KEPT_PRODUCTS = 25  # for each size
 _FINALISTS_PER_SIZE = 30
 _N_SIZES = 3
 _N_SMOOTHING_TERMS = 16
-_MIN_DENOMINATOR = 1e-3  # smallest |Q|, relative to its largest: a pole between the rows is no law
+_MIN_DENOMINATOR = 1e-3  # smallest |Q|, relative to its largest: a law has no pole between the rows
 _NEGLIGIBLE = 1e-10  # contribution of a term, relative to the largest
 
 
@@ -109,7 +109,7 @@ class _Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class _Quotient:
+class _FittedQuotient:
     """The terms of P and Q, as indices of a dictionary, and the RSS on the scale of y on the ranking rows."""
 
     square: float
@@ -149,14 +149,14 @@ def find_rational_forms(data: LawData) -> list[Law]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        search = _Search(data, operators)
+        search = _QuotientSearch(data, operators)
         found = search.find_laws(None)
         if not found or min(share for share, _ in found) > EXACT_SHARE:
             found += search.find_laws(search.smooth_target())
     return select_laws(found, _N_SIZES)
 
 
-class _Search:
+class _QuotientSearch:
     """The search of one problem: its rows and the scales, power products and dictionaries to combine."""
 
     def __init__(self, data: LawData, operators: frozenset[str]) -> None:
@@ -295,13 +295,13 @@ class _Search:
             return None
         return _Problem(place, response, indices, values, terms, places, weighted, products[places], target)
 
-    def _search_pairs(self, problem: _Problem) -> list[_Quotient]:
+    def _search_pairs(self, problem: _Problem) -> list[_FittedQuotient]:
         """Combine each product t·N with all subsets of up to two terms M."""
         p, r = len(problem.term_places), len(problem.products)
         self.search_size += r * (comb(p, 2) + p)
         return self._search_subsets(problem, problem.term_places, np.arange(0), (1, 2) if p > 1 else (1,))
 
-    def _search_triples(self, problem: _Problem) -> list[_Quotient]:
+    def _search_triples(self, problem: _Problem) -> list[_FittedQuotient]:
         """Combine each product with three terms M, or with a term M and another product."""
         gram = build_gram(problem.weighted[problem.term_places], problem.target)
         forward = select_forward(gram, (), _N_CORE)
@@ -318,7 +318,7 @@ class _Search:
         terms: NDArray[np.int64],
         divisors: NDArray[np.int64],
         sizes: tuple[int, ...],
-    ) -> list[_Quotient]:
+    ) -> list[_FittedQuotient]:
         """Combine each product with all subsets of the given terms M and products."""
         core_rows = np.vstack([problem.weighted[terms], problem.products[divisors]])
         # followed by their negatives, all rows have mean 0, so that centring has no effect
@@ -332,7 +332,9 @@ class _Search:
                     quotients.append(self._evaluate_quotient(problem, upper, sorted(lower)))
         return quotients
 
-    def _evaluate_quotient(self, problem: _Problem, upper: Sequence[int], lower: Sequence[int]) -> _Quotient:
+    def _evaluate_quotient(
+        self, problem: _Problem, upper: Sequence[int], lower: Sequence[int]
+    ) -> _FittedQuotient:
         """Evaluate the linear fit of a quotient on the scale of y."""
         divisor_places = problem.divisor_places[lower]
         square = np.inf
@@ -342,14 +344,14 @@ class _Search:
             ratio = _divide(solution, problem.values[upper], problem.values[divisor_places])
             residuals = self.target[self.ranking_rows] - predict_target(problem.response, ratio)
             square = float(residuals @ residuals)
-        return _Quotient(
+        return _FittedQuotient(
             square if np.isfinite(square) else np.inf,
             problem.place,
             tuple(problem.indices[upper].tolist()),
             tuple(problem.indices[divisor_places].tolist()),
         )
 
-    def _fit_law(self, quotient: _Quotient) -> tuple[float, Law] | None:
+    def _fit_law(self, quotient: _FittedQuotient) -> tuple[float, Law] | None:
         """Fit a quotient on the scale of y; return the rounded share RSS/TSS and the law."""
         scale, powers, dictionary = self.plans[quotient.place]
         response = build_response(scale, powers, self.columns, self.target)

@@ -1,7 +1,7 @@
 """Find laws y = M(x) · θ^q · h(s·θ)^p with a number s inside h, such as 1/(exp(0.16·v/(k·T)) − 1).
 
 θ is a product of powers of the inputs, as in `symscreen.fitting.laws.single_index`. Among rows of similar θ,
-log|y| is linear in the logarithms of the inputs, which gives the exponents of M whatever h is. They are
+log|y| is linear in the logarithms of the inputs, which gives the exponents of M for every h. They are
 determined up to a power of θ. Many functions h and scales s, with simple exponents p and q, are then compared
 on the scale of y at the cost of matrix products. Noise thus disturbs less than in fits of free exponents.
 """
@@ -61,7 +61,7 @@ _TRANSCENDENTAL = _WAVES | {"exp", "log", "tanh", "asin", "acos"}
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidate:
+class _ScaledFunction:
     """A function h with its scale s and exponent p, the exponent q, and the share of y² that they leave."""
 
     function: Expression
@@ -112,7 +112,7 @@ def find_scaled_index_laws(
     outer = estimate_outer_exponents(index, scale)
     if outer is None:
         return []
-    search = _Search(index, outer, data, scale)
+    search = _IndexSearch(index, outer, data, scale)
     laws = (search.build_law(candidate, n_indices) for candidate in search.find_candidates())
     return [law for law in laws if law is not None and data.allows(law)]
 
@@ -240,7 +240,7 @@ class _Rows:
         return bool(is_defined and np.isfinite(self.outer_products).all(axis=1).any())
 
 
-class _Search:
+class _IndexSearch:
     """The search of h for one θ and M."""
 
     def __init__(
@@ -270,7 +270,7 @@ class _Search:
         powers = self._list_outer_powers(index_power)
         return build_power_product(list_column_powers(zip(self.names, powers, strict=True)))
 
-    def find_candidates(self) -> list[_Candidate]:
+    def find_candidates(self) -> list[_ScaledFunction]:
         """Return the best functions with their scales and exponents, best first."""
         if not self.few_rows.is_valid:
             return []
@@ -303,8 +303,8 @@ class _Search:
         return chosen
 
     def _refine(
-        self, candidates: Sequence[_Candidate], width: float, step: float, rows: _Rows
-    ) -> Iterator[_Candidate]:
+        self, candidates: Sequence[_ScaledFunction], width: float, step: float, rows: _Rows
+    ) -> Iterator[_ScaledFunction]:
         """Try scales around that of each candidate, up to the next one of the grid times a width."""
         for candidate in candidates:
             distance = width * min(step, abs(candidate.scale) * (_RATIO - 1.0))
@@ -326,7 +326,7 @@ class _Search:
         rows: _Rows | None = None,
         powers: Sequence[Fraction] = _POWERS,
         index_powers: Sequence[Fraction] = _INDEX_POWERS,
-    ) -> list[_Candidate]:
+    ) -> list[_ScaledFunction]:
         """Return a function with its best scales and exponents q for each exponent p.
 
         The share is that of Σ y² which y = c·M·θ^q·h(s·θ)^p leaves with the best c.
@@ -352,11 +352,11 @@ class _Search:
                     q = int(np.argmin(of_power[:, chosen]))
                     share = float(best_of_scale[chosen])
                     candidates.append(
-                        _Candidate(function, float(scales[chosen]), powers[p], index_powers[q], share)
+                        _ScaledFunction(function, float(scales[chosen]), powers[p], index_powers[q], share)
                     )
         return candidates
 
-    def build_law(self, candidate: _Candidate, n_indices: float) -> Law | None:
+    def build_law(self, candidate: _ScaledFunction, n_indices: float) -> Law | None:
         """Build the law of a candidate; None if it is undefined in some row."""
         argument = apply_operator(OPERATORS["mul"], Constant(candidate.scale, fitted=True), self.index)
         function = rebuild_expression(candidate.function, column=lambda _: argument)

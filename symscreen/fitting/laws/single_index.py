@@ -181,7 +181,7 @@ def list_exponents(n_inputs: int, max_factors: int = _MAX_FACTORS) -> Iterator[t
 
 
 def select_indices(exponents: NDArray[np.int64], data: LawData, scale: LogScale) -> NDArray[np.int64]:
-    """Select the products θ whose order of rows leaves least of log|y| beside linear terms.
+    """Select the products θ whose order of rows leaves least of log|y| besides linear terms.
 
     Parameters
     ----------

@@ -70,14 +70,14 @@ _MAX_RANKING_ROWS = 400  # rows of the forward selection that ranks the combinat
 _MAX_FIT_ROWS = 2000  # rows of the search over all subsets
 _N_RANKED_AGAIN = 60  # combinations that are ranked again with the expansion
 _N_COMBINATIONS = 12  # whose subsets are all tried
-_N_SHORTLISTED = 72  # terms of which all subsets of four are tried
+_N_SHORTLISTED = 72  # terms whose subsets of four are all tried
 _KEPT_SUBSETS = 40  # of each size and combination
 _EVALUATED_SUBSETS = 15  # of these, on the scale of y
 _FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
 _N_SMOOTHING_TERMS = 16
 _NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
 _MAX_MONOMIALS = 2_400  # with the scales that are powers
-_N_TRIED = 240  # terms of which all subsets of three are tried
+_N_TRIED = 240  # terms whose subsets of three are all tried
 _N_PLAIN_COMBINATIONS = 4  # combinations with monomials alone that are always among the best
 _POWER_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt"})
 _INVERSE_WAVE_SCALES = frozenset({"asin", "acos"})
@@ -86,7 +86,7 @@ _SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences
 
 @dataclass(frozen=True, eq=False)
 class _Combination:
-    """A response and the terms that shall explain it, with the weighted problem scaled to norm 1.
+    """A response and the terms that explain it, with the weighted problem scaled to norm 1.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def find_transformed_sums(data: LawData) -> list[Law]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        search = _Search(data, operators)
+        search = _SumSearch(data, operators)
         ranked = search.rank_combinations(None, range(len(search.plans)))
         found = search.find_laws(None, ranked)
         if not found or min(share for share, _ in found) > EXACT_SHARE:
@@ -173,7 +173,7 @@ def find_transformed_sums(data: LawData) -> list[Law]:
     return select_laws(found, _MAX_TERMS)
 
 
-class _Search:
+class _SumSearch:
     """The search of one problem: its rows, factors and dictionaries."""
 
     def __init__(self, data: LawData, operators: frozenset[str]) -> None:

@@ -192,7 +192,7 @@ class UnitLattice:
         return [list(powers) for powers in ordered]
 
     def find_coordinates(self, exponents: Sequence[Fraction], unit: Values) -> list[Fraction] | None:
-        """Return the powers of the independent groups in a product, beside the simplest product of a unit.
+        """Return the powers of the independent groups in a product, besides the simplest product of a unit.
 
         None if the product has another unit, or the groups do not span all.
         """
@@ -257,7 +257,7 @@ def list_dimensionless_groups(exponents: Sequence[Sequence[Fraction]]) -> list[t
     -------
     list of tuple of int
         The k powers of the inputs in each group, without a common factor, the first one positive. Groups with
-        powers beyond ±4, or of so many inputs that there are too many combinations, are left out.
+        powers beyond ±4, or with too many combinations of inputs, are left out.
 
     Examples
     --------

@@ -107,7 +107,7 @@ class Plots:
         Raises
         ------
         OptionError
-            If there is no such rank, the target is a ranking or a chain of stages, or the result has no data.
+            If the rank is too large, the target is a ranking or a chain of stages, or the result has no data.
         """
         return _draw_on_axes(ax, (4.8, 3.6), lambda axes: draw_feature(axes, self.result, rank))
 
