@@ -173,7 +173,7 @@ def project_formulas(
 
 def find_sums(
     blocks: Iterable[tuple[NDArray[np.int64], Values]], response: Values, nuisance: Values
-) -> list[tuple[int, int]]:
+) -> tuple[list[tuple[int, int]], dict[int, NDArray[np.int64]]]:
     """Find pairs of formulas with ±A ± B = y plus a combination of the nuisance columns.
 
     Parameters
@@ -188,7 +188,9 @@ def find_sums(
     Returns
     -------
     list of (int, int)
-        The pairs. Of formulas with equal values beside the nuisance columns, only the first is used.
+        The pairs. Of formulas with equal values besides the nuisance columns, only the first is used.
+    dict of int to int64 array
+        For each formula of a pair, all formulas with equal values, in ascending order.
     """
     random = np.random.default_rng(0).standard_normal((len(nuisance), N_DIRECTIONS))
     directions = _project_out(nuisance, random)
@@ -202,7 +204,10 @@ def find_sums(
     order = np.lexsort((indices, sums[:, 0]))
     indices, sums, errors = indices[order], sums[order], rounding * errors[order]
     is_copy = (np.abs(np.diff(sums, axis=0)) <= errors[1:, None]).all(axis=1)
-    is_used = np.r_[True, ~is_copy] & (np.abs(sums).max(axis=1) > errors)
+    is_first = np.r_[True, ~is_copy]
+    is_used = is_first & (np.abs(sums).max(axis=1) > errors)
+    starts, ordered = np.r_[np.flatnonzero(is_first), len(indices)], indices
+    runs = np.cumsum(is_first)[is_used] - 1
     indices, sums, errors = indices[is_used], sums[is_used], errors[is_used]
     # B is not larger than A and y together, and so is its error
     tolerances = 2.0 * (errors + rounding * np.abs(response).max())
@@ -216,7 +221,13 @@ def find_sums(
         is_equal = (np.abs(partners[first] - sums[second]) <= tolerances[first, None]).all(axis=1)
         both = np.sort(np.column_stack([indices[first[is_equal]], indices[second[is_equal]]]), axis=1)
         pairs |= {(a, b) for a, b in both.tolist() if a != b}
-    return sorted(pairs)
+    members = np.unique(np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2))
+    places = np.flatnonzero(np.isin(indices, members)).tolist()
+    copies = {
+        int(indices[place]): np.sort(ordered[starts[runs[place]] : starts[runs[place] + 1]])
+        for place in places
+    }
+    return sorted(pairs), copies
 
 
 def _project_out(nuisance: Values, vectors: Values) -> Values:

@@ -151,10 +151,24 @@ class PairSearch:
         return self._fit_laws(self._select_exact(self._sort(triples)), is_exact=True)
 
     def find_plain_laws(self) -> list[RankedLaw]:
-        """Find exact laws whose coefficients on the scale are 1 or −1."""
+        """Find exact laws whose coefficients on the scale are 1 or −1.
+
+        Formulas with equal values on the scale may have different signs, such as u and √u². One of each pattern
+        of signs is tried.
+        """
         blocks = self.iterate_blocks(np.arange(len(self.pool)))
-        pairs: list[tuple[int, ...]] = [*find_sums(blocks, self.response, self.nuisance)]
+        found, copies = find_sums(blocks, self.response, self.nuisance)
+        variants = {index: self._select_signs(group) for index, group in copies.items()}
+        pairs = [both for first, second in found for both in product(variants[first], variants[second])]
         return self._fit_laws(self._select_exact(self._sort(pairs)), is_exact=True)
+
+    def _select_signs(self, indices: NDArray[np.int64]) -> list[int]:
+        """Return the first formula of each pattern of signs, up to a common sign."""
+        chosen: dict[bytes, int] = {}
+        for index in indices.tolist():
+            is_positive = self.pool.values[index] > 0.0
+            chosen.setdefault((is_positive == is_positive[0]).tobytes(), index)
+        return list(chosen.values())
 
     def find_best_laws(self) -> list[RankedLaw]:
         """Find the laws that explain most, as far as their number is worth it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from symscreen.expressions.traversal import compute_complexity, evaluate_express
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.laws.law import LawData, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
+from symscreen.fitting.laws.matched_products import prepare_products
 from symscreen.fitting.laws.matched_sums import prepare_sums
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
 
@@ -178,6 +180,24 @@ def test_a_product_of_formulas_that_change_sign_is_found(rng):
     columns["x"][:3] = columns["w"][:3]
     laws = find_matched_pairs(LawData(columns, target, BASIC, pool_limit=2000))
     assert any(compute_relative_error(law, columns, target) < 1e-9 for law in laws)
+
+
+def test_a_factor_is_tried_with_and_without_its_sign(rng):
+    columns = {name: rng.uniform(-3.0, 3.0, 150) for name in "uvx"}
+    u, v, x = columns.values()
+    unary, binary = (
+        tuple(OPERATORS[name] for name in names)
+        for names in (("square", "sqrt", "sin", "cos"), ("add", "sub", "mul", "div"))
+    )
+    target = np.abs(np.sin(u)) * (np.cos(v) - x)
+    data = LawData(columns, target, Grammar("free", OPERATORS, unary, binary), pool_limit=8000)
+    tried = set()
+
+    def record_fit(indices, n_choices, signs=None):
+        tried.update(str(data.pool.build_expression(index)) for index in indices)
+
+    replace(prepare_products(data, with_inputs=False), fit=record_fit).find_plain_laws()
+    assert {"sin(u)", "sqrt(sin(u)**2)"} <= tried
 
 
 def test_a_product_of_inputs_whose_exponents_are_not_simple_is_found(rng):
