@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from heapq import heappop, heappush
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ _EXPONENT_COSTS = {
     Fraction(4): 10,
 }  # in quarters of a factor
 _NEGATIVE_COST = 1  # of a negative exponent, in addition
+_OTHER_COST = 14  # of other exponents
+_MAX_POWER = 4  # in absolute value
 _WAVES = ("sin", "cos")
 
 
@@ -168,6 +171,43 @@ def list_exponents_of_unit(
         costs = [_measure_exponents(listed[place]) for place in places[: limit + 1].tolist()]
         places = places[: next(k for k, cost in enumerate(costs) if cost == costs[-1])]
     return tuple(listed[place] for place in places.tolist())
+
+
+def walk_exponents_of_unit(lattice: UnitLattice, unit: Values, limit: int) -> list[Exponents]:
+    """List the exponents of the simplest monomials with a unit, at most `limit`, with powers up to ±4.
+
+    The list is a best-first walk from the product with the smallest powers. Each step multiplies by a
+    dimensionless group or divides by it. Unlike `list_exponents_of_unit`, this reaches monomials of many
+    inputs. Of equally simple monomials, all are in the list or none.
+    """
+    simplest = lattice.find_simplest_powers(unit)
+    if simplest is None:
+        return []
+    steps = [[sign * power for power in group] for group in lattice.groups for sign in (1, -1)]
+    heap, known = [_rank_exponents(tuple(simplest))], {tuple(simplest)}
+    walked: list[tuple[int, Exponents]] = []
+    while heap and (len(walked) <= limit or heap[0][0] == walked[-1][0]):
+        cost, _, powers = heappop(heap)
+        if max(map(abs, powers)) <= _MAX_POWER:
+            walked.append((cost, powers))
+        for step in steps:
+            moved = tuple(a + b for a, b in zip(powers, step, strict=True))
+            if moved not in known and max(map(abs, moved)) <= _MAX_POWER + 1:
+                known.add(moved)
+                heappush(heap, _rank_exponents(moved))
+    if len(walked) > limit:
+        walked = [each for each in walked if each[0] < walked[limit][0]]
+    return [powers for _, powers in sorted(walked, key=lambda each: _rank_exponents(each[1]))]
+
+
+def _rank_exponents(powers: Exponents) -> tuple[int, list[Fraction], Exponents]:
+    """Return the cost of a monomial, and what orders monomials of equal cost."""
+    cost = sum(
+        _EXPONENT_COSTS.get(abs(power), _OTHER_COST) + (_NEGATIVE_COST if power < 0 else 0)
+        for power in powers
+        if power
+    )
+    return cost, [-power for power in powers], powers
 
 
 @lru_cache(maxsize=16)

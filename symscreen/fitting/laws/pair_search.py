@@ -153,13 +153,15 @@ class PairSearch:
     def find_plain_laws(self) -> list[RankedLaw]:
         """Find exact laws whose coefficients on the scale are 1 or −1.
 
-        Formulas with equal values on the scale may have different signs, such as u and √u². One of each pattern
-        of signs is tried.
+        Formulas with equal values on the scale may have different signs, such as u and √u². One of each
+        pattern of signs is tried.
         """
         blocks = self.iterate_blocks(np.arange(len(self.pool)))
         found, copies = find_sums(blocks, self.response, self.nuisance)
         variants = {index: self._select_signs(group) for index, group in copies.items()}
-        pairs = [both for first, second in found for both in product(variants[first], variants[second])]
+        pairs: list[tuple[int, ...]] = []
+        for first, second in found:
+            pairs += product(variants[first], variants[second])
         return self._fit_laws(self._select_exact(self._sort(pairs)), is_exact=True)
 
     def _select_signs(self, indices: NDArray[np.int64]) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
+from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.factor_products import find_factor_products
@@ -43,6 +44,7 @@ _STAGES: tuple[_Stage, ...] = (
     ("sums of inputs", find_laws_of_input_sums),
     ("transformed sums", find_transformed_sums),
     ("rational forms", find_rational_forms),
+    ("algebraic relations", find_algebraic_relations),
     ("matched pairs", find_matched_pairs),
 )
 

@@ -222,7 +222,9 @@ def _differentiate(function: Callable[[Values], Values], points: Values) -> Valu
     return (function(points + step) - function(points - step)) / (2.0 * step)
 
 
-def find_factored_powers(columns: Mapping[str, Values], target: Values) -> dict[str, Fraction]:
+def find_factored_powers(
+    columns: Mapping[str, Values], target: Values, *, is_exact: bool = False
+) -> dict[str, Fraction]:
     """Find the power product C of those inputs that only multiply the target, y = C·h(other inputs).
 
     A quadratic regression of log|y| on the logarithms of all inputs decides. An input factors out if no
@@ -235,6 +237,9 @@ def find_factored_powers(columns: Mapping[str, Values], target: Values) -> dict[
         The inputs by name.
     target : float64 array, shape (n,)
         The target.
+    is_exact : bool
+        Whether the target has no error. All rows then have the same weight, since the error of log|y| does
+        not depend on |y|.
 
     Returns
     -------
@@ -252,7 +257,8 @@ def find_factored_powers(columns: Mapping[str, Values], target: Values) -> dict[
     design = np.column_stack([np.ones(len(logs)), logs, *(logs[:, i] * logs[:, j] for i, j in pairs)])
     if len(design) < 3 * design.shape[1]:
         return {}
-    fitted = _fit_logarithm(design, target[is_used])
+    used = target[is_used]
+    fitted = _fit_with_errors(design, np.log(np.abs(used))) if is_exact else _fit_logarithm(design, used)
     if fitted is None:
         return {}
     coefficients, errors = fitted

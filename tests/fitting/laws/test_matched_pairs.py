@@ -193,7 +193,7 @@ def test_a_factor_is_tried_with_and_without_its_sign(rng):
     data = LawData(columns, target, Grammar("free", OPERATORS, unary, binary), pool_limit=8000)
     tried = set()
 
-    def record_fit(indices, n_choices, signs=None):
+    def record_fit(indices, *_):
         tried.update(str(data.pool.build_expression(index)) for index in indices)
 
     replace(prepare_products(data, with_inputs=False), fit=record_fit).find_plain_laws()

@@ -1,0 +1,491 @@
+"""Find algebraic relations that hold without error: equations of degree one or two in the target.
+
+Let z = y/C with a power product C of inputs that only multiply the target. A relation of degree one,
+z·(1 + Σ aⱼ·Dⱼ) = Σ bₖ·Tₖ, is a quotient of sums. One of degree two, z² − 2a·T·z = Σ bₖ·Sₖ, is a sum of a term
+and a root, such as q·V + √((p − q·A)²·c² + m²·c⁴). D, T and S are monomials of the inputs, times waves of one
+angle. With units, they have the units that the relation needs.
+
+All terms T (or S) are projected out of z and of its products D·z (or of z² and T·z). A relation holds where
+what is left is zero or linearly dependent, so no subset of the terms has to be tried. One regression on all
+terms then gives the coefficients, few of which are not zero. So a law may have many terms. Noise hides such
+relations: the search only finds laws without error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, Constant, apply_operator
+from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.law_selection import (
+    allows_law,
+    list_operator_names,
+    select_laws,
+    select_spread_rows,
+)
+from symscreen.fitting.laws.monomial_dictionary import (
+    MonomialDictionary,
+    build_monomials,
+    build_waves,
+    walk_exponents_of_unit,
+)
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
+from symscreen.fitting.laws.quotient_laws import build_quotient_law
+from symscreen.fitting.laws.sum_laws import build_sum_law, build_weighted_sum, is_usable
+from symscreen.fitting.laws.target_scales import IDENTITY, build_response, find_factored_powers
+from symscreen.fitting.laws.unit_dictionaries import restrict_factor
+from symscreen.fitting.laws.unit_lattice import build_unit_lattice
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.laws.monomial_dictionary import Exponents
+    from symscreen.fitting.laws.target_scales import Powers, Response
+    from symscreen.fitting.laws.unit_lattice import UnitLattice
+    from symscreen.units import Units
+
+
+_SIZES = (24, 80, 320)  # terms of a dictionary, smallest first
+_MAX_ROWS = 600
+_MAX_ANGLES = 12  # dictionaries with waves
+_MAX_MULTIPLIERS = 60  # terms D or T that z is multiplied by
+_MAX_SETS = 4  # of products whose relations are solved
+_MAX_TERMS = 10  # terms of a relation
+_MAX_USED_SHARE = 0.5  # of the terms of a dictionary, beyond four: smooth functions are combinations of all
+_MIN_SPARE_ROWS = 1.5  # rows for each term of a dictionary
+_EXACT = 1e-10  # relative norm of what is left of a relation
+_MIN_LEFT = 1e-8  # relative norm of what is left of z or of a product, above which it is not rounding
+_MIN_OWN = 1e-12  # what is left of a term beside those before it, relative to the term
+_MAX_ANGLE = 1e-4  # between directions that agree
+_SAME_NUMBER = 1e-8  # relative difference of equal numbers
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """A power product C, and the terms of the relations of z = y/C, with their values on the rows.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 array, shape (m,)
+        The inputs.
+    response : Response
+        The target y and the power product C.
+    target : float64 array, shape (m,)
+        Values of z.
+    terms, divisors, squares : (MonomialDictionary, float64 array)
+        The terms T, D and S, with values, shape (q, m).
+    """
+
+    columns: Mapping[str, Values]
+    response: Response
+    target: Values
+    terms: tuple[MonomialDictionary, Values]
+    divisors: tuple[MonomialDictionary, Values]
+    squares: tuple[MonomialDictionary, Values]
+
+
+def find_algebraic_relations(data: LawData) -> list[Law]:
+    """Find laws y = C·P/Q and y = C·(a·T ± √S) without error, whose sums may have up to ten terms.
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar. ``mul``, ``div`` and ``add`` must be among its operators, else there are
+        no laws of this form.
+
+    Returns
+    -------
+    list of Law
+        Only those that fit all rows up to rounding; simplest first.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import LawData
+    >>> from symscreen.fitting.laws.refinement import refine_law
+    >>> from symscreen.grammar import load_grammar
+    >>> rng = np.random.default_rng(0)
+    >>> columns = dict(zip("abcd", rng.uniform(1, 5, (4, 600))))
+    >>> a, b, c, d = columns.values()
+    >>> data = LawData(columns, a * b + np.sqrt((c - d) ** 2 + b**2 * c), load_grammar("basic"))
+    >>> for term in refine_law(find_algebraic_relations(data)[0], data).terms:
+    ...     print(term)
+    a*b
+    sqrt(c**2 + d**2 + b**2*c - 2*c*d)
+    """
+    operators = list_operator_names(data.grammar)
+    if not {"mul", "div", "add"} <= operators:
+        return []
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        rows = select_spread_rows(data, _MAX_ROWS)
+        found: list[tuple[float, Law]] = []
+        for size in _SIZES:
+            for plan in _list_plans(data, operators, rows, size):
+                found += [(0.0, law) for law in _find_quotients(plan)]
+                if "sqrt" in operators:
+                    found += [(0.0, law) for law in _find_roots(plan)]
+            found = [(share, law) for share, law in found if allows_law(data, law)]
+            if found:
+                break
+    return select_laws(found, 1)
+
+
+def _list_plans(
+    data: LawData, operators: frozenset[str], rows: NDArray[np.int64], size: int
+) -> Iterator[_Plan]:
+    """Yield the power products and dictionaries that are combined."""
+    columns = {name: values[rows] for name, values in data.columns.items()}
+    if len(rows) < _MIN_SPARE_ROWS * size:
+        return
+    choices: list[dict[str, Fraction]] = []
+    for is_exact in (True, False):
+        factored = find_factored_powers(data.columns, data.target, is_exact=is_exact)
+        powers = {name: power for name, power in factored.items() if power}
+        if len(powers) < len(columns) and powers not in choices:
+            choices.append(powers)
+    if {} not in choices:
+        choices.append({})
+    whole = operators - {"sqrt"}
+    for place, chosen in enumerate(choices):
+        inputs = tuple(name for name in columns if name not in chosen)
+        dictionaries = [build_monomials(inputs, whole, logs=False, limit=size)]
+        if not place:
+            waves = build_waves(inputs, whole, limit=size // 4)
+            usable = [each for each in waves if data.lattice is None or _has_angle(each, data.lattice)]
+            dictionaries += [varied for each in usable[:_MAX_ANGLES] for varied in _vary_squares(each)]
+        for dictionary in dictionaries:
+            plan = _build_plan(data, columns, data.target[rows], chosen, dictionary)
+            if plan is not None:
+                yield plan
+
+
+def _has_angle(waves: MonomialDictionary, lattice: UnitLattice) -> bool:
+    """Return whether the angle of the waves is a pure number."""
+    return all(factor is None or lattice.has_unit(factor) for _, factor in waves.terms)
+
+
+def _vary_squares(waves: MonomialDictionary) -> list[MonomialDictionary]:
+    """Give the square of a wave as many monomials as 1; once with sin² and once with cos²."""
+    plain = [term for term in waves.terms if not _is_square(term[1])]
+    exponents = [powers for powers, factor in plain if factor is None]
+    functions = {factor for _, factor in plain if factor is not None}
+    varied = []
+    for function in sorted(functions, key=str):
+        square = apply_operator(OPERATORS["square"], function)
+        varied.append(MonomialDictionary(waves.inputs, (*plain, *((powers, square) for powers in exponents))))
+    return varied
+
+
+def _is_square(factor: Expression | None) -> bool:
+    """Return whether a factor is a square."""
+    return isinstance(factor, Call) and factor.operator.name == "square"
+
+
+def _build_plan(
+    data: LawData,
+    columns: dict[str, Values],
+    target: Values,
+    powers: Powers,
+    dictionary: MonomialDictionary,
+) -> _Plan | None:
+    """Evaluate the terms of a plan, with units those that the relations need; None if z is undefined."""
+    terms = divisors = squares = dictionary
+    if data.units is not None and data.units.target is not None:
+        inputs = tuple(name for name in dictionary.inputs if (columns[name] != 0.0).all())
+        restricted = restrict_factor(IDENTITY, powers, inputs, data.units)
+        if restricted is None:
+            return None
+        powers, unit = restricted
+        terms, divisors, squares = (
+            _restrict_terms(dictionary, multiple * unit, data.units) for multiple in (1.0, 0.0, 2.0)
+        )
+    response = build_response(IDENTITY, powers, columns, target)
+    if response is None:
+        return None
+    z = target / response.factor
+    if not np.isfinite(z).all() or not z.any():
+        return None
+    evaluated = [_evaluate(each, columns) for each in (terms, divisors, squares)]
+    return _Plan(columns, response, z, *evaluated) if all(len(each) for each, _ in evaluated) else None
+
+
+def _restrict_terms(dictionary: MonomialDictionary, unit: Values, units: Units) -> MonomialDictionary:
+    """Give each factor as many monomials as before, but those with which it has a unit."""
+    lattice = build_unit_lattice(units, dictionary.inputs)
+    counts: dict[Expression | None, int] = {}
+    for _, factor in dictionary.terms:
+        counts[factor] = counts.get(factor, 0) + 1
+    terms: list[tuple[Exponents, Expression | None]] = []
+    for factor, count in counts.items():
+        own = np.zeros_like(unit) if factor is None else lattice.compute_unit(factor)
+        if own is not None:
+            terms += [(powers, factor) for powers in walk_exponents_of_unit(lattice, unit - own, count)]
+    return MonomialDictionary(dictionary.inputs, tuple(terms))
+
+
+def _evaluate(
+    dictionary: MonomialDictionary, columns: dict[str, Values]
+) -> tuple[MonomialDictionary, Values]:
+    """Evaluate the terms that are defined in all rows."""
+    values = dictionary.evaluate(columns)
+    kept = np.flatnonzero(np.isfinite(values).all(axis=1) & (np.abs(values).max(axis=1) > 0.0)).tolist()
+    return dictionary.take(kept), values[kept]
+
+
+def _find_quotients(plan: _Plan) -> list[Law]:
+    """Find relations of degree one, with up to two terms D."""
+    terms, values = plan.terms
+    divisors, divisor_values = plan.divisors
+    varying = np.flatnonzero(np.ptp(divisor_values, axis=1) > 0.0)[:_MAX_MULTIPLIERS]
+    laws = []
+    for chosen in _find_dependent(plan.target, divisor_values[varying] * plan.target, values):
+        lower = varying[list(chosen)]
+        solved = solve_sparsely(
+            plan.target, np.vstack([-divisor_values[lower] * plan.target, values]), len(lower)
+        )
+        if solved is None:
+            continue
+        places, numbers = solved
+        upper = [place - len(lower) for place in places[len(lower) :]]
+        denominator = 1.0 + numbers[: len(lower)] @ divisor_values[lower]
+        if not upper or denominator.min() * denominator.max() <= 0.0:
+            continue
+        n_laws = float(comb(len(terms), len(upper)) * comb(len(varying), len(lower)))
+        above, coefficients = terms.take(upper), np.r_[numbers[len(lower) :], numbers[: len(lower)]]
+        law = (
+            build_quotient_law(plan.response, above, divisors.take(lower.tolist()), coefficients, n_laws)
+            if len(lower)
+            else build_sum_law(plan.response, _list_expressions(above), coefficients, n_laws)
+        )
+        if law is not None:
+            laws.append(law)
+    return laws
+
+
+def _find_roots(plan: _Plan) -> list[Law]:
+    """Find relations of degree two, y = C·(a·T ± √S)."""
+    squares, values = plan.squares
+    products = plan.terms[1][:_MAX_MULTIPLIERS]
+    laws = []
+    for chosen in _find_dependent(plan.target**2, products * plan.target, values, n_products=1):
+        outer, size = None, 0.0
+        if chosen:
+            outer = chosen[0]
+            rows = np.vstack([2.0 * products[outer] * plan.target, values])
+            solved = solve_sparsely(plan.target**2, rows, 1)
+            if solved is None:
+                continue
+            size = float(solved[1][0])
+        left = plan.target - (0.0 if outer is None else size * products[outer])
+        solved = solve_sparsely(left**2, values, 0)
+        if solved is None or len(solved[0]) < 2 or not all(map(is_usable, solved[1].tolist())):
+            continue
+        root = _build_root(plan, left, squares.take(solved[0]), solved[1], size)
+        n_laws = float(comb(len(squares), len(solved[0])) * len(products) ** len(chosen))
+        if root is not None:
+            laws.append(_build_root_law(plan, outer, root, n_laws))
+    return laws
+
+
+@dataclass(frozen=True, eq=False)
+class _Root:
+    """The root ±b·f·√S, where one term of S has the coefficient 1.
+
+    Parameters
+    ----------
+    is_positive : bool
+        Whether the sign is that of the coefficient of T.
+    factor : Expression or None
+        The factor f, whose square all terms of S have; None for 1.
+    squares : MonomialDictionary
+        The terms of S.
+    numbers : list of float
+        Their coefficients.
+    lead : int
+        The term whose coefficient is 1.
+    has_size : bool
+        Whether b is the size of the coefficient of T.
+    """
+
+    is_positive: bool
+    factor: Expression | None
+    squares: MonomialDictionary
+    numbers: list[float]
+    lead: int
+    has_size: bool
+
+
+def _build_root(
+    plan: _Plan, left: Values, squares: MonomialDictionary, numbers: Values, size: float
+) -> _Root | None:
+    """Take a square that all terms share out of a root, and divide by the coefficient of one term.
+
+    It is that of T², where S has this coefficient, so that a·T and the root have the same one. None if the
+    root has both signs, or no coefficient is positive.
+    """
+    shared = {factor for _, factor in squares.terms}
+    square = next(iter(shared)) if len(shared) == 1 else None
+    factor, signs = None, left
+    if isinstance(square, Call) and square.operator.name == "square":
+        factor = square.arguments[0]
+        squares = MonomialDictionary(squares.inputs, tuple((each, None) for each, _ in squares.terms))
+        signs = left * evaluate_expression(factor, plan.columns)
+    largest, smallest = float(signs.max()), float(signs.min())
+    if not (numbers > 0.0).any() or min(largest, -smallest) > _EXACT * max(largest, -smallest):
+        return None
+    is_lead = np.abs(numbers - size**2) <= _SAME_NUMBER * size**2
+    lead = int(np.argmax(is_lead if is_lead.any() else numbers > 0.0))
+    scaled = (numbers / numbers[lead]).tolist()
+    return _Root((largest > -smallest) == (size >= 0.0), factor, squares, scaled, lead, bool(is_lead.any()))
+
+
+def _build_root_law(plan: _Plan, outer: int | None, root: _Root, n_laws: float) -> Law:
+    """Write y = C·(a·T ± √S) as a law; as y = a·C·T·(1 ± √(S/T²)) if S has the term a²·T²."""
+    dictionary = plan.terms[0]
+    exponents, outer_factor = ((), None) if outer is None else dictionary.terms[outer]
+    powers = list_column_powers(plan.response.powers.items())
+    factors: list[tuple[Expression, Fraction]] = []
+    if root.factor is not None:
+        factors.append((root.factor, Fraction(1)))
+    is_common = (
+        root.has_size
+        and outer_factor is None
+        and root.squares.terms[root.lead] == (tuple(2 * power for power in exponents), None)
+    )
+    shift = [-2 * power for power in exponents] if is_common else [Fraction(0)] * len(root.squares.inputs)
+    inner = build_weighted_sum(root.squares.multiply(shift), root.numbers, {root.lead})
+    factors.append((apply_operator(OPERATORS["sqrt"], inner), Fraction(1)))
+    terms: tuple[Expression, ...] = (build_power_product([*powers, *factors]),)
+    if is_common:
+        name = "add" if root.is_positive else "sub"
+        both = apply_operator(OPERATORS[name], Constant(1), build_power_product(factors))
+        own = list_column_powers(zip(dictionary.inputs, exponents, strict=True))
+        terms = (build_power_product([*powers, *own, (both, Fraction(1))]),)
+    elif outer is not None:
+        terms = (build_power_product([*powers, (dictionary.build_term(outer), Fraction(1))]), *terms)
+    return Law(terms, has_intercept=False, search_size=n_laws, n_constants=len(root.numbers) - 1)
+
+
+def _list_expressions(dictionary: MonomialDictionary) -> list[Expression]:
+    """Return the expressions of all terms."""
+    return [dictionary.build_term(index) for index in range(len(dictionary))]
+
+
+def _find_dependent(
+    target: Values, products: Values, terms: Values, n_products: int = 2
+) -> list[tuple[int, ...]]:
+    """Find the smallest sets of products that give the target together with the terms.
+
+    Parameters
+    ----------
+    target : float64 array, shape (m,)
+        The target, z or z².
+    products : float64 array, shape (p, m)
+        Products of z.
+    terms : float64 array, shape (q, m)
+        The terms.
+    n_products : int
+        Maximum number of products.
+
+    Returns
+    -------
+    list of tuple of int
+        Sets of products of equal size, which is the smallest possible.
+    """
+    basis = _find_basis(terms)
+    if len(target) < _MIN_SPARE_ROWS * basis.shape[1]:
+        return []
+    left, size = _project(target[None], basis)
+    if size[0] <= _EXACT:
+        return [()]
+    if size[0] <= _MIN_LEFT:
+        return []
+    directions, sizes = _project(products, basis)
+    usable = np.flatnonzero(sizes > _MIN_LEFT)
+    directions = directions[usable]
+    matches = _find_parallel(left[0], directions)
+    if matches or n_products < 2:
+        return [(int(usable[k]),) for k in matches[:_MAX_SETS]]
+    pairs: set[tuple[int, ...]] = set()
+    for place, direction in enumerate(directions):
+        others = directions[place + 1 :]
+        rest = _normalize(others - np.outer(others @ direction, direction))
+        own = _normalize((left[0] - (left[0] @ direction) * direction)[None])[0]
+        pairs |= {(int(usable[place]), int(usable[place + 1 + k])) for k in _find_parallel(own, rest)}
+    return sorted(pairs)[:_MAX_SETS]
+
+
+def _find_parallel(direction: Values, others: Values) -> list[int]:
+    """Return the places of unit vectors that agree with a direction up to sign."""
+    if not len(others):
+        return []
+    differences = np.linalg.norm(others - np.outer(others @ direction, direction), axis=1)
+    return np.flatnonzero((differences <= _MAX_ANGLE) & others.any(axis=1)).tolist()
+
+
+def _find_basis(terms: Values) -> Values:
+    """Return an orthonormal basis of the terms, shape (m, r)."""
+    q, r = np.linalg.qr(_normalize(terms).T)
+    return np.asarray(q[:, np.abs(np.diag(r)) > _MIN_OWN])
+
+
+def _project(rows: Values, basis: Values) -> tuple[Values, Values]:
+    """Project a basis out of rows; return unit vectors, and the norms relative to those of the rows."""
+    left = _normalize(rows)
+    for _ in range(2):
+        left = left - (left @ basis) @ basis.T
+    return _normalize(left), np.linalg.norm(left, axis=1)
+
+
+def _normalize(rows: Values) -> Values:
+    """Divide rows by their norms."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))
+
+
+def solve_sparsely(target: Values, rows: Values, n_needed: int) -> tuple[list[int], Values] | None:
+    """Find few rows whose combination is the target, from the coefficients of the combination of all.
+
+    Parameters
+    ----------
+    target : float64 array, shape (m,)
+        The target, a combination of the rows up to rounding.
+    rows : float64 array, shape (q, m)
+        The rows.
+    n_needed : int
+        Number of rows, from the first on, that are always used.
+
+    Returns
+    -------
+    list of int
+        The rows, at most ten, in their order.
+    float64 array
+        Their coefficients.
+
+    None is returned if more are needed.
+    """
+    norms = np.linalg.norm(rows, axis=1)
+    design, size = (rows / norms[:, None]).T, np.linalg.norm(target)
+    contributions = np.abs(np.linalg.lstsq(design, target, rcond=1e-14)[0])
+    contributions[:n_needed] = np.inf
+    order = np.argsort(-contributions, kind="stable")
+    limit = min(_MAX_TERMS, max(4, int(_MAX_USED_SHARE * len(rows))), len(rows))
+    for count in range(max(n_needed, 1), limit + 1):
+        places = np.sort(order[:count])
+        numbers = np.linalg.lstsq(design[:, places], target, rcond=None)[0]
+        if np.linalg.norm(design[:, places] @ numbers - target) <= _EXACT * size:
+            return places.tolist(), numbers / norms[places]
+    return None
