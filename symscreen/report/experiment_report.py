@@ -64,67 +64,68 @@ def _build_table(frame: pd.DataFrame) -> RenderableType:
     """Build a table from a frame: transposed if it is wide and has few rows, else in parts if it is wide."""
     rows = [list(map(_format_cell, row)) for row in frame.itertuples(index=False)]
     lines = [[str(name) for name in frame], *rows]
-    is_numeric = [frame[name].dtype.kind in "fiub" for name in frame]
-    if (
-        _compute_width(lines, range(len(lines[0])), is_numeric) > _MAX_WIDTH
-        and len(rows) <= _MAX_TRANSPOSED_ROWS
+    alignments = _choose_alignments(lines, [frame[name].dtype.kind in "fiub" for name in frame])
+    if _compute_width(lines, range(len(lines[0])), alignments) > _MAX_WIDTH and len(rows) <= (
+        _MAX_TRANSPOSED_ROWS
     ):
         lines = [list(line) for line in zip(*lines, strict=True)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        is_numeric = [False, *(width <= _MAX_UNFOLDED_WIDTH for width in widths[1:])]
-    parts = [_build_part(lines, columns, is_numeric) for columns in _split_columns(lines, is_numeric)]
+        alignments = _choose_alignments(lines, [width <= _MAX_UNFOLDED_WIDTH for width in widths])
+        alignments[0] = "left" if widths[0] <= _MAX_WIDTH // 2 else "fold"  # names stay in one piece
+    parts = [_build_part(lines, columns, alignments) for columns in _split_columns(lines, alignments)]
     return Group(*(each for part in parts for each in (Text(""), part))) if len(parts) > 1 else parts[0]
 
 
-def _build_part(lines: Sequence[Sequence[str]], columns: Iterable[int], is_numeric: Sequence[bool]) -> Table:
+def _choose_alignments(lines: Sequence[Sequence[str]], is_numeric: Sequence[bool]) -> list[str]:
+    """Choose how columns are aligned, and which are folded because they are wide."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "right" if numeric else "fold" if width > _MAX_UNFOLDED_WIDTH else "left"
+        for numeric, width in zip(is_numeric, widths, strict=True)
+    ]
+
+
+def _build_part(lines: Sequence[Sequence[str]], columns: Iterable[int], alignments: Sequence[str]) -> Table:
     """Build a table of some columns of the lines; the first line has the headings."""
     chosen = list(columns)
-    alignments = [
-        "right" if is_numeric[column] else "fold" if _is_folded(lines, column) else "left"
-        for column in chosen
-    ]
-    table = make_table(*zip([lines[0][column] for column in chosen], alignments, strict=True), gap=1)
+    headings = [lines[0][column] for column in chosen]
+    table = make_table(*zip(headings, [alignments[column] for column in chosen], strict=True), gap=1)
     for line in lines[1:]:
         add_row(table, [line[column] for column in chosen])
     return table
 
 
-def _is_folded(lines: Sequence[Sequence[str]], column: int) -> bool:
-    """Return whether a column is so wide that its cells are folded, if they are texts."""
-    return max(len(line[column]) for line in lines) > _MAX_UNFOLDED_WIDTH
-
-
-def _compute_width(lines: Sequence[Sequence[str]], columns: Iterable[int], is_numeric: Sequence[bool]) -> int:
+def _compute_width(lines: Sequence[Sequence[str]], columns: Iterable[int], alignments: Sequence[str]) -> int:
     """Compute the least width of some columns: that of their cells, or of the heading where cells fold."""
     total = 0
     for column in columns:
         width = max(len(line[column]) for line in lines)
-        if not is_numeric[column] and width > _MAX_UNFOLDED_WIDTH:
+        if alignments[column] == "fold":
             width = max(_MAX_UNFOLDED_WIDTH, len(lines[0][column]))
         total += width + 1
     return total
 
 
-def _split_columns(lines: Sequence[Sequence[str]], is_numeric: Sequence[bool]) -> list[list[int]]:
+def _split_columns(lines: Sequence[Sequence[str]], alignments: Sequence[str]) -> list[list[int]]:
     """Split the columns into parts that fit; each begins with the columns that tell the rows apart."""
     n_columns = len(lines[0])
-    keys = _find_key_columns(lines, is_numeric)
+    keys = _find_key_columns(lines, alignments)
     parts = [list(keys)]
     for column in range(len(keys), n_columns):
         if (
             len(parts[-1]) > len(keys)
-            and _compute_width(lines, [*parts[-1], column], is_numeric) > _MAX_WIDTH
+            and _compute_width(lines, [*parts[-1], column], alignments) > _MAX_WIDTH
         ):
             parts.append(list(keys))
         parts[-1].append(column)
     return parts
 
 
-def _find_key_columns(lines: Sequence[Sequence[str]], is_numeric: Sequence[bool]) -> list[int]:
+def _find_key_columns(lines: Sequence[Sequence[str]], alignments: Sequence[str]) -> list[int]:
     """Find the first columns that tell the rows apart; only the first if these would take half the width."""
     for n in range(1, len(lines[0])):
         keys = list(range(n))
-        if _compute_width(lines, keys, is_numeric) > _MAX_WIDTH // 2:
+        if _compute_width(lines, keys, alignments) > _MAX_WIDTH // 2:
             break
         if len({tuple(line[:n]) for line in lines}) == len(lines):
             return keys

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.expansion_oracles import Problem, expand_by_hand, problems
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from symscreen import _limits
 from symscreen.config.screen_options import SpaceOptions
@@ -48,8 +48,20 @@ def streamed(space):
     return np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)]), lost
 
 
+# one row is huge, so that x1 - x2 - (x1 + x2) is exact in the others and 0 there
+ONE_HUGE_ROW = Problem(
+    Grammar("drawn", OPERATORS, (OPERATORS["id"],), (OPERATORS["add"], OPERATORS["sub"])),
+    layers="bb",
+    pool_kind="cumulative",
+    names=("x1", "x2"),
+    columns=np.array([[290.0, 1.5e-07, 4.2e-06, 2.8e23, 8.1e14], [1.46, 0.9, 0.56, 1.72, 1.87]]),
+    also=(),
+)
+
+
 @settings(max_examples=200)
 @given(problems())
+@example(ONE_HUGE_ROW)
 def test_a_run_has_the_features_and_counts_of_brute_force(problem):
     space = expanded(problem)
     items, counts = expand_by_hand(problem)

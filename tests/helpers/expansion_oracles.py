@@ -150,12 +150,18 @@ def _by_values(item):
         return None
     if np.isnan(item.values).any():
         return CandidateStatus.UNDEFINED
-    sized = [item.values]
+    spread = np.ptp(item.values)
+    is_constant = spread <= CONSTANT_TOLERANCE * np.abs(item.values).max()
     if isinstance(item.expression, Call) and item.expression.operator.cancels:
-        sized += [evaluate_expression(argument, item.by_name) for argument in item.expression.arguments]
-    return (
-        CandidateStatus.CONSTANT if np.ptp(item.values) <= CONSTANT_TOLERANCE * np.abs(sized).max() else None
-    )
+        arguments = [evaluate_expression(each, item.by_name) for each in item.expression.arguments]
+        sizes = np.abs(arguments).max(axis=0)
+        known = item.values[sizes.argmin()]
+        is_noise = all(
+            abs(value - known) <= CONSTANT_TOLERANCE * (size + abs(known))
+            for value, size in zip(item.values, sizes, strict=True)
+        )
+        is_constant |= is_noise and spread <= CONSTANT_TOLERANCE * sizes.max()
+    return CandidateStatus.CONSTANT if is_constant else None
 
 
 def _equal(one, other):

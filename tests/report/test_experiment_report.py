@@ -54,6 +54,14 @@ def test_long_formulas_are_folded_and_lose_nothing():
     assert letters.count("x1**3") == 20
 
 
+def test_a_long_name_beside_wide_numbers_stays_in_one_piece():
+    numbers = [0.0, 0.0, 19406.0, -1.357235458933023e-154, -6.7744608604e-177]
+    names = ["a", "b", "c", "d", "a_name_of_twenty_letters", "f", "g", "h"]
+    frame = pd.DataFrame({"key": [f"row{row}" for row in range(5)]} | dict.fromkeys(names, numbers))
+    lines = _printed(frame.assign(b=[-2.566861338822e-290] * 5))
+    assert any(line.split()[0] == "a_name_of_twenty_letters" for line in lines if line.strip())
+
+
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 

@@ -67,8 +67,9 @@ def find_separated_runs(values: Values, error: Values) -> Integers:
 def _assign_runs(values: Values, error: Values, order: Integers) -> Integers:
     """Assign runs; `order`, shape (n,), sorts the values."""
     ascending, sorted_error = values[order], error[order]
-    low = np.where(sorted_error > 0, np.nextafter(ascending - sorted_error, -np.inf), ascending)
-    high = np.where(sorted_error > 0, np.nextafter(ascending + sorted_error, np.inf), ascending)
+    with np.errstate(over="ignore"):  # an end may be beyond the largest number
+        low = np.where(sorted_error > 0, np.nextafter(ascending - sorted_error, -np.inf), ascending)
+        high = np.where(sorted_error > 0, np.nextafter(ascending + sorted_error, np.inf), ascending)
     # A wide interval may overlap many rows on either side.
     highest, lowest = np.maximum.accumulate(high), np.minimum.accumulate(low[::-1])[::-1]
     run = np.empty(len(values), dtype=np.int64)

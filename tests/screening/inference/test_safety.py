@@ -1,4 +1,5 @@
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -6,13 +7,13 @@ import pytest
 from helpers.exact_values import exact_ranks, exact_values
 from helpers.statistic_oracles import gini_by_definition, t0_by_definition
 from helpers.strategies import expressions
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import symscreen
 from symscreen.expansion.feature_values import compute_decimal_error, compute_exact_value_ids
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.expressions.tree import Call, parse_expression
+from symscreen.expressions.tree import Call, Constant, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 from symscreen.results.screen_result import is_flagged
@@ -43,6 +44,7 @@ def safety(formula, columns, y=Y, screeners=(T0,)):
 
 @settings(max_examples=120)
 @given(expressions(st.sampled_from(["a", "b"])), columns_of_six, columns_of_six)
+@example(Constant(sys.float_info.max), np.ones(6), np.arange(6.0))
 def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
     columns = {"a": a, "b": b}
     values = evaluate_expression(expression, columns)
