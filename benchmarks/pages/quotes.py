@@ -32,6 +32,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "strogatz": recovery_quotes.quote_strogatz,
     "residual_rounds": recovery_quotes.quote_residual_rounds,
     "bart_additive": recovery_quotes.quote_bart_additive,
+    "bart_trees": recovery_quotes.quote_bart_trees,
     "deep_formulas": recovery_quotes.quote_deep_formulas,
     "law_claims": inference_quotes.quote_law_claims,
     "coverage": inference_quotes.quote_coverage,

@@ -62,6 +62,21 @@ def quote_bart_additive(found: Results) -> dict[str, str]:
     return {"right": format_table(head, rows)}
 
 
+def quote_bart_trees(found: Results) -> dict[str, str]:
+    """Quote the mean average precision with trees and with stumps."""
+    rows = [
+        [
+            f"`{one['order']}`, {one['noise_variance']:g}",
+            *(f"{one[name]:.3f} ± {one[f'{name}_se']:.3f}" for name in ("trees", "stumps")),
+        ]
+        for one in found["rows"]
+    ]
+    return {
+        "precision": format_table(["order, σ²", "`depth=10`", "`depth=1`"], rows),
+        "tables": str(found["rows"][0]["tables"]),
+    }
+
+
 def quote_deep_formulas(found: Results) -> dict[str, str]:
     """Quote the size of the space, the time, and how often both terms are in the first formula."""
     rows = found["rows"]
