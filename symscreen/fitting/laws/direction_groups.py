@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 N_DIRECTIONS = 6
 """Number of random directions in which formulas are compared."""
 
+_MAX_CANDIDATES = 50  # partners in a sum that are compared for each formula, on average
+_MAX_EQUAL_PAIRS = 100_000  # after which no further block is compared
+_BLOCK_CANDIDATES = 2_000_000  # that are compared together
 _ROUNDING = 1e-15  # relative error of a value
 _MAX_ERROR = 1e-7  # formulas whose directions are less exact are not compared
 
@@ -216,11 +219,15 @@ def find_sums(
         partners = sign * wanted + own_sign * sums
         low = np.searchsorted(sums[:, 0], partners[:, 0] - tolerances)
         counts = np.searchsorted(sums[:, 0], partners[:, 0] + tolerances, side="right") - low
-        first = np.repeat(np.arange(len(sums)), counts)
-        second = np.arange(len(first)) + np.repeat(low - np.cumsum(counts) + counts, counts)
-        is_equal = (np.abs(partners[first] - sums[second]) <= tolerances[first, None]).all(axis=1)
-        both = np.sort(np.column_stack([indices[first[is_equal]], indices[second[is_equal]]]), axis=1)
-        pairs |= {(a, b) for a, b in both.tolist() if a != b}
+        for block in _split_counts(counts):
+            first = np.repeat(np.arange(block.start, block.stop), counts[block])
+            own = counts[block]
+            second = np.arange(len(first)) + np.repeat(low[block] - np.cumsum(own) + own, own)
+            is_equal = (np.abs(partners[first] - sums[second]) <= tolerances[first, None]).all(axis=1)
+            both = np.column_stack([indices[first[is_equal]], indices[second[is_equal]]])
+            pairs |= {(a, b) for a, b in np.sort(both, axis=1).tolist() if a != b}
+            if len(pairs) > _MAX_EQUAL_PAIRS:
+                break
     members = np.unique(np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2))
     places = np.flatnonzero(np.isin(indices, members)).tolist()
     copies = {
@@ -228,6 +235,21 @@ def find_sums(
         for place in places
     }
     return sorted(pairs), copies
+
+
+def _split_counts(counts: NDArray[np.int64]) -> Iterator[slice]:
+    """Yield blocks of formulas with few candidates together; none after a number of candidates per formula.
+
+    There are so many only if most rows have no weight.
+    """
+    ends = np.cumsum(counts)
+    start = 0
+    n_used = int(np.searchsorted(ends, _MAX_CANDIDATES * len(counts), side="right"))
+    while start < n_used:
+        reached = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, reached + _BLOCK_CANDIDATES, side="right")))
+        yield slice(start, min(stop, n_used))
+        start = stop
 
 
 def _project_out(nuisance: Values, vectors: Values) -> Values:

@@ -79,7 +79,7 @@ def _find_plain_products(data: LawData) -> list[RankedLaw]:
 
     Powers of inputs whose exponents are not simple, such as x^(3/8), are formulas of the pool.
     """
-    search = prepare_products(data, with_inputs=False)
+    search = prepare_products(data, with_inputs=False, noise=None)
     return [] if search is None else search.find_plain_laws()
 
 

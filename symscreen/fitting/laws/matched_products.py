@@ -31,7 +31,9 @@ _N_RANKED = 60  # pairs that are fitted on all rows if none is exact: their fit 
 _NOISE_RATIO = 2.0  # targets that are larger by this factor than the noise keep most of their weight
 
 
-def prepare_products(data: LawData, *, with_inputs: bool = True, noise: float = 0.0) -> PairSearch | None:
+def prepare_products(
+    data: LawData, *, with_inputs: bool = True, noise: float | None = 0.0
+) -> PairSearch | None:
     """Prepare the search for products; None if there are too few rows, or no products in the grammar.
 
     Parameters
@@ -40,13 +42,17 @@ def prepare_products(data: LawData, *, with_inputs: bool = True, noise: float = 
         Inputs, target and grammar.
     with_inputs : bool
         Whether powers of all inputs are further factors.
-    noise : float
-        Standard deviation of the noise of the target, as far as known.
+    noise : float or None
+        Standard deviation of the noise of the target, as far as known. None for a target without noise: the
+        logarithms then have equal errors in at least half of the rows, and so equal weights.
     """
     scale = compute_log_scale(data.columns, data.target, data.units)
     if not with_inputs:
         scale = replace(scale, design=scale.design[:, :1], names=())
-    rows = _lower_weights(scale.take(data.pool_rows), data.target[data.pool_rows], noise)
+    taken = scale.take(data.pool_rows)
+    rows = (
+        _level_weights(taken) if noise is None else _lower_weights(taken, data.target[data.pool_rows], noise)
+    )
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     is_used = rows.weights > 0.0
     if not has_products or is_used.sum() < rows.design.shape[1] + N_DIRECTIONS + 3:
@@ -92,6 +98,11 @@ def _fit_product(
         return None
     law = Law((term,), has_intercept=False, search_size=n_choices * 2.0 ** len(signs))
     return compute_share_without_intercept(values, data.target), law
+
+
+def _level_weights(scale: LogScale) -> LogScale:
+    """Give the larger half of the targets equal weights; smaller ones may have errors by cancellation."""
+    return replace(scale, weights=np.minimum(scale.weights / np.median(scale.weights), 1.0))
 
 
 def _lower_weights(scale: LogScale, target: Values, noise: float) -> LogScale:

@@ -39,6 +39,7 @@ _MAX_GROUP = 60  # formulas of equal direction, simplest first, that are paired
 _MAX_LAWS = 60  # laws that are returned
 _N_COPIES = 2  # copies of a formula that are tried with a fixed coefficient
 _MIN_WRONG_SHARE = 0.1  # RSS/TSS of a fit above which copies of its formulas are tried
+_PLAIN_SIGNS = ((1, 1), (1, -1), (-1, 1))  # coefficients of two formulas
 _EXACT_SHARE = 1e-16  # RSS/TSS up to which a law is exact
 _MIN_SHARE = 1e-20  # stands for the RSS/TSS of an exact law
 
@@ -162,7 +163,7 @@ class PairSearch:
         pairs: list[tuple[int, ...]] = []
         for first, second in found:
             pairs += product(variants[first], variants[second])
-        return self._fit_laws(self._select_exact(self._sort(pairs)), is_exact=True)
+        return self._fit_laws(self._select_exact(self._sort(pairs)), is_exact=True, is_plain=True)
 
     def _select_signs(self, indices: NDArray[np.int64]) -> list[int]:
         """Return the first formula of each pattern of signs, up to a common sign."""
@@ -238,8 +239,13 @@ class PairSearch:
         """Sort lists of formulas by complexity."""
         return sorted(laws, key=lambda law: (int(self.pool.complexity[list(law)].sum()), law))
 
-    def _fit_laws(self, candidates: Sequence[tuple[int, ...]], *, is_exact: bool = False) -> list[RankedLaw]:
-        """Fit laws on all rows, and rank them."""
+    def _fit_laws(
+        self, candidates: Sequence[tuple[int, ...]], *, is_exact: bool = False, is_plain: bool = False
+    ) -> list[RankedLaw]:
+        """Fit laws on all rows, and rank them.
+
+        Plain laws have the coefficients 1 or −1 on the scale. They are also fitted with these.
+        """
         counts = np.bincount(self.pool.complexity).astype(np.float64)
         singles, pairs = np.cumsum(counts), np.cumsum(np.convolve(counts, counts)) / 2.0
         found: dict[frozenset[tuple[int, int]], RankedLaw] = {}
@@ -250,6 +256,8 @@ class PairSearch:
             fits = [self.fit(indices, n_choices)]
             if self.has_copies and not is_exact and (fits[0] is None or fits[0][0] > _MIN_WRONG_SHARE):
                 fits += [self.fit(copies, n_choices, signs) for copies, signs in self._find_copies(indices)]
+            if is_plain and (fits[0] is None or fits[0][0] > _EXACT_SHARE):
+                fits += [self.fit(indices, n_choices, signs) for signs in _PLAIN_SIGNS]
             for fitted in fits:
                 if fitted is not None and (fitted[0] <= _EXACT_SHARE or not is_exact):
                     law = self._rank(*fitted)

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from symscreen.fitting.laws import direction_groups
 from symscreen.fitting.laws.direction_groups import find_sums, project_formulas
 
 
@@ -62,6 +63,26 @@ def test_sums_are_those_of_a_search_of_all_pairs(rng, signs):
                 expected.add((a, b))
     assert {(7, 30), (11, 50)} <= expected
     assert set(find_sums(make_blocks(values), response, nuisance)[0]) == expected
+
+
+def test_candidates_of_a_sum_are_compared_in_blocks(rng, monkeypatch):
+    values = rng.integers(0, 3, (40, 12)).astype(float)
+    response = values[3] + values[8]
+    expected = find_sums(make_blocks(values), response, np.ones((12, 1)))
+    monkeypatch.setattr(direction_groups, "_BLOCK_CANDIDATES", 3)
+    pairs, copies = find_sums(make_blocks(values), response, np.ones((12, 1)))
+    assert (3, 8) in pairs
+    assert pairs == expected[0]
+    assert {index: group.tolist() for index, group in copies.items()} == {
+        index: group.tolist() for index, group in expected[1].items()
+    }
+
+
+def test_few_pairs_are_compared_where_rounding_hides_all_formulas(rng):
+    values = 1e-9 * rng.standard_normal((400, 20))
+    response = values[3] + values[8] + 1e9  # its rounding is larger than all formulas
+    pairs, _ = find_sums(make_blocks(values), response, np.ones((20, 1)))
+    assert len(pairs) < 0.5 * 400**2 / 2
 
 
 def test_equal_values_are_used_once_in_sums_and_listed_as_copies(rng):

@@ -182,6 +182,19 @@ def test_a_product_of_formulas_that_change_sign_is_found(rng):
     assert any(compute_relative_error(law, columns, target) < 1e-9 for law in laws)
 
 
+def test_a_product_that_is_large_in_few_rows_is_found_everywhere(rng):
+    columns = make_columns(rng, "uvx", n=200)
+    u, v, x = columns.values()
+    target = np.exp(8.0 * u**2) * (np.sin(v) + x)
+    grammar = BASIC.override(unary=["square", "cube", "exp", "sin"])
+    data = build_law_data(columns | {"w": 2.0 * u}, target, grammar, pool_limit=8000)
+    assert np.sort(target)[-5] < 0.1 * target.max()
+    law = find_matched_pairs(data)[0]
+    (term,) = law.terms
+    ratios = evaluate_expression(term, data.columns) / data.target
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
+
+
 def test_a_factor_is_tried_with_and_without_its_sign(rng):
     columns = {name: rng.uniform(-3.0, 3.0, 150) for name in "uvx"}
     u, v, x = columns.values()
