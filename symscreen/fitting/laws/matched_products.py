@@ -12,12 +12,12 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.log_scale import compute_log_scale
-from symscreen.fitting.laws.pair_search import PairSearch
+from symscreen.fitting.laws.pair_search import MoreRows, PairSearch, select_more_rows
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.power_products import compute_share_without_intercept, fit_power_product
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,19 +49,16 @@ def prepare_products(
     scale = compute_log_scale(data.columns, data.target, data.units)
     if not with_inputs:
         scale = replace(scale, design=scale.design[:, :1], names=())
-    taken = scale.take(data.pool_rows)
-    rows = (
-        _level_weights(taken) if noise is None else _lower_weights(taken, data.target[data.pool_rows], noise)
-    )
+    rows = _weigh_rows(data, scale, data.pool_rows, noise)
     has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
-    is_used = rows.weights > 0.0
-    if not has_products or is_used.sum() < rows.design.shape[1] + N_DIRECTIONS + 3:
+    if not has_products or (rows.weights > 0.0).sum() < rows.design.shape[1] + N_DIRECTIONS + 3:
         return None
-
-    def take_logarithms(values: Values) -> tuple[NDArray[np.bool_], Values]:
-        is_usable = ((values != 0.0) | ~is_used).all(axis=1)
-        magnitudes = np.where(is_used, np.abs(values[is_usable]), 1.0)
-        return is_usable, np.log(magnitudes) * rows.weights
+    further = select_more_rows(data)
+    more_rows = None
+    if further is not None:
+        more = _weigh_rows(data, scale, further, noise)
+        columns = {name: values[further] for name, values in data.columns.items()}
+        more_rows = MoreRows(columns, *_build_log_scale(more))
 
     def fit(
         indices: Sequence[int], n_choices: float, signs: Sequence[int] | None = None
@@ -75,16 +72,35 @@ def prepare_products(
 
     return PairSearch(
         data.pool,
-        take_logarithms,
-        rows.target * rows.weights,
-        rows.design * rows.weights[:, None],
+        *_build_log_scale(rows),
         np.arange(0),
         _N_RANKED,
         len(data.target),
         fit,
         has_copies=not with_inputs,
         max_ranked=data.max_ranked_formulas,
+        more_rows=more_rows,
     )
+
+
+def _weigh_rows(data: LawData, scale: LogScale, rows: NDArray[np.int64], noise: float | None) -> LogScale:
+    """Return the logarithms of some rows with the weights that follow from the noise."""
+    taken = scale.take(rows)
+    return _level_weights(taken) if noise is None else _lower_weights(taken, data.target[rows], noise)
+
+
+def _build_log_scale(
+    rows: LogScale,
+) -> tuple[Callable[[Values], tuple[NDArray[np.bool_], Values]], Values, Values]:
+    """Return how formulas are mapped to the scale of logarithms, the response, and the nuisance columns."""
+    is_used = rows.weights > 0.0
+
+    def take_logarithms(values: Values) -> tuple[NDArray[np.bool_], Values]:
+        is_usable = ((values != 0.0) | ~is_used).all(axis=1)
+        magnitudes = np.where(is_used, np.abs(values[is_usable]), 1.0)
+        return is_usable, np.log(magnitudes) * rows.weights
+
+    return take_logarithms, rows.target * rows.weights, rows.design * rows.weights[:, None]
 
 
 def _fit_product(

@@ -9,10 +9,12 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS
 from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.pair_search import PairSearch
+from symscreen.fitting.laws.pair_search import MoreRows, PairSearch, select_more_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
@@ -29,10 +31,11 @@ def prepare_sums(data: LawData) -> PairSearch | None:
     pool, target = data.pool, data.target[data.pool_rows]
     if len(target) < N_DIRECTIONS + 4:
         return None
+    rows = select_more_rows(data)
     varies = np.ptp(pool.values[: 2 * data.n_third_terms], axis=1) > 0.0
     return PairSearch(
         pool,
-        lambda values: (np.ones(len(values), dtype=bool), values),
+        _keep_values,
         target / np.abs(target).max(),
         np.ones((len(target), 1)),
         np.flatnonzero(varies)[: data.n_third_terms],
@@ -40,7 +43,20 @@ def prepare_sums(data: LawData) -> PairSearch | None:
         len(data.target),
         _SumFit(data),
         max_ranked=data.max_ranked_formulas,
+        more_rows=None if rows is None else _take_rows(data, rows),
     )
+
+
+def _keep_values(values: Values) -> tuple[NDArray[np.bool_], Values]:
+    """Return all formulas with their values, since the scale is that of the target."""
+    return np.ones(len(values), dtype=bool), values
+
+
+def _take_rows(data: LawData, rows: NDArray[np.int64]) -> MoreRows:
+    """Return rows on which sums are ranked again."""
+    columns = {name: values[rows] for name, values in data.columns.items()}
+    target = data.target[rows] / np.abs(data.target[rows]).max()
+    return MoreRows(columns, _keep_values, target, np.ones((len(rows), 1)))
 
 
 class _SumFit:

@@ -17,7 +17,7 @@ import numpy as np
 from symscreen.fitting.laws._kernels import N_LEADING, N_MIDDLE, scan_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,7 @@ _FIRST_CLASS = 2.0**-2
 _MIN_DIRECTION = 1e-7  # norm of what is left of a formula, below which it is rounding
 _BUDGET_PER_FORMULA = 200  # pairs that are compared in more than the leading coordinates
 _BLOCK_FORMULAS = 10_000
+_MIN_MISSING = 1e-14  # what two directions differ by at least, up to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,53 @@ def rank_pairs(
             formulas.indices, np.pad(formulas.directions, ((0, 0), (0, padding))), formulas.cotangents
         )
     return singles, _scan(formulas, own, pairs_penalty, n_rows, np.full(n_ranked, best))
+
+
+def rank_pairs_again(
+    pairs: Sequence[tuple[int, int]],
+    block: tuple[NDArray[np.int64], Values],
+    response: Values,
+    nuisance: Values,
+    complexity: NDArray[np.int64],
+    n_ranked: int,
+) -> list[tuple[int, int]]:
+    """Rank given pairs by the score of `rank_pairs`, on other rows.
+
+    Parameters
+    ----------
+    pairs : sequence of (int, int)
+        The pairs.
+    block : (int64 array, float64 array)
+        Indices of all formulas of the pairs, shape (b,), ascending, and their values, shape (b, m).
+    response, nuisance, complexity, n_ranked
+        See `rank_pairs`.
+
+    Returns
+    -------
+    list of (int, int)
+        The best pairs, best first. Pairs with a formula that the nuisance columns explain are left out.
+    """
+    basis = np.linalg.qr(nuisance)[0]
+    left = response - basis @ (basis.T @ response)
+    formulas = _compute_directions([block], np.column_stack([basis, left / np.linalg.norm(left)]))
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    both = both[np.isin(both, formulas.indices).all(axis=1)]
+    first, second = np.searchsorted(formulas.indices, both).T
+    u, v = formulas.cotangents[first], formulas.cotangents[second]
+    missing = np.empty(len(both))
+    signs = np.empty(len(both))
+    for start in range(0, len(both), _BLOCK_FORMULAS):
+        part = slice(start, start + _BLOCK_FORMULAS)
+        a, b = formulas.directions[first[part]], formulas.directions[second[part]]
+        signs[part] = np.where(np.einsum("ij,ij->i", a, b) < 0.0, -1.0, 1.0)
+        squares = ((a - signs[part, None].astype(np.float32) * b) ** 2).sum(axis=1, dtype=np.float64)
+        missing[part] = np.maximum(0.5 * squares, _MIN_MISSING)
+    explained = ((u - signs * v) ** 2 + 2.0 * missing * signs * u * v) / (missing * (2.0 - missing))
+    n_pairs = np.cumsum(np.convolve(*2 * (np.bincount(complexity).astype(np.float64),))) / 2.0
+    penalties = np.log(np.maximum(n_pairs, 1.0))[complexity[both].sum(axis=1)]
+    scores = 0.5 * len(response) * np.log1p(explained) - penalties
+    order = np.lexsort((both[:, 1], both[:, 0], -scores))[:n_ranked]
+    return [tuple(pair) for pair in both[order].tolist()]
 
 
 def _compute_directions(blocks: Iterable[tuple[NDArray[np.int64], Values]], basis: Values) -> _Directions:

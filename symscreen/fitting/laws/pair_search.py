@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.expressions.traversal import compute_complexity, compute_key
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS, find_sums, project_formulas
-from symscreen.fitting.laws.pair_ranking import rank_pairs
+from symscreen.fitting.laws.pair_ranking import rank_pairs, rank_pairs_again
 from symscreen.fitting.laws.power_products import round_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
     from symscreen.fitting.laws.direction_groups import Projections
     from symscreen.fitting.laws.formula_pool import FormulaPool
-    from symscreen.fitting.laws.law import Law
+    from symscreen.fitting.laws.law import Law, LawData
 
 
 _BLOCK_VALUES = 1_000_000  # values of the pool that are transformed together
@@ -37,6 +37,9 @@ _MAX_POOL_ERROR = 1e-7  # relative error of an exact law on the rows of the pool
 _TINY = 1e-300
 _MAX_GROUP = 60  # formulas of equal direction, simplest first, that are paired
 _MAX_LAWS = 60  # laws that are returned
+_N_RANKED_AGAIN = 5_000  # pairs that are ranked again on more rows
+_MIN_POOL_ROWS = 200  # with fewer rows in the pool, pairs are ranked again on more
+_MAX_MORE_ROWS = 1_000
 _N_COPIES = 2  # copies of a formula that are tried with a fixed coefficient
 _MIN_WRONG_SHARE = 0.1  # RSS/TSS of a fit above which copies of its formulas are tried
 _PLAIN_SIGNS = ((1, 1), (1, -1), (-1, 1))  # coefficients of two formulas
@@ -66,6 +69,31 @@ class Fit(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class MoreRows:
+    """More rows on which the best pairs are ranked again, on the same scale.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 array, shape (m,)
+        The inputs.
+    transform, response, nuisance
+        See `PairSearch`.
+    """
+
+    columns: Mapping[str, Values]
+    transform: Callable[[Values], tuple[NDArray[np.bool_], Values]]
+    response: Values
+    nuisance: Values
+
+
+def select_more_rows(data: LawData) -> NDArray[np.int64] | None:
+    """Return the rows on which pairs are ranked again; None if the pool has enough rows, or all."""
+    if len(data.pool_rows) >= min(_MIN_POOL_ROWS, len(data.target)):
+        return None
+    return data.select_rows(_MAX_MORE_ROWS)
+
+
+@dataclass(frozen=True, eq=False)
 class PairSearch:
     """A scale on which the law is a sum of formulas.
 
@@ -92,6 +120,8 @@ class PairSearch:
         Whether copies of the formulas are tried with the coefficients 1 and −1, where the fit fails.
     max_ranked : int or None
         Maximum number of formulas, simplest first, whose pairs are ranked; None for all.
+    more_rows : MoreRows or None
+        Rows on which the best pairs are ranked again, if the pool has few rows.
     """
 
     pool: FormulaPool
@@ -104,6 +134,7 @@ class PairSearch:
     fit: Fit
     has_copies: bool = False
     max_ranked: int | None = None
+    more_rows: MoreRows | None = None
 
     @lockfree_cached_property
     def merged(self) -> tuple[Projections, list[NDArray[np.int64]]]:
@@ -178,8 +209,23 @@ class PairSearch:
         if not len(self.formulas.indices):
             return []
         blocks = self.iterate_blocks(self.formulas.indices[: self.max_ranked])
-        singles, pairs = rank_pairs(blocks, self.response, self.nuisance, self.pool.complexity, self.n_ranked)
+        n_ranked = self.n_ranked if self.more_rows is None else _N_RANKED_AGAIN
+        singles, pairs = rank_pairs(blocks, self.response, self.nuisance, self.pool.complexity, n_ranked)
+        if self.more_rows is not None and pairs:
+            pairs = self._rank_again(pairs, self.more_rows)
         return self._fit_laws([*((index,) for index in singles[: self.n_ranked // 10]), *pairs])
+
+    def _rank_again(self, pairs: Sequence[tuple[int, int]], rows: MoreRows) -> list[tuple[int, int]]:
+        """Rank pairs on more rows."""
+        indices = np.unique(np.array(pairs, dtype=np.int64))
+        expressions = [self.pool.build_expression(index) for index in indices.tolist()]
+        values = np.array([evaluate_expression(each, rows.columns) for each in expressions])
+        is_finite = np.isfinite(values).all(axis=1)
+        is_usable, transformed = rows.transform(values[is_finite])
+        block = indices[is_finite][is_usable], transformed
+        return rank_pairs_again(
+            pairs, block, rows.response, rows.nuisance, self.pool.complexity, self.n_ranked
+        )
 
     def _find_pairs(self, third: int | None = None) -> list[tuple[int, ...]]:
         """Find the pairs of formulas with equal directions, simplest first.

@@ -277,6 +277,21 @@ def test_a_noisy_sum_is_found(rng, noise):
     assert {str(term) for term in law.terms} == {"sin(u*v)", "sqrt(w + x)"}
 
 
+@pytest.mark.parametrize("kind", ["sum", "product"])
+def test_pairs_of_a_pool_of_few_rows_are_ranked_again_on_more(rng, kind):
+    columns = make_columns(rng, n=1500)
+    u, v, w, x = columns.values()
+    first, second = np.sin(u * v) + 3.0, np.sqrt(w + x)
+    target = first - second if kind == "sum" else first * second
+    target = target + 0.05 * np.sqrt((target**2).mean()) * rng.standard_normal(1500)
+    data = replace(build_law_data(columns, target, BASIC, pool_limit=5000), max_pool_rows=60)
+    assert len(data.pool_rows) == 60
+    laws = find_matched_pairs(data)
+    shown = laws[0] if kind == "sum" else next(law for law in laws if "sin(u*v)" in str(law.terms[0]))
+    assert "sin(u*v)" in " ".join(map(str, shown.terms))
+    assert "w + x" in " ".join(map(str, shown.terms))
+
+
 @pytest.mark.parametrize("noise", [0.0, pytest.param(0.01, marks=pytest.mark.slow)])
 def test_sizes_and_roots_of_roots_are_factors_where_the_grammar_has_them(rng, noise):
     columns = make_columns(rng, n=300)

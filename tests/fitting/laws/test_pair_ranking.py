@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
-from symscreen.fitting.laws.pair_ranking import rank_pairs
+from symscreen.fitting.laws.pair_ranking import rank_pairs, rank_pairs_again
 from symscreen.grammar import load_grammar
 
 
@@ -60,6 +60,23 @@ def test_the_best_pairs_are_those_of_a_search_of_all_pairs(rng, n, noise):
     assert alone[singles[0]] == pytest.approx(max(alone))
     expected = sorted((score for score in scores.values() if score > max(0.0, *alone)), reverse=True)[:20]
     assert [scores[pair] for pair in pairs] == pytest.approx(expected, rel=1e-5)
+
+
+def test_pairs_are_ranked_again_in_the_same_order_on_the_same_rows(rng):
+    pool = make_pool(rng, 150, 400)
+    target = 3.0 + pool.values[100] / pool.values[100].std() + pool.values[350] / pool.values[350].std()
+    target += 0.05 * rng.standard_normal(150)
+    nuisance = [np.ones(150)]
+    _, pairs = rank(pool, target, nuisance, 30)
+    shuffled = [pairs[place] for place in rng.permutation(30)]
+    block = np.arange(len(pool)), pool.values
+    again = rank_pairs_again(shuffled, block, target, np.ones((150, 1)), pool.complexity, 30)
+    assert again[0] == pairs[0]
+    assert [pairs.index(pair) for pair in again] == pytest.approx(range(30), abs=1)
+    few = rank_pairs_again(
+        shuffled, (block[0][1:], block[1][1:]), target, np.ones((150, 1)), pool.complexity, 5
+    )
+    assert few == [pair for pair in again if 0 not in pair][:5]
 
 
 def test_nuisance_columns_are_free(rng):
