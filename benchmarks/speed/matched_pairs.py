@@ -7,6 +7,9 @@ planted pair is drawn anew until it can be planted: see `is_plantable`. The shar
 stored. The rows are sorted as those of a fit are, and the pool is grown on them; the time to grow it is
 measured apart. The peak memory is that of the process with the pool.
 
+A planted pair is outvoted if it is not first, and the first law has a smaller value of the criterion than the
+planted pair itself: within the noise, the data then prefer another law.
+
 A whole run takes hours.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cache
+from math import log
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -22,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from measurement import collect_rows, format_table, make_parser, save_results
 
-from symscreen.expressions.traversal import evaluate_expression
-from symscreen.fitting.laws.law import build_law_data
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import apply_operator, parse_expression
+from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import OPERATORS, Grammar
 
@@ -31,14 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from symscreen.expressions.tree import Expression
-    from symscreen.fitting.laws.law import Law, LawData
+    from symscreen.fitting.laws.law import LawData
 
 UNARY = ("square", "cube", "sqrt", "inv", "exp", "log", "sin", "cos")
 BINARY = ("add", "sub", "mul", "div")
 ROWS = 1000
 N_DRAWN = 20_000  # formulas of a pool
 # formulas, noise relative to the root mean square, planted pairs of each kind
-SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 10))
+SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 3))
 _CENTRAL_SHARE = 0.9  # of the fresh rows, without those of the largest values
 
 
@@ -83,6 +88,7 @@ class Plant:
             values = [[evaluate_expression(each, table) for each in formulas] for table in tables]
             is_usable = is_plantable(np.array(values), is_noisy=is_noisy)
         (first, second), fresh = values
+        self.kind = kind
         self.formulas = [str(each) for each in formulas]
         if kind == "sum":
             factors = [1.0 / first.std(), float(rng.uniform(1.0, 3.0) ** rng.choice([-1, 1])) / second.std()]
@@ -96,6 +102,18 @@ class Plant:
             self.target, self.fresh = (
                 a / scale * (b / np.abs(second).max()) for a, b in ((first, second), fresh)
             )
+
+    def is_outvoted_by(self, law: Law, data: LawData) -> bool:
+        """Return whether a law that is not the planted one has a smaller value of the criterion."""
+        if self.is_found_by(law):
+            return False
+        pair = tuple(parse_expression(text) for text in self.formulas)
+        counts = np.bincount(data.pool.complexity).astype(float)
+        n_pairs = np.cumsum(np.convolve(counts, counts)) / 2.0
+        n_choices = float(n_pairs[sum(map(compute_complexity, pair))])
+        terms = pair if self.kind == "sum" else (apply_operator(OPERATORS["mul"], *pair),)
+        planted = Law(terms, has_intercept=self.kind == "sum", search_size=n_choices)
+        return compute_criterion(law, data) < compute_criterion(planted, data)
 
     def is_found_by(self, law: Law) -> bool:
         """Return whether the planted function lies in the span of the terms of a law.
@@ -142,6 +160,17 @@ def is_plantable(values: np.ndarray, *, is_noisy: bool) -> bool:
     return bool(correlation < 0.95 and largest < 10.0)
 
 
+def compute_criterion(law: Law, data: LawData) -> float:
+    """Compute n·log(RSS)/2 + k·log(n)/2 + log N of a law."""
+    values = [evaluate_expression(term, data.columns) for term in law.terms]
+    design = np.column_stack([*values, *([np.ones(ROWS)] if law.has_intercept else [])])
+    design = design / np.abs(design).max(axis=0)
+    residuals = data.target - design @ np.linalg.lstsq(design, data.target, rcond=None)[0]
+    n_parameters = design.shape[1] + law.n_constants
+    square = max(float(residuals @ residuals), 1e-300)
+    return ROWS * log(square) / 2.0 + n_parameters * log(ROWS) / 2.0 + log(law.search_size)
+
+
 def list_keys(n_pairs: int | None) -> Iterator[dict[str, Any]]:
     """List the searches of all settings."""
     for formulas, noise, n_planted in SETTINGS:
@@ -165,6 +194,7 @@ def search_planted_pair(key: dict[str, Any]) -> dict[str, Any]:
     return {
         "planted": plant.formulas,
         "refused_draws": plant.n_refused,
+        "is_outvoted": key["noise"] > 0.0 and bool(laws) and plant.is_outvoted_by(laws[0], data),
         "place": next((place for place, law in enumerate(laws, 1) if plant.is_found_by(law)), None),
         "wall_s": time.perf_counter() - grown,
         "processor_s": time.process_time() - used,
@@ -198,6 +228,7 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             | {
                 "planted": len(chosen),
                 "first": sum(place == 1 for place in places),
+                "outvoted": sum(row["is_outvoted"] for row in chosen),
                 "among_ten": sum(place is not None and place <= 10 for place in places),
                 "wall_s_median": median(row["wall_s"] for row in chosen),
                 "wall_s_longest": max(row["wall_s"] for row in chosen),

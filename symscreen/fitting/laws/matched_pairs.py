@@ -16,15 +16,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symscreen.expressions.traversal import compute_key
+import numpy as np
+
+from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.fitting.laws.matched_products import prepare_products
 from symscreen.fitting.laws.matched_sums import prepare_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.laws.pair_search import RankedLaw
+
+
+_MAX_RELATIVE_ERROR = 1e-6  # median error of an exact law, relative to the target
 
 
 def find_matched_pairs(data: LawData) -> list[Law]:
@@ -61,9 +66,9 @@ def find_matched_pairs(data: LawData) -> list[Law]:
     """
     searches = [search for search in (prepare_sums(data), prepare_products(data)) if search is not None]
     laws = (
-        [law for search in searches for law in search.find_exact_laws()]
-        or _find_plain_products(data)
-        or [law for search in searches for law in search.find_exact_triples()]
+        _keep_exact((law for search in searches for law in search.find_exact_laws()), data)
+        or _keep_exact(_find_plain_products(data), data)
+        or _keep_exact((law for search in searches for law in search.find_exact_triples()), data)
     )
     if not laws and not data.is_over:
         laws = [law for search in searches for law in search.find_best_laws()]
@@ -72,6 +77,26 @@ def find_matched_pairs(data: LawData) -> list[Law]:
     for _, _, _, law in sorted(laws, key=lambda each: each[:2]):
         best.setdefault(frozenset(map(compute_key, law.terms)), law)
     return list(best.values())
+
+
+def _keep_exact(found: Iterable[RankedLaw], data: LawData) -> list[RankedLaw]:
+    """Keep the laws that are exact relative to the target in most rows, not only where it is largest.
+
+    They are fitted with the weights 1/|y|.
+    """
+    used = data.target != 0.0
+    kept = []
+    for each in found:
+        values = [evaluate_expression(term, data.columns)[used] for term in each.law.terms]
+        if each.law.has_intercept:
+            values.append(np.ones(int(used.sum())))
+        design = np.array(values) / np.abs(data.target[used])
+        design /= np.abs(design).max(axis=1, keepdims=True)
+        signs = np.sign(data.target[used])
+        coefficients = np.linalg.lstsq(design.T, signs, rcond=None)[0]
+        if np.median(np.abs(signs - coefficients @ design)) <= _MAX_RELATIVE_ERROR:
+            kept.append(each)
+    return kept
 
 
 def _find_plain_products(data: LawData) -> list[RankedLaw]:

@@ -195,6 +195,21 @@ def test_a_product_that_is_large_in_few_rows_is_found_everywhere(rng):
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-9)
 
 
+def test_exact_laws_are_exact_in_most_rows_of_a_target_with_a_peak(rng):
+    columns = make_columns(rng, "uvx", n=200)
+    u, v, x = columns.values()
+    u[0] = 4.5
+    target = np.exp(x / (4.503 - u)) * (np.sin(v) + x)
+    grammar = BASIC.override(unary=["square", "exp", "sin"])
+    data = build_law_data(columns | {"k": np.full(200, 4.503) - u}, target, grammar, pool_limit=8000)
+    laws = find_matched_pairs(data)
+    assert laws
+    for law in laws:
+        design = np.array([evaluate_expression(term, data.columns) for term in law.terms]) / data.target
+        coefficients = np.linalg.lstsq(design.T, np.ones(200), rcond=None)[0]
+        assert np.median(np.abs(coefficients @ design - 1.0)) < 1e-6
+
+
 def test_a_factor_is_tried_with_and_without_its_sign(rng):
     columns = {name: rng.uniform(-3.0, 3.0, 150) for name in "uvx"}
     u, v, x = columns.values()
