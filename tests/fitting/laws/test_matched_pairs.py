@@ -199,9 +199,9 @@ def test_exact_laws_are_exact_in_most_rows_of_a_target_with_a_peak(rng):
     columns = make_columns(rng, "uvx", n=200)
     u, v, x = columns.values()
     u[0] = 4.5
-    target = np.exp(x / (4.503 - u)) * (np.sin(v) + x)
+    target = np.exp(x / (4.52 - u)) * (np.sin(v) + x)
     grammar = BASIC.override(unary=["square", "exp", "sin"])
-    data = build_law_data(columns | {"k": np.full(200, 4.503) - u}, target, grammar, pool_limit=8000)
+    data = build_law_data(columns | {"k": np.full(200, 4.52) - u}, target, grammar, pool_limit=8000)
     laws = find_matched_pairs(data)
     assert laws
     for law in laws:
