@@ -568,12 +568,13 @@ def build_model_table(
             "r2": 1.0 - model.unexplained_share,
             criterion: model.score,
             "rewritings": model.n_rewritings,
+            "stage": model.stage or "",
             text_column: _format_features(search_result, model)
             if len(targets) > 1
             else _format_fitted_formula(search_result, targets, model, row_weights),
         }
         rows.append(row if selected is None else row | {"chosen": model is selected})
-    columns = ["complexity", "terms", "r2", criterion, "rewritings", text_column]
+    columns = ["complexity", "terms", "r2", criterion, "rewritings", "stage", text_column]
     return pd.DataFrame(rows, columns=columns if selected is None else [*columns, "chosen"])
 
 

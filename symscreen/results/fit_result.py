@@ -227,7 +227,8 @@ class FitResult(_BaseFitResult):
         interval), ``complexity``; with units also ``unit``, the unit of the coefficient.
     front : pandas.DataFrame
         The Pareto front of error and complexity, simplest first, and the selected model: ``complexity``,
-        ``terms``, ``r2``, the criterion, ``rewritings``, ``formula``, ``chosen``.
+        ``terms``, ``r2``, the criterion, ``rewritings``, ``stage`` (that found it; empty for the mean),
+        ``formula``, ``chosen``.
     alternatives : pandas.DataFrame
         Other formulas that the criterion cannot distinguish from the best one, with the same columns.
     r2 : float
@@ -265,7 +266,8 @@ class SharedFitResult(_BaseFitResult):
         ``low[a]`` and ``high[a]`` (confidence interval), with units also ``unit[a]``; ``complexity``.
     front : pandas.DataFrame
         The Pareto front of error and complexity, simplest first, and the selected model: ``complexity``,
-        ``terms``, ``r2`` (mean over targets), the criterion, ``rewritings``, ``features``, ``chosen``.
+        ``terms``, ``r2`` (mean over targets), the criterion, ``rewritings``, ``stage``, ``features``,
+        ``chosen``.
     alternatives : pandas.DataFrame
         Other models that the criterion cannot distinguish from the best one, with the same columns.
     r2 : dict of str to float

@@ -58,6 +58,7 @@ def test_the_models_are_those_given_with_their_own_fit(laid_out, table):
         assert frame["terms"].tolist() == [len(one.term_indices) for one in expected]
         assert frame["bic"].tolist() == [one.score for one in expected]
         assert frame["rewritings"].tolist() == [one.n_rewritings for one in expected]
+        assert frame["stage"].tolist() == [one.stage or "" for one in expected]
         for row in frame.to_dict("records"):
             values = np.broadcast_to(
                 evaluate_expression(parse_expression(row["formula"]), get_input_columns(table)), 40
@@ -75,6 +76,6 @@ def test_without_rivals_the_columns_stay(laid_out, table):
     found = found_in([space_of(table, "u")], table)
     shown = build_model_table(found, table, [], "aic", chosen)
     rivals = build_model_table(found, table, [], "aic")
-    assert list(rivals) == ["complexity", "terms", "r2", "aic", "rewritings", "formula"]
+    assert list(rivals) == ["complexity", "terms", "r2", "aic", "rewritings", "stage", "formula"]
     assert list(shown) == [*rivals, "chosen"]
     assert len(rivals) == len(shown) == 0
