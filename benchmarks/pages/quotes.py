@@ -27,6 +27,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "block_order": speed_quotes.quote_block_order,
     "candidate_filter": speed_quotes.quote_candidate_filter,
     "best_subsets": speed_quotes.quote_best_subsets,
+    "matched_pairs": speed_quotes.quote_matched_pairs,
     "shared_terms": recovery_quotes.quote_shared_terms,
     "label_ranking": recovery_quotes.quote_label_ranking,
     "strogatz": recovery_quotes.quote_strogatz,

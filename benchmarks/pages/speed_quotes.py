@@ -298,3 +298,35 @@ def quote_best_subsets(found: Results) -> dict[str, str]:
         if one["models"] > 1e7
     ]
     return {"rates": format_table(["search", "models", "10⁶ models a second of processor time"], rows)}
+
+
+def quote_matched_pairs(found: Results) -> dict[str, str]:
+    """Quote how many planted pairs were found, the time of a search without its pool, and its memory."""
+    rows = [
+        [
+            f"{one['formulas']:,}",
+            f"{100 * one['noise']:g} %",
+            one["kind"],
+            one["planted"],
+            one["first"],
+            one["among_ten"],
+            one["outvoted"],
+            f"{one['wall_s_median']:.0f} s",
+            f"{one['wall_s_longest']:.0f} s",
+            f"{one['peak_gb']:.1f} GB",
+        ]
+        for one in found["summary"]
+    ]
+    head = [
+        "formulas",
+        "noise",
+        "kind",
+        "planted",
+        "first",
+        "among ten",
+        "outvoted",
+        "median",
+        "longest",
+        "peak",
+    ]
+    return {"table": format_table(head, rows)}

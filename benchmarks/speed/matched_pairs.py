@@ -43,7 +43,7 @@ BINARY = ("add", "sub", "mul", "div")
 ROWS = 1000
 N_DRAWN = 20_000  # formulas of a pool
 # formulas, noise relative to the root mean square, planted pairs of each kind
-SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 3))
+SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 10))
 _CENTRAL_SHARE = 0.9  # of the fresh rows, without those of the largest values
 
 
@@ -171,10 +171,10 @@ def compute_criterion(law: Law, data: LawData) -> float:
     return ROWS * log(square) / 2.0 + n_parameters * log(ROWS) / 2.0 + log(law.search_size)
 
 
-def list_keys(n_pairs: int | None) -> Iterator[dict[str, Any]]:
-    """List the searches of all settings."""
-    for formulas, noise, n_planted in SETTINGS:
-        for pair in range(n_planted if n_pairs is None else n_pairs):
+def list_keys(numbers: Sequence[int] | None) -> Iterator[dict[str, Any]]:
+    """List the searches of all settings, or of the given numbers of planted pairs."""
+    for place, (formulas, noise, n_planted) in enumerate(SETTINGS):
+        for pair in range(n_planted if numbers is None else numbers[place]):
             for kind in ("sum", "product"):
                 yield {"formulas": formulas, "noise": noise, "kind": kind, "pair": pair}
 
@@ -245,10 +245,13 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def main(arguments: Sequence[str]) -> None:
     """Search the planted pairs of each setting."""
     parser = make_parser(__doc__)
-    parser.add_argument("--pairs", type=int, help="the number of planted pairs of each kind")
+    parser.add_argument(
+        "--pairs", metavar="N,N,N", help="the number of planted pairs of each kind, for each setting"
+    )
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     options = parser.parse_args(arguments)
-    rows = collect_rows(list_keys(options.pairs), search_planted_pair, options.checkpoint)
+    numbers = None if options.pairs is None else [int(number) for number in options.pairs.split(",")]
+    rows = collect_rows(list_keys(numbers), search_planted_pair, options.checkpoint)
     summary = summarize(rows)
     head = list(summary[0])
     table = format_table(
