@@ -83,7 +83,7 @@ def _build_sympy(expression: Expression) -> Any:
     import sympy
 
     def build_call(call: Call, arguments: list[Any]) -> Any:
-        form = call.operator.symbolic(*arguments)
+        form = _apply_symbolic(call, arguments)
         if _count_nodes(form, {}) > _MAX_SYMPY_NODES:
             raise FormulaError(
                 f"its sympy form has more than {_MAX_SYMPY_NODES} nodes, because some operators repeat their "
@@ -97,6 +97,17 @@ def _build_sympy(expression: Expression) -> Any:
         number=lambda constant: to_sympy_number(constant.value),
         call=build_call,
     )
+
+
+def _apply_symbolic(call: Call, arguments: list[Any]) -> Any:
+    """Apply the sympy form of an operator; a call that sympy cannot simplify stays as it is."""
+    import sympy
+
+    try:
+        return call.operator.symbolic(*arguments)
+    except (AttributeError, TypeError):  # sympy could not compare two huge numbers, as in asin(sin(1e109))
+        with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
+            return call.operator.symbolic(*arguments)
 
 
 def _count_nodes(form: Any, counts: dict[int, int]) -> int:
@@ -217,7 +228,7 @@ def build_exact_form(expression: Expression, symbols: Mapping[str, Any]) -> Any:
     import sympy
 
     def build_call(call: Call, arguments: list[Any]) -> Any:
-        form = _replace_floats(call.operator.symbolic(*arguments))
+        form = _replace_floats(_apply_symbolic(call, arguments))
         # A huge number is kept as a power here, but the next operator would expand it.
         if form.is_Pow and form.base.is_Rational and form.exp.is_Rational and abs(form.exp) > 1:
             raise OverflowError
