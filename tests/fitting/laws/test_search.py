@@ -38,8 +38,8 @@ def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng
     frame = make_frame(rng, noise=0.05)
     order = rng.permutation(400)
     shuffled = {name: frame[name][order] for name in sorted(frame, reverse=True)}
-    first = symscreen.fit(frame, target="force", jobs=1)
-    second = symscreen.fit(shuffled, target="force", jobs=2)
+    first = symscreen.fit(frame, target="force", effort="quick", jobs=1)
+    second = symscreen.fit(shuffled, target="force", effort="quick", jobs=2)
     assert first.formula.round_numbers(9).text == second.formula.round_numbers(9).text
 
 
@@ -108,7 +108,7 @@ def test_a_law_is_hardly_ever_claimed_for_noise(rng):
     columns, grammar = {name: frame[name] for name in ("m", "r")}, load_grammar("basic")
     claims = 0
     for _ in range(8):
-        data = build_law_data(columns, rng.normal(size=200), grammar, pool_limit=2000)
+        data = build_law_data(columns, rng.normal(size=200), grammar, pool_limit=500)
         found = add_laws(ModelSearchResult(make_empty_dictionary(200), {}, 0, 0), find_laws(data))
         claims += bool(select_model(score_models(found, 200, "ebic")).term_indices)
     assert claims <= 1
