@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _TOLERANCE = 1e-6  # of the exponents of base units
+_MIN_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +123,27 @@ def compute_log_scale(columns: Mapping[str, Values], target: Values, units: Unit
         names=names,
         units=units,
     )
+
+
+def linearize_log_scale(scale: LogScale, target: Values, prediction: Values) -> LogScale:
+    """Replace log|y| by its linear approximation about predictions ŷ, log|ŷ| + (y − ŷ)/ŷ.
+
+    Its errors are those of y divided by ŷ, also where y is smaller than its noise and log|y| says nothing.
+
+    Parameters
+    ----------
+    scale : LogScale
+        The scale of the target.
+    target, prediction : float64 array, shape (n,)
+        The target y and the predictions ŷ.
+
+    Returns
+    -------
+    LogScale
+        The weights are |ŷ|, relative to the largest; 0 where |ŷ| is less than 10⁻⁶ of it.
+    """
+    weights = np.abs(prediction) / np.abs(prediction).max()
+    is_used = weights > _MIN_WEIGHT
+    about = np.where(is_used, prediction, 1.0)
+    linear = np.log(np.abs(about)) + (target - about) / about
+    return replace(scale, target=np.where(is_used, linear, 0.0), weights=np.where(is_used, weights, 0.0))

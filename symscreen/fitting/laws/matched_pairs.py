@@ -25,10 +25,14 @@ from symscreen.fitting.laws.matched_sums import prepare_sums
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from symscreen._typing import Values
     from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.laws.pair_search import RankedLaw
 
 
+_MIN_SIGNAL = 2.0  # targets that are smaller by this factor of the noise have wrong logarithms
+_MIN_NOISY_ROWS = 0.2  # share of such rows from which on products are searched about predictions
+_N_STEPS = 3  # repetitions at most
 _MAX_RELATIVE_ERROR = 1e-6  # median error of an exact law, relative to the target
 
 
@@ -74,7 +78,7 @@ def find_matched_pairs(data: LawData) -> list[Law]:
         laws = [law for search in searches for law in search.find_best_laws()]
         laws += _find_noisy_products(data, laws)
     best: dict[frozenset[tuple[int, int]], Law] = {}
-    for _, _, _, law in sorted(laws, key=lambda each: each[:2]):
+    for _, _, _, law in sorted(laws, key=_get_order):
         best.setdefault(frozenset(map(compute_key, law.terms)), law)
     return list(best.values())
 
@@ -109,7 +113,38 @@ def _find_plain_products(data: LawData) -> list[RankedLaw]:
 
 
 def _find_noisy_products(data: LawData, laws: Sequence[RankedLaw]) -> list[RankedLaw]:
-    """Find products without further factors; the error of the best law so far is a bound of the noise."""
+    """Find products without further factors; the error of the best law so far is a bound of the noise.
+
+    Where much of the target is smaller than its noise, the search is repeated about the best predictions:
+    steps of the Gauss–Newton method, each over all pairs.
+    """
     noise = min((law.share for law in laws), default=0.0) ** 0.5 * float(data.target.std())
     search = prepare_products(data, with_inputs=False, noise=noise)
-    return [] if search is None else search.find_best_laws()
+    if search is None:
+        return []
+    found = search.find_best_laws()
+    best = min([*laws, *found], key=_get_order, default=None)
+    if np.mean(np.abs(data.target) <= _MIN_SIGNAL * noise) < _MIN_NOISY_ROWS:
+        return found
+    for _ in range(_N_STEPS):
+        if best is None or data.is_over:
+            break
+        search = prepare_products(data, with_inputs=False, prediction=_predict(best.law, data))
+        further = [] if search is None else search.find_best_laws()
+        found += further
+        previous, best = best, min([best, *further], key=_get_order)
+        if best is previous:
+            break
+    return found
+
+
+def _get_order(law: RankedLaw) -> tuple[float, int]:
+    """Return what orders laws: the score, then the complexity."""
+    return law[:2]
+
+
+def _predict(law: Law, data: LawData) -> Values:
+    """Return the predictions of a law with the best coefficients, shape (n,)."""
+    values = [evaluate_expression(term, data.columns) for term in law.terms]
+    design = np.column_stack([*values, np.ones((len(data.target), int(law.has_intercept)))])
+    return np.asarray(design @ np.linalg.lstsq(design, data.target, rcond=None)[0])

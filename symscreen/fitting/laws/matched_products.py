@@ -11,7 +11,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS
 from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.log_scale import compute_log_scale
+from symscreen.fitting.laws.log_scale import compute_log_scale, linearize_log_scale
 from symscreen.fitting.laws.pair_search import MoreRows, PairSearch, select_more_rows
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.power_products import compute_share_without_intercept, fit_power_product
@@ -32,7 +32,11 @@ _NOISE_RATIO = 2.0  # targets that are larger by this factor than the noise keep
 
 
 def prepare_products(
-    data: LawData, *, with_inputs: bool = True, noise: float | None = 0.0
+    data: LawData,
+    *,
+    with_inputs: bool = True,
+    noise: float | None = 0.0,
+    prediction: Values | None = None,
 ) -> PairSearch | None:
     """Prepare the search for products; None if there are too few rows, or no products in the grammar.
 
@@ -45,8 +49,12 @@ def prepare_products(
     noise : float or None
         Standard deviation of the noise of the target, as far as known. None for a target without noise: the
         logarithms then have equal errors in at least half of the rows, and so equal weights.
+    prediction : float64 array, shape (n,), optional
+        Predictions of the target about which its logarithm is linear; see `linearize_log_scale`.
     """
     scale = compute_log_scale(data.columns, data.target, data.units)
+    if prediction is not None:
+        scale = linearize_log_scale(scale, data.target, prediction)
     if not with_inputs:
         scale = replace(scale, design=scale.design[:, :1], names=())
     rows = _weigh_rows(data, scale, data.pool_rows, noise)

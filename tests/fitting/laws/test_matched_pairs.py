@@ -333,6 +333,21 @@ def test_a_noisy_product_is_found(rng, noise):
     assert compute_relative_error(products[0], columns, target) < 1e-9
 
 
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_product_is_found_where_most_of_the_target_is_smaller_than_its_noise(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    columns = make_columns(rng, "uvw", n=500)
+    u, v, w = columns.values()
+    target = (w - 1 / w) ** 5 / np.log(u * v) ** 4
+    noise = 0.01 * np.sqrt((target**2).mean())
+    assert (np.abs(target) < 2 * noise).mean() > 0.8
+    data = LawData(columns, target + noise * rng.normal(size=500), BASIC, pool_limit=3000)
+    errors = [compute_relative_error(law, columns, target) for law in find_matched_pairs(data)]
+    assert errors[0] < 1e-9
+    monkeypatch.setattr("symscreen.fitting.laws.matched_pairs._N_STEPS", 0)
+    assert min(compute_relative_error(law, columns, target) for law in find_matched_pairs(data)) > 1e-3
+
+
 def test_the_order_of_noisy_rows_has_no_effect(rng):
     columns = make_columns(rng)
     target = columns["u"] * np.sin(columns["v"]) + np.sqrt(columns["w"]) + 0.05 * rng.standard_normal(150)
