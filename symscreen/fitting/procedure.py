@@ -38,6 +38,7 @@ from symscreen.fitting.model_selection import (
     score_models,
     select_model,
 )
+from symscreen.fitting.number_evidence import compute_number_evidence
 from symscreen.fitting.required_inputs import format_requirement_notices
 from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
 from symscreen.fitting.search_stages import FitTask, run_search
@@ -125,6 +126,10 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         record["verdict"] = {"kind": "none", "p_value": None}
     else:
         record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
+    if len(fits) == 1 and record["verdict"]["kind"] in {"approximation", "noise"}:
+        formula, estimates, _ = fits[0]
+        evidence = compute_number_evidence(formula, estimates, estimation_rows, row_weights)
+        record["numbers"] = [each._asdict() for each in evidence]
     record |= {"stage": selected.stage, **partial}
     if weighted is not None:
         record["error_scale"] = error_scale.record

@@ -244,6 +244,20 @@ class FitResult(_BaseFitResult):
     formula: Formula
     r2: float
 
+    @property
+    def numbers(self) -> pd.DataFrame:
+        """The simple numbers of the formula beside their estimates.
+
+        One row per number: ``term``, ``place`` (``coefficient``, or ``inside`` the term), ``number``, its
+        ``estimate`` as if it were free, ``low``, ``high`` (confidence interval) and ``p_value`` of the
+        hypothesis that the number is right. Fitted numbers have no row. The table is empty if the formula is
+        exact.
+        """
+        import pandas as pd
+
+        columns = ["term", "place", "number", "estimate", "low", "high", "p_value"]
+        return pd.DataFrame(self.record.get("numbers", []), columns=columns)
+
     def _repr_html_(self) -> str:
         from symscreen.expressions.printing import format_mathml_body
         from symscreen.expressions.tree import Column

@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.traversal import compute_complexity, evaluate_expression, iterate_constants
-from symscreen.expressions.tree import Constant, apply_operator
+from symscreen.expressions.traversal import (
+    compute_complexity,
+    evaluate_expression,
+    iterate_constants,
+    rebuild_expression,
+)
+from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.laws.common_factors import (
     collect_powers,
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 
 _MAX_MERGED = 3  # sums of a stage that are also written as one term
 _ROUNDING = 1e-10  # relative error of a coefficient that noise does not disturb
+_MULTIPLES = (2, 4, 8)  # factors that doubling a multiple may find
 _UNKNOWN_NUMBER = 52.0  # bits of a number that is not simple
 
 
@@ -117,6 +123,38 @@ def simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
         values = np.array([evaluate_expression(terms[0], data.columns)])
     simplified = replace(law, terms=tuple(terms))
     return replace(fitted, law=simplified, values=values) if data.allows(simplified) else fitted
+
+
+def write_multiples(law: Law, data: LawData) -> Law:
+    """Write x + x as 2*x in the terms of a law, if the grammar has products; the values stay the same."""
+    if all(operator.name != "mul" for operator in data.grammar.binary):
+        return law
+    changed = replace(law, terms=tuple(map(_write_multiples, law.terms)))
+    return changed if data.allows(changed) else law
+
+
+def _write_multiples(term: Expression) -> Expression:
+    """Write sums of equal parts as multiples.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(_write_multiples(parse_expression("sin((x + x) + (x + x)) + y/(z + z)")))
+    sin(4*x) + y/(2*z)
+    """
+
+    def build_call(call: Call, arguments: list[Expression]) -> Expression:
+        first = arguments[0]
+        if call.operator.name != "add" or first != arguments[1]:
+            return apply_operator(call.operator, *arguments)
+        factor, rest = 2, first
+        if isinstance(first, Call) and first.operator.name == "mul":
+            number, other = first.arguments
+            if isinstance(number, Constant) and not number.fitted and number.value in _MULTIPLES:
+                factor, rest = 2 * int(number.value), other
+        return apply_operator(OPERATORS["mul"], Constant(factor), rest)
+
+    return rebuild_expression(term, call=build_call)
 
 
 def _estimate_coefficient(values: Values, data: LawData) -> tuple[float, float]:

@@ -17,7 +17,13 @@ from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.factor_products import find_factor_products
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
-from symscreen.fitting.laws.law_forms import compute_law_score, limit_search_size, merge_terms, simplify_law
+from symscreen.fitting.laws.law_forms import (
+    compute_law_score,
+    limit_search_size,
+    merge_terms,
+    simplify_law,
+    write_multiples,
+)
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
@@ -86,7 +92,8 @@ def find_laws(
         refined = refine_best_laws(fitted, data, effort.n_refined_laws)
         simplified = [simplify_law(each, data) for each in refined]
         limited = [(each, limit_search_size(each.law, data)) for each in simplified]
-        found += [replace(each, law=replace(law, stage=name)) for each, law in limited]
+        written = [(each, write_multiples(law, data)) for each, law in limited]
+        found += [replace(each, law=replace(law, stage=name)) for each, law in written]
         found = _merge_equal_laws(found)
         monitor.report(add_laws(nothing, found))
         max_cost = _MAX_COST + place * _COST_PER_STAGE

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi, sqrt
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import symscreen
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
-from symscreen.fitting.laws.law_forms import move_coefficient_into_root, write_simple_sum
+from symscreen.fitting.laws.law import Law, build_law_data
+from symscreen.fitting.laws.law_forms import move_coefficient_into_root, write_multiples, write_simple_sum
+from symscreen.grammar import load_grammar
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,35 @@ def test_fit_writes_simple_numbers_under_a_root(rng):
 def test_a_sum_begins_with_a_positive_term():
     terms = [parse_expression(text) for text in ("1", "x", "y")]
     assert str(write_simple_sum(terms, [-0.5, -1.0, 2.0])) == "2*y - 0.5 - x"
+
+
+def make_law_data(operators, rng):
+    return build_law_data({"x": rng.uniform(1, 2, 50)}, rng.normal(size=50), operators, pool_limit=100)
+
+
+@pytest.mark.parametrize(
+    ("term", "form"),
+    [
+        ("sin(x + x)", "sin(2*x)"),
+        ("x/(y + (y + y))", "x/(y + 2*y)"),
+        ("((x + x) + (x + x)) + ((x + x) + (x + x))", "8*x"),
+        ("3*x + 3*x", "2*(3*x)"),
+        ("x*x - x", "x*x - x"),
+    ],
+)
+def test_sums_of_equal_parts_are_multiples_with_the_same_values(term, form, rng):
+    law = Law((parse_expression(term),), has_intercept=False, search_size=1.0)
+    (changed,) = write_multiples(law, make_law_data(load_grammar("basic"), rng)).terms
+    assert str(changed) == form
+    columns = dict(zip("xy", rng.normal(size=(2, 20)), strict=True))
+    assert (
+        evaluate_expression(changed, columns).tobytes()
+        == evaluate_expression(law.terms[0], columns).tobytes()
+    )
+
+
+def test_without_products_in_the_grammar_sums_of_equal_parts_stay(rng):
+    law = Law((parse_expression("sin(x + x)"),), has_intercept=False, search_size=1.0)
+    basic = load_grammar("basic")
+    sums = replace(basic, binary=tuple(each for each in basic.binary if each.name == "add"))
+    assert write_multiples(law, make_law_data(sums, rng)) is law

@@ -1,0 +1,100 @@
+"""Simple numbers of a formula, their estimates as if they were free, and their p-values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+from scipy.stats import kstest
+
+import symscreen
+from symscreen.data import read_dataset
+from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Call, Constant, parse_expression
+from symscreen.fitting.coefficients import estimate_coefficients
+from symscreen.fitting.number_evidence import compute_number_evidence
+
+
+def make_table(rng, n=200, noise=0.05):
+    x, z = rng.uniform(1.0, 3.0, (2, n))
+    return {"x": x, "z": z, "y": 3.0 * np.sin(2.0 * x) / z + 1.0 + noise * rng.normal(size=n)}
+
+
+def compute_evidence(table, text, coefficient=None, intercept=1.0, term=None):
+    term = parse_expression(text) if term is None else term
+    dataset = read_dataset(table, target="y")
+    values = evaluate_expression(term, dataset.columns_by_name)[None]
+    estimates = estimate_coefficients(values, dataset.regression_target.values)
+    coefficient = float(estimates.coefficients[1]) if coefficient is None else coefficient
+    formula = Formula("y", intercept, (coefficient,), (term,))
+    return compute_number_evidence(formula, estimates, dataset)
+
+
+def test_estimates_and_intervals_are_those_of_nonlinear_least_squares(rng):
+    table = make_table(rng)
+    evidence = {each.place: each for each in compute_evidence(table, "sin(2*x)/z", intercept=0.0)[1:]}
+    found, covariance = curve_fit(
+        lambda rows, a, b, v: a + b * np.sin(v * rows[0]) / rows[1],
+        np.array([table["x"], table["z"]]),
+        table["y"],
+        p0=[1.0, 3.0, 2.0],
+    )
+    inside = evidence["inside"]
+    assert inside.number == 2.0
+    assert inside.estimate == pytest.approx(found[2], abs=0.02 * covariance[2, 2] ** 0.5)
+    half_width = 1.972 * covariance[2, 2] ** 0.5  # Student's t with 197 degrees of freedom, 0.975
+    assert (inside.high - inside.low) / 2 == pytest.approx(half_width, rel=0.02)
+
+
+def test_p_values_of_right_numbers_are_uniform():
+    p_values = [
+        [
+            each.p_value
+            for each in compute_evidence(make_table(np.random.default_rng(seed)), "sin(2*x)/z", 3.0)
+        ]
+        for seed in range(200)
+    ]
+    for column in zip(*p_values, strict=True):  # the intercept, the coefficient, and the number inside
+        assert kstest(column, "uniform").pvalue > 0.001
+
+
+def test_a_wrong_number_has_a_small_p_value(rng):
+    (wrong,) = [each for each in compute_evidence(make_table(rng), "sin(2.05*x)/z") if each.place == "inside"]
+    assert wrong.p_value < 1e-6
+    assert not wrong.low <= wrong.number <= wrong.high
+
+
+def test_the_interval_has_the_number_where_the_p_value_is_large_enough(rng):
+    for each in compute_evidence(make_table(rng), "sin(2*x)/z", 3.0):
+        assert (each.low <= each.number <= each.high) == (each.p_value >= 0.05)
+
+
+@pytest.mark.parametrize("text", ["x/(2*z)", "exp(x + 2)/z"])
+def test_a_number_that_is_a_part_of_the_coefficient_is_left_out(text, rng):
+    assert [each.place for each in compute_evidence(make_table(rng), text)] == ["coefficient"]
+
+
+def test_fitted_constants_are_left_out(rng):
+    product = parse_expression("2*x")
+    fitted = Call(product.operator, (Constant(2.01, fitted=True), product.arguments[1]))
+    term = Call(parse_expression("sin(x)").operator, (fitted,))
+    assert [each.place for each in compute_evidence(make_table(rng), "", term=term)] == ["coefficient"]
+
+
+def test_a_fit_shows_the_numbers_of_its_law(rng):
+    x, z = rng.uniform(1.0, 3.0, (2, 300))
+    target = 3.0 * np.sqrt(x + 2.0 * z)
+    noisy = target + 0.02 * target.std() * rng.normal(size=300)
+    result = symscreen.fit({"x": x, "z": z}, noisy, effort="quick")
+    assert str(result.formula.terms[0]) == "sqrt(x + 2*z)"
+    assert result.numbers["place"].tolist() == ["coefficient", "inside"]
+    assert result.numbers["number"].tolist() == [3.0, 2.0]
+    assert ((result.numbers["low"] < result.numbers["number"]) & (result.numbers["p_value"] > 0.01)).all()
+
+
+def test_an_exact_formula_has_no_numbers_to_test(rng):
+    x, z = rng.uniform(1.0, 3.0, (2, 100))
+    result = symscreen.fit({"x": x, "z": z}, 3.0 * x * z, effort="quick")
+    assert result.numbers.empty
+    assert "numbers" not in result.record
