@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
+from math import gcd, lcm
 from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
@@ -63,6 +64,8 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     m/sqrt(1 - v**2/c**2)
     >>> print(move_common_factors(parse_expression("m*v*(c/v + 1)"), columns))
     m*(c + v)
+    >>> print(move_common_factors(parse_expression("m*(1/c + 2*v/3)/(1/c + v/3)"), columns))
+    m*(3 + 2*c*v)/(3 + c*v)
     """
     term = _merge_exponentials(term, columns)
     term = _find_simplest_form(term, columns)
@@ -83,6 +86,7 @@ def _find_simplest_form(term: Expression, columns: Mapping[str, Values]) -> Expr
     forms = [powers]
     for base in sums:
         forms += [form for known in forms for form in _list_forms(known, base)]
+    forms += [form for known in forms for form in _clear_fractions(known)]
     best, best_key = term, _build_key(term, powers)
     for form in forms[1:]:
         product = build_power_product(sort_powers(form))
@@ -220,6 +224,52 @@ def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
         new_base = apply_operator(base.operator, *summands)
         changed[new_base] = changed.get(new_base, Fraction(0)) + powers[base]
         yield {each: power for each, power in changed.items() if power}
+
+
+def _clear_fractions(powers: Powers) -> Iterator[Powers]:
+    """Yield a quotient of two sums without fractions in them: (3 + 2*u)/(3 - u) for (1 + 2*u/3)/(1 - u/3)."""
+    sums = [(base, power) for base, power in powers.items() if is_sum(base)]
+    if len(sums) != 2 or sums[0][1] != -sums[1][1]:
+        return
+    parts = [collect_powers(part) for base, _ in sums for part in base.arguments]
+    lowest = {
+        each: min(part.get(each, Fraction(0)) for part in parts)
+        for each in dict.fromkeys(each for part in parts for each in part)
+        if not isinstance(each, Constant)
+    }
+    negative: Powers = {each: power for each, power in lowest.items() if power < 0}
+    numbers = [_compute_number(part) for part in parts]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(parts):
+        return
+    scale = Fraction(lcm(*(number.denominator for number in known)))
+    scale /= gcd(*(int(number * scale) for number in known))
+    if scale == 1 and not negative:
+        return
+    cleared = [_multiply(part, number * scale, negative) for part, number in zip(parts, known, strict=True)]
+    changed = {each: power for each, power in powers.items() if not is_sum(each)}
+    for place, (base, power) in enumerate(sums):
+        new_base = apply_operator(base.operator, *cleared[2 * place : 2 * place + 2])
+        changed[new_base] = changed.get(new_base, Fraction(0)) + power
+    yield {each: power for each, power in changed.items() if power}
+
+
+def _compute_number(powers: Powers) -> Fraction | None:
+    """Return the product of the numbers of a product; None if it is no fraction of integers."""
+    total = Fraction(1)
+    for base, power in powers.items():
+        if isinstance(base, Constant):
+            if base.fitted or not float(base.value).is_integer() or power.denominator != 1:
+                return None
+            total *= Fraction(int(base.value)) ** int(power)
+    return total
+
+
+def _multiply(powers: Powers, number: Fraction, divisor: Powers) -> Expression:
+    """Build a product with another number, divided by powers of bases that are no numbers."""
+    rest: Powers = {base: power for base, power in powers.items() if not isinstance(base, Constant)}
+    factor: Powers = {} if number == 1 else {Constant(int(number)): Fraction(1)}
+    return build_power_product(sort_powers(factor | _divide(rest, divisor)))
 
 
 def _divide(powers: Powers, factors: Powers) -> Powers:

@@ -38,6 +38,11 @@ def columns(rng):
         ("a*b/exp(c*d)**2", "a*b*exp(-(2*(c*d)))"),
         ("a*exp(b)", "a*exp(b)"),
         ("a/(exp(b) - 1)", "a/(exp(b) - 1)"),
+        ("a*(1/v + 2*x/3)/(1/v + x/3)", "a*(3 + 2*v*x)/(3 + v*x)"),
+        ("(1/2 + x/4)**2/(3/4 + a)**2", "(2 + x)**2/(3 + 4*a)**2"),
+        ("(4 + 2*x)/(6 + 2*a)", "(2 + x)/(3 + a)"),
+        ("(1/2 + x/4)/(3/4 + a)**2", "(1/2 + x/4)/(3/4 + a)**2"),
+        ("(0.5 + x)/(0.25 + a)", "(0.5 + x)/(0.25 + a)"),
     ],
 )
 def test_products_of_sums_are_written_in_their_simplest_form(term, form, columns):
