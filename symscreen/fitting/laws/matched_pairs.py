@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MIN_SIGNAL = 2.0  # targets that are smaller by this factor of the noise have wrong logarithms
 _MIN_NOISY_ROWS = 0.2  # share of such rows from which on products are searched about predictions
 _N_STEPS = 3  # repetitions at most
+_MAX_SHARE = 0.5  # RSS/TSS of a law whose predictions are worth a repetition
 _MAX_RELATIVE_ERROR = 1e-6  # median error of an exact law, relative to the target
 
 
@@ -127,7 +128,7 @@ def _find_noisy_products(data: LawData, laws: Sequence[RankedLaw]) -> list[Ranke
     if np.mean(np.abs(data.target) <= _MIN_SIGNAL * noise) < _MIN_NOISY_ROWS:
         return found
     for _ in range(_N_STEPS):
-        if best is None or data.is_over:
+        if best is None or best.share > _MAX_SHARE or data.is_over:
             break
         search = prepare_products(data, with_inputs=False, prediction=_predict(best.law, data))
         further = [] if search is None else search.find_best_laws()
