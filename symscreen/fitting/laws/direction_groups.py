@@ -211,7 +211,9 @@ def find_sums(
     is_used = is_first & (np.abs(sums).max(axis=1) > errors)
     starts, ordered = np.r_[np.flatnonzero(is_first), len(indices)], indices
     runs = np.cumsum(is_first)[is_used] - 1
-    indices, sums, errors = indices[is_used], sums[is_used], errors[is_used]
+    # rounding decides the order of copies, so the smallest index stands for them
+    indices = np.minimum.reduceat(indices, starts[:-1])[runs]
+    sums, errors = sums[is_used], errors[is_used]
     # B is not larger than A and y together, and so is its error
     tolerances = 2.0 * (errors + rounding * np.abs(response).max())
     pairs: set[tuple[int, int]] = set()
