@@ -15,6 +15,7 @@ def fit_noise(kind, seed):
     return symscreen.fit(columns, target, effort="quick", jobs=1)
 
 
+@pytest.mark.slow
 def test_no_formula_is_claimed_for_lognormal_noise():
     assert fit_noise("lognormal", 0).record["verdict"]["kind"] == "none"
 

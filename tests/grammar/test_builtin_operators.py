@@ -179,6 +179,7 @@ def without_copies(keys, values):
     return keys[np.sort(first)], values[np.sort(first)]
 
 
+@pytest.mark.slow
 def test_formulas_of_equal_fingerprints_have_equal_values_where_both_are_defined():
     # all formulas of two layers over two columns and three numbers, about 350,000
     columns = np.array([[-2.3, -1.1, -0.6, 0.4, 0.9, 1.7, 2.2], [1.3, -0.7, 2.1, -1.9, 0.8, 0.35, -0.2]])

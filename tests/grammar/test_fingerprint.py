@@ -202,16 +202,19 @@ def rational_corpus(size):
     return [tuple(key.tolist()) for key in keys], fractions
 
 
-def test_keys_are_equal_exactly_where_rational_functions_are():
-    keys, fractions = rational_corpus(5000)
+@pytest.mark.parametrize("size", [1000, pytest.param(5000, marks=pytest.mark.slow)])
+def test_keys_are_equal_exactly_where_rational_functions_are(size):
+    keys, fractions = rational_corpus(size)
     distinct = set(map(str, fractions))
-    assert 2000 < len(distinct) < 4000  # many functions, and many of them met again in another form
+    # many functions, and many of them met again in another form
+    assert 0.4 * size < len(distinct) < 0.8 * size
     assert len(set(keys)) == len(distinct)
     assert len(set(zip(keys, map(str, fractions), strict=True))) == len(distinct)
 
 
-def test_a_key_of_two_equal_values_is_exactly_that_of_a_constant():
-    keys, fractions = rational_corpus(3000)
+@pytest.mark.parametrize("size", [1000, pytest.param(3000, marks=pytest.mark.slow)])
+def test_a_key_of_two_equal_values_is_exactly_that_of_a_constant(size):
+    keys, fractions = rational_corpus(size)
     constant = [fraction.numer.is_ground and fraction.denom.is_ground for fraction in fractions]
-    assert 50 < sum(constant) < 2000
+    assert size / 60 < sum(constant) < size / 1.5
     assert [first == second for first, second in keys] == constant

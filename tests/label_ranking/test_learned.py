@@ -29,8 +29,9 @@ READ_GAPS = [
     ConsensusRankingTree(),
     KemenyNeighbors(3),
     PairwiseRanker(),
-    RankingEnsemble(n_estimators=2, inner_folds=2),
 ]
+# it fits many forests
+ENSEMBLE = pytest.param(RankingEnsemble(n_estimators=2, inner_folds=2), marks=pytest.mark.slow)
 COMPLETE = [BreimanTree(), HonestForest(n_estimators=2), LabelwiseRegressor(), LevelSplitsTree()]
 WEIGHTED = [learner for learner in READ_GAPS if not isinstance(learner, KemenyNeighbors)]
 by_name = {"ids": lambda learner: type(learner).__name__}
@@ -47,7 +48,7 @@ def table(rng):
     return rng.normal(size=(24, 2)), to_mid_ranks(rng.normal(size=(24, 3)))
 
 
-@pytest.mark.parametrize("learner", READ_GAPS, **by_name)
+@pytest.mark.parametrize("learner", [*READ_GAPS, ENSEMBLE], **by_name)
 def test_gaps_of_pandas_are_missing_labels(learner, table):
     rows, ranks = table
     ranks[::3, 2] = np.nan
@@ -66,7 +67,7 @@ def test_gaps_are_refused_where_rankings_must_be_complete(learner, table):
         learner.fit(rows, frame)
 
 
-@pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE], **by_name)
+@pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE, ENSEMBLE], **by_name)
 def test_what_cannot_be_learnt_from_is_refused_in_words(learner, table):
     rows, ranks = table
     with pytest.raises(DataError, match="X has 24 rows and y 5 rankings: give one ranking for each"):
@@ -87,7 +88,7 @@ def test_what_cannot_be_learnt_from_is_refused_in_words(learner, table):
         )
 
 
-@pytest.mark.parametrize("learner", WEIGHTED, **by_name)
+@pytest.mark.parametrize("learner", [*WEIGHTED, ENSEMBLE], **by_name)
 def test_weights_that_overflow_are_refused(learner, table):
     rows, ranks = table
     with pytest.raises(OptionError, match=r"the largest weight is 1e\+308.*divide all by the largest"):
@@ -97,7 +98,7 @@ def test_weights_that_overflow_are_refused(learner, table):
 REGULARISED = [LabelwiseRegressor(Ridge()), LabelwiseRegressor(Ridge(), multi_output=True)]
 
 
-@pytest.mark.parametrize("learner", [*WEIGHTED, *REGULARISED], **by_name)
+@pytest.mark.parametrize("learner", [*WEIGHTED, *REGULARISED, ENSEMBLE], **by_name)
 @pytest.mark.parametrize("factor", [1e-3, 700.0])
 def test_a_common_factor_of_the_weights_changes_nothing(learner, factor, table, rng):
     rows, ranks = table
@@ -108,7 +109,7 @@ def test_a_common_factor_of_the_weights_changes_nothing(learner, factor, table, 
         assert one.decision_function(rows) == pytest.approx(other.decision_function(rows), abs=1e-6)
 
 
-@pytest.mark.parametrize("learner", [*WEIGHTED, *REGULARISED], **by_name)
+@pytest.mark.parametrize("learner", [*WEIGHTED, *REGULARISED, ENSEMBLE], **by_name)
 def test_equal_weights_are_no_weights(learner, table):
     rows, ranks = table
     plain = clone(learner).fit(rows, ranks).predict(rows)
@@ -128,7 +129,7 @@ def test_ridge_inside_is_that_of_weights_of_mean_one(table, rng):
     assert found == pytest.approx(middle + x @ slope, abs=1e-9)
 
 
-@pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE], **by_name)
+@pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE, ENSEMBLE], **by_name)
 def test_score_finds_labels_by_their_names(learner, table):
     rows, ranks = table
     named = pd.DataFrame(ranks, columns=["tea", "milk", "cocoa"])

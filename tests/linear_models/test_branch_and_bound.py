@@ -23,7 +23,15 @@ def _problem(rng, q, r, dependent=0):
     return vectors / np.linalg.norm(vectors, axis=0), rng.normal(size=r)
 
 
-@pytest.mark.parametrize(("q", "r", "dependent"), [(8, 12, 0), (9, 12, 3), (9, 6, 0), (10, 30, 2)])
+@pytest.mark.parametrize(
+    ("q", "r", "dependent"),
+    [
+        (8, 12, 0),
+        (9, 12, 3),
+        pytest.param(9, 6, 0, marks=pytest.mark.slow),
+        pytest.param(10, 30, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_the_best_is_found_without_any_model_to_start_from(q, r, dependent, rng):
     for _ in range(20):
         vectors, aim = _problem(rng, q, r, dependent)

@@ -303,6 +303,7 @@ def test_the_scores_of_the_experiments_satisfy_the_conditions(rng):
     assert check_marginal_density(x, size=4).zeta == 1.0
 
 
+@pytest.mark.slow
 def test_few_positions_of_the_published_family_satisfy_the_conditions():
     # the counts that docs/reproduction.md quotes
     points, counts = build_binary_inputs(5), np.zeros(2, dtype=int)

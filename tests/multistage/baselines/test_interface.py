@@ -63,6 +63,7 @@ def test_the_order_of_rows_changes_no_byte(made, name, rng):
     assert found[0].tobytes() == found[1].tobytes()
 
 
+@pytest.mark.slow
 def test_rivals_contradict_themselves_and_the_recommender_does_not():
     made = simulate_chains(n_users=50, n_items=50, random_state=1)
     training, asked = made.select_part("training"), made.table[["user", "item"]]

@@ -34,6 +34,7 @@ def _bytes(scores):
     return [array.tobytes() for array in (scores.score, scores.loss, scores.selected)]
 
 
+@pytest.mark.slow
 def test_it_keeps_its_promises():
     check_screener(CRIT)
     assert CRIT.target_types == ("ranking",)
