@@ -44,6 +44,7 @@ ROWS = 1000
 N_DRAWN = 20_000  # formulas of a pool
 # formulas, noise relative to the root mean square, planted pairs of each kind
 SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 10))
+_MIN_DIFFERENT_ROWS = 10
 _CENTRAL_SHARE = 0.9  # of the fresh rows, without those of the largest values
 
 
@@ -136,8 +137,10 @@ class Plant:
 def is_plantable(values: np.ndarray, *, is_noisy: bool) -> bool:
     """Return whether two formulas are defined, no copies of each other and, with noise, not hidden by it.
 
-    With noise, they are correlated by less than 0.95, and no value is more than 10 standard deviations from
-    the mean.
+    Each must differ from its median by more than 10⁻¹² of its largest difference in ten rows at least. Where
+    only a few rows differ, all formulas with a peak there agree up to rounding, and no search can tell them
+    apart. With noise, the formulas are correlated by less than 0.95, and no value is more than 10 standard
+    deviations from the mean.
 
     Parameters
     ----------
@@ -152,6 +155,9 @@ def is_plantable(values: np.ndarray, *, is_noisy: bool) -> bool:
     deviations = values[0] - values[0].mean(axis=1, keepdims=True)
     scales = np.abs(values[0]).max(axis=1)
     if scales.max() > 1e100 or (deviations.std(axis=1) < 1e-6 * scales).any():
+        return False
+    differences = np.sort(np.abs(values[0] - np.median(values[0], axis=1, keepdims=True)), axis=1)
+    if (differences[:, -_MIN_DIFFERENT_ROWS] < 1e-12 * differences[:, -1]).any():
         return False
     correlation = abs(np.corrcoef(values[0])[0, 1])
     if not is_noisy:

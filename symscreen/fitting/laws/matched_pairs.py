@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import compute_key, evaluate_expression
+from symscreen.fitting.laws.factor_exchange import exchange_factors
 from symscreen.fitting.laws.matched_products import prepare_products
 from symscreen.fitting.laws.matched_sums import prepare_sums
 
@@ -117,7 +118,8 @@ def _find_noisy_products(data: LawData, laws: Sequence[RankedLaw]) -> list[Ranke
     """Find products without further factors; the error of the best law so far is a bound of the noise.
 
     Where much of the target is smaller than its noise, the search is repeated about the best predictions:
-    steps of the Gauss–Newton method, each over all pairs.
+    steps of the Gauss–Newton method, each over all pairs. Then the factors of the best products are
+    exchanged.
     """
     noise = min((law.share for law in laws), default=0.0) ** 0.5 * float(data.target.std())
     search = prepare_products(data, with_inputs=False, noise=noise)
@@ -136,7 +138,7 @@ def _find_noisy_products(data: LawData, laws: Sequence[RankedLaw]) -> list[Ranke
         previous, best = best, min([best, *further], key=_get_order)
         if best is previous:
             break
-    return found
+    return [*found, *exchange_factors([*laws, *found], data)]
 
 
 def _get_order(law: RankedLaw) -> tuple[float, int]:

@@ -56,6 +56,14 @@ class RankedLaw(NamedTuple):
     law: Law
 
 
+def rank_law(share: float, law: Law, n: int) -> RankedLaw:
+    """Compute what orders a law that is fitted on n rows with the given RSS/TSS."""
+    share = _MIN_SHARE if share <= _EXACT_SHARE else round_share(share)
+    n_parameters = len(law.terms) + law.has_intercept + law.n_constants
+    score = n * log(share) / 2.0 + n_parameters * log(n) / 2.0 + log(law.search_size)
+    return RankedLaw(score, sum(map(compute_complexity, law.terms)), share, law)
+
+
 class Fit(Protocol):
     """Fits laws on all rows."""
 
@@ -306,16 +314,9 @@ class PairSearch:
                 fits += [self.fit(indices, n_choices, signs) for signs in _PLAIN_SIGNS]
             for fitted in fits:
                 if fitted is not None and (fitted[0] <= _EXACT_SHARE or not is_exact):
-                    law = self._rank(*fitted)
+                    law = rank_law(*fitted, self.n)
                     found.setdefault(frozenset(map(compute_key, law.law.terms)), law)
         return sorted(found.values(), key=lambda each: each[:2])[:_MAX_LAWS]
-
-    def _rank(self, share: float, law: Law) -> RankedLaw:
-        """Compute what orders a law."""
-        share = _MIN_SHARE if share <= _EXACT_SHARE else round_share(share)
-        n_parameters = len(law.terms) + law.has_intercept + law.n_constants
-        score = self.n * log(share) / 2.0 + n_parameters * log(self.n) / 2.0 + log(law.search_size)
-        return RankedLaw(score, sum(map(compute_complexity, law.terms)), share, law)
 
     def _find_copies(self, indices: Sequence[int]) -> Iterable[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Find copies of formulas whose coefficients are closest to 1 or −1, and these signs."""

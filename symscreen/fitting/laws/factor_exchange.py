@@ -1,0 +1,138 @@
+"""Improve noisy products y = c · A · B by exchanging one factor at a time.
+
+The best products of a search on the scale of logarithms often have one right factor. If A is fixed,
+y = c · A · B is a least-squares problem with one coefficient for each formula B of the pool. All of them cost
+two matrix products. The errors are those of y, so rows in which the target is smaller than its noise do no
+harm.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
+from symscreen.expressions.tree import apply_operator
+from symscreen.fitting.laws.common_factors import collect_powers
+from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.pair_search import rank_law
+from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_products import compute_share_without_intercept
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.laws.pair_search import RankedLaw
+
+
+_N_LAWS = 10  # best products whose factors are fixed
+_N_PARTNERS = 3  # formulas that are fitted on all rows for each fixed factor
+_N_ROUNDS = 3
+_BLOCK_VALUES = 1_000_000  # values of the pool that are compared together
+_MIN_UNEXPLAINED = 1e-12  # of the sum of squares of the target; less is rounding
+
+
+def exchange_factors(laws: Iterable[RankedLaw], data: LawData) -> list[RankedLaw]:
+    """Find products A · B with a factor A of a known product and a formula B of the pool.
+
+    Parameters
+    ----------
+    laws : iterable of RankedLaw
+        Known laws. Those with one product as their term count.
+    data : LawData
+        Inputs, target and grammar.
+
+    Returns
+    -------
+    list of RankedLaw
+        New laws. Their factors are fixed in turn, until the best law stays the same.
+    """
+    found: list[RankedLaw] = []
+    best = _select_products(laws)
+    tried: set[tuple[int, int]] = set()
+    for _ in range(_N_ROUNDS):
+        factors = [factor for law in best for factor in _list_factors(law.law.terms[0])]
+        for factor in factors:
+            key = compute_key(factor)
+            if key not in tried and not data.is_over:
+                tried.add(key)
+                found += _find_partners(factor, data)
+        previous, best = best, _select_products([*best, *found])
+        if best[:1] == previous[:1]:
+            break
+    return found
+
+
+def _select_products(laws: Iterable[RankedLaw]) -> list[RankedLaw]:
+    """Return the best laws with one term and no intercept, each formula once."""
+    products = [each for each in laws if len(each.law.terms) == 1 and not each.law.has_intercept]
+    best: dict[tuple[int, int], RankedLaw] = {}
+    for each in sorted(products, key=lambda law: law[:2]):
+        best.setdefault(compute_key(each.law.terms[0]), each)
+    return list(best.values())[:_N_LAWS]
+
+
+def _list_factors(term: Expression) -> list[Expression]:
+    """List the powers that a product consists of, and what is left without each of them."""
+    powers = list(collect_powers(term).items())
+    factors = [build_power_product([power]) for power in powers]
+    if len(powers) > 2:
+        factors += [build_power_product(powers[:k] + powers[k + 1 :]) for k in range(len(powers))]
+    return factors
+
+
+def _find_partners(factor: Expression, data: LawData) -> list[RankedLaw]:
+    """Find the formulas B of the pool that fit best in y = c · factor · B."""
+    values = evaluate_expression(factor, data.columns)
+    if not np.isfinite(values).all() or not values.any():
+        return []
+    gains = _compute_gains(values[data.pool_rows], data)
+    counts = np.cumsum(np.bincount(data.pool.complexity)).astype(np.float64)
+    n_simpler = counts[data.pool.complexity]
+    found = []
+    for index in _rank_gains(gains, n_simpler, data).tolist():
+        term = apply_operator(OPERATORS["mul"], factor, data.pool.build_expression(index))
+        fitted = evaluate_expression(term, data.columns)
+        if not np.isfinite(fitted).all() or not fitted.any():
+            continue
+        size = _count_formulas(factor, counts) * n_simpler[index]
+        law = Law((term,), has_intercept=False, search_size=float(size))
+        if data.allows(law):
+            found.append(rank_law(compute_share_without_intercept(fitted, data.target), law, len(fitted)))
+    return found
+
+
+def _compute_gains(factor: Values, data: LawData) -> Values:
+    """Compute by how much each formula B reduces Σy² in y = c · factor · B on the rows of the pool."""
+    scaled = factor / np.abs(factor).max()
+    product, square = scaled * data.target[data.pool_rows], scaled**2
+    pool = data.pool.values
+    gains = np.zeros(len(pool))
+    step = max(1, _BLOCK_VALUES // len(scaled))
+    for start in range(0, len(pool), step):
+        block = pool[start : start + step]
+        block = block / np.maximum(np.abs(block).max(axis=1, keepdims=True), np.finfo(float).tiny)
+        norms = block**2 @ square
+        is_used = norms > 0.0
+        gains[start : start + step][is_used] = (block[is_used] @ product) ** 2 / norms[is_used]
+    return gains
+
+
+def _rank_gains(gains: Values, n_simpler: Values, data: LawData) -> NDArray[np.int64]:
+    """Return the formulas with the smallest n·log(RSS)/2 + log N, best first."""
+    total = float((data.target[data.pool_rows] ** 2).sum())
+    unexplained = np.maximum(1.0 - gains / total, _MIN_UNEXPLAINED)
+    scores = len(data.target) * np.log(unexplained) / 2.0 + np.log(n_simpler)
+    return np.argsort(scores.round(6), kind="stable")[:_N_PARTNERS]
+
+
+def _count_formulas(factor: Expression, counts: Sequence[float] | Values) -> float:
+    """Return the number of formulas of the pool that are not more complex than a factor."""
+    return float(counts[min(compute_complexity(factor), len(counts) - 1)])
