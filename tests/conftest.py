@@ -33,7 +33,7 @@ def pytest_collection_finish():
 def _known_writers():
     """Tests that read what they just wrote need not wait whether somebody writes more."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("symscreen.data.files._QUIET_PERIOD_S", 0.0)
+        patched.setattr("symscreen.data.readers.file_bytes._QUIET_PERIOD_S", 0.0)
         yield
 
 

@@ -12,9 +12,12 @@ from symscreen.data.column_selection import choose_inputs, choose_target_column
 from symscreen.data.column_types import NO_INDICATORS, LevelIndicator
 from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
 from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
-from symscreen.data.files import SourceFrame, read_frame, read_parquet, read_regular_file
 from symscreen.data.loading import read_columns, read_dataset, read_source
+from symscreen.data.readers.arrow_files import read_parquet
+from symscreen.data.readers.file_bytes import read_regular_file
 from symscreen.data.row_columns import read_frame_with_column, read_row_groups, read_row_weights
+from symscreen.data.source_frame import SourceFrame
+from symscreen.data.sources import read_frame
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 
 __all__ = [

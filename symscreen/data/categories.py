@@ -16,7 +16,7 @@ import numpy as np
 from symscreen._option_values import split_column_names
 from symscreen.data.column_selection import choose_inputs, choose_target_column, require_columns
 from symscreen.data.column_types import LevelIndicator, SourceColumn
-from symscreen.data.files import SourceFrame, read_frame
+from symscreen.data.sources import read_frame
 from symscreen.data.target_source import parse_target_names
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import format_count, name_option, name_option_column, quote, suggest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.config.screen_options import ScreenOptions
+    from symscreen.data.source_frame import SourceFrame
     from symscreen.targets.multiclass import ClassData
 
     CategoricalAs = Literal["gate", "onehot"]
@@ -102,7 +103,7 @@ def add_categorical_columns(
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> frame = read_frame({"x": [1.5, 2.5, 3.5], "c": ["p", "q", "p"]})
     >>> new, names = add_categorical_columns(frame, ["c"], "gate", ["x"], [])
     >>> names, new.columns["x·1[c = p]"].numbers.tolist()
@@ -174,7 +175,7 @@ def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> read_levels(read_frame({"c": ["p", "q", "p"]}), "c")
     (('p', 'q'), array([0., 1., 0.]))
     """
@@ -199,7 +200,7 @@ def collect_levels(frame: SourceFrame, categorical: Sequence[str]) -> dict[str, 
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> collect_levels(read_frame({"c": ["p", "q"], "n": [2, 0.5]}), ["c", "n"])
     {'c': ['p', 'q'], 'n': [0.5, 2.0]}
     """
@@ -234,7 +235,7 @@ def compute_categorical_column(frame: SourceFrame, indicator: LevelIndicator) ->
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> frame = read_frame({"c": ["p", None]})
     >>> compute_categorical_column(frame, LevelIndicator("c", "p")).numbers.tolist()
     [1.0, nan]

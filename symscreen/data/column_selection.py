@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.data.column_types import SourceColumn
-    from symscreen.data.files import SourceFrame
+    from symscreen.data.source_frame import SourceFrame
 
 
 _DEFAULT_TARGET_NAMES = ("target", "label", "y")
@@ -65,7 +65,7 @@ def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> 
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> require_columns(read_frame({"height": [1.0]}), ["hight"], name_option("target"))
     Traceback (most recent call last):
     ...
@@ -108,7 +108,7 @@ def choose_numeric_target(
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> choose_numeric_target(read_frame({"a": [1.0], "b": [2.0]}), None, [])
     ('b', ["target: the last column, 'b'; choose another with target="])
     """
@@ -116,7 +116,7 @@ def choose_numeric_target(
     column = frame.columns[target]
     if not column.is_numeric:
         raise DataError(
-            f"{frame.source}: the target {quote(target)} holds {column.description}; "
+            f"{frame.source}: the target {quote(target)} holds {column.damage or column.description}; "
             f"numbers are needed: correct it, or choose another column{hint_option('target')}"
         )
     return target, notices
@@ -157,12 +157,20 @@ def choose_target_column(
                 f"{name_option('exclude')}: keep one"
             )
     else:
-        candidates = [name for name in frame.columns if name not in exclude]
+        candidates = [
+            name for name, column in frame.columns.items() if name not in exclude and column.part_of is None
+        ]
         if not candidates:
             raise DataError(
                 f"{frame.source}: {name_option('exclude')} leaves no column for a target: exclude fewer"
             )
         target = next((name for name in _DEFAULT_TARGET_NAMES if name in candidates), candidates[-1])
+        excluded = [name for name in _DEFAULT_TARGET_NAMES if name in frame.columns and name in exclude]
+        if excluded and target not in _DEFAULT_TARGET_NAMES:
+            raise DataError(
+                f"{frame.source}: {name_option('exclude', excluded[0])} leaves out the target: name another "
+                f"{name_option('target')}, or keep {quote(excluded[0])}"
+            )
         if target not in _DEFAULT_TARGET_NAMES:
             notices.append(
                 Message(
@@ -209,7 +217,7 @@ def choose_inputs(
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> choose_inputs(read_frame({"id": [1, 2], "a": [0, 0], "y": [3, 4]}), ["y"], None, [])
     (['a'], ["left out: 'id' (an identifier)"])
     """
@@ -219,10 +227,15 @@ def choose_inputs(
         chosen = _check_named_inputs(frame, target, inputs, exclude, target_option)
     else:
         candidates = [name for name in frame.columns if name not in target and name not in exclude]
+        unused = {*target, *exclude}
+        candidates = [name for name in candidates if _is_usable_part(frame.columns[name], unused)]
+        _check_damage(frame, candidates)
         left_out = {
             name: reason for name in candidates if (reason := _explain_unusable(name, frame.columns[name]))
         }
         chosen = [name for name in candidates if name not in left_out]
+        with_parts = {frame.columns[name].part_of for name in chosen}
+        left_out = {name: reason for name, reason in left_out.items() if name not in with_parts}
     notices = [f"left out: {_format_left_out(left_out)}"] if left_out else []
     if not chosen:
         raise DataError(
@@ -230,6 +243,22 @@ def choose_inputs(
             + (f" ({notices[0]})" if notices else f"; {_INPUT_HINT}")
         )
     return chosen, notices
+
+
+def _is_usable_part(column: SourceColumn, unused: Collection[str]) -> bool:
+    """Say whether a column is no part of dates, or one that says something and whose dates may be used."""
+    return column.part_of is None or not (column.is_redundant or column.part_of in unused)
+
+
+def _check_damage(frame: SourceFrame, names: Collection[str]) -> None:
+    """Refuse to go on without a column of numbers in which few cells are something else."""
+    for name in names:
+        if damage := frame.columns[name].damage:
+            raise DataError(
+                f"{frame.source}: the column {quote(name)} is not read: {damage}; correct it, or leave "
+                f"the column "
+                f"out{hint_option('exclude')}"
+            )
 
 
 def _check_named_inputs(
@@ -259,7 +288,8 @@ def _check_named_inputs(
             )
         if not column.is_numeric:
             raise DataError(
-                f"{frame.source}: {name_option_column('inputs', name)} holds {column.description}; "
+                f"{frame.source}: {name_option_column('inputs', name)} holds "
+                f"{column.damage or column.description}; "
                 f"numbers are needed: correct it, or take it out of {name_option('inputs')}"
             )
     return [name for name in frame.columns if name in inputs]

@@ -87,6 +87,14 @@ class SourceColumn:
         The cells of a column of dates or times, null where missing.
     indicator : LevelIndicator or None
         How the column is derived from a categorical one; None for a column of the source.
+    mixed_texts : pyarrow.Array of length n, or None
+        The cells of a column of Python numbers and texts, each as text.
+    damage : str
+        What a few cells of a column of numbers hold instead; empty for other columns.
+    part_of : str or None
+        The column of dates that the column is computed from.
+    is_redundant : bool
+        Whether a part of dates says nothing beside the other parts, and is no input by default.
 
     Examples
     --------
@@ -99,6 +107,15 @@ class SourceColumn:
     texts: pa.Array | pa.ChunkedArray | None = None
     times: pa.Array | pa.ChunkedArray | None = None
     indicator: LevelIndicator | None = None
+    mixed_texts: pa.Array | None = None
+    damage: str = ""
+    part_of: str | None = None
+    is_redundant: bool = False
+
+    @property
+    def cells(self) -> pa.Array | pa.ChunkedArray | None:
+        """The cells as text, if some of them are text."""
+        return self.mixed_texts if self.texts is None else self.texts
 
     @property
     def is_numeric(self) -> bool:
@@ -331,8 +348,31 @@ def _convert_mixed(cells: Any) -> SourceColumn:
             int(is_present_mask.sum()),
             row,
             values[row],
-        )
+        ),
+        mixed_texts=_write_mixed_cells(values, is_present_mask),
     )
+
+
+def _write_mixed_cells(values: NDArray[Any], is_present_mask: NDArray[np.bool_]) -> pa.Array | None:
+    """Write numbers and texts of shape (n,) as texts; None if there is anything else."""
+    import pyarrow as pa
+
+    texts: list[str | None] = []
+    for value, is_present in zip(values, is_present_mask, strict=True):
+        if not is_present:
+            texts.append(None)
+        elif isinstance(value, str):
+            texts.append(str(value))
+        elif isinstance(value, int | float | Decimal | np.integer | np.floating) and not isinstance(
+            value, bool
+        ):
+            texts.append(str(value.item() if isinstance(value, np.generic) else value))
+        else:
+            return None
+    try:
+        return pa.array(texts, pa.large_string())
+    except pa.ArrowException:  # a text that is no valid Unicode
+        return None
 
 
 def _describe_flaw(description: str, n_numbers: int, n_present: int, row: int, cell: object) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 
-from symscreen.data.files import read_regular_file
+from symscreen.data.readers.file_bytes import read_regular_file
 from symscreen.messages import escape_control_chars, suggest
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from symscreen.data.categories import compute_categorical_column
 from symscreen.data.column_selection import choose_inputs, require_columns
 from symscreen.data.column_types import NO_INDICATORS, LevelIndicator
 from symscreen.data.dataset import build_dataset
-from symscreen.data.files import read_frame
 from symscreen.data.row_columns import find_used_rows
+from symscreen.data.sources import read_frame
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import name_option, quote
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.data.dataset import Dataset
-    from symscreen.data.files import SourceFrame
+    from symscreen.data.source_frame import SourceFrame
     from symscreen.targets import Target, TargetType
 
     Source = str | os.PathLike[str] | pd.DataFrame | Mapping[Any, ArrayLike] | NDArray[Any]
@@ -50,10 +50,9 @@ def read_dataset(
 
     Parameters
     ----------
-    source : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
-        A path has the suffix .csv, .tsv, .parquet, .feather or .arrow; ``"-"`` is standard input, in any of
-        these formats. The columns of an array are named x1 to xd. Column labels are converted to text.
-        At least 5 rows are required.
+    source : path, ``"-"``, data frame, dict of columns, or array of shape (n, d)
+        A file, a folder, a table of a database, standard input or a Python object, see `read_frame`. At
+        least 5 rows are required.
     target : str or sequence of str, optional
         The target column. By default ``target``, ``label`` or ``y``, in that order, else the last column.
         Several columns require the target type ``"several"``.
@@ -147,7 +146,10 @@ def read_source(
     row_mask, row_notices = find_used_rows(frame, {**columns.required, **values}, missing, columns.row_filter)
     try:
         dataset = build_dataset(
-            values, columns.build, row_mask, [*notices, *input_notices, *columns.notices, *row_notices]
+            values,
+            columns.build,
+            row_mask,
+            [*frame.notices, *notices, *input_notices, *columns.notices, *row_notices],
         )
     except DataError as error:
         raise DataError(f"{frame.source}: {error.template}") from error
@@ -162,7 +164,7 @@ def read_columns(
 
     Parameters
     ----------
-    rows : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
+    rows : path, ``"-"``, data frame, dict of columns, or array of shape (n, d)
         A source as for `read_dataset`, with any number of rows.
     names : sequence of str
         The required columns. Other columns of the source are not checked.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.data.column_selection import require_columns
-from symscreen.data.files import read_frame
+from symscreen.data.sources import read_frame
 from symscreen.errors import DataError
 from symscreen.messages import (
     format_count,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from symscreen.data.files import SourceFrame
+    from symscreen.data.source_frame import SourceFrame
     from symscreen.targets.base import RowFilter
 
 
@@ -112,7 +112,7 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> read_row_weights(read_frame({"times": [1, 0, 2]}), "times").tolist()
     [1.0, 0.0, 2.0]
     """
@@ -241,7 +241,7 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> read_row_groups(read_frame({"site": ["b", "a", "b"]}), "site", np.array([2, 1, 0])).tolist()
     [1, 0, 1]
     """

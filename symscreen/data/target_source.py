@@ -11,8 +11,8 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen._option_values import TargetTypeChoice, parse_name_list
 from symscreen.data.column_selection import choose_numeric_target, choose_target_column, require_columns
 from symscreen.data.column_types import convert_python_column
-from symscreen.data.files import read_frame
 from symscreen.data.row_columns import MIN_ROWS
+from symscreen.data.sources import read_frame
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import hint_option, name_option, quote, suggest
 from symscreen.targets.base import RowFilter
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.data.column_types import SourceColumn
-    from symscreen.data.files import SourceFrame
+    from symscreen.data.source_frame import SourceFrame
     from symscreen.targets import Target
 
 
@@ -220,7 +220,7 @@ def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> parse_target_names(read_frame({"a": [1], "b": [2]}), "a,b")
     ('a', 'b')
     """
@@ -278,7 +278,7 @@ def detect_target_type(source: TargetSource) -> type[Target]:
 
     Examples
     --------
-    >>> from symscreen.data.files import read_frame
+    >>> from symscreen.data import read_frame
     >>> frame = read_frame({"mail": ["spam", "ham"], "length": [1.0, 2.0]})
     >>> detect_target_type(TargetSource(frame, target="mail")).description
     'a class'

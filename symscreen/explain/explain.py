@@ -10,7 +10,7 @@ import numpy as np
 from symscreen._option_values import split_column_names
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
-from symscreen.data.files import read_frame
+from symscreen.data import read_frame
 from symscreen.errors import FormulaError, SymscreenError
 from symscreen.explain.explanation import Explanation, format_explanation
 from symscreen.explain.feature_lookup import (

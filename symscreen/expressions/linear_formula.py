@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.data import read_columns
-from symscreen.data.files import read_frame
+from symscreen.data import read_columns, read_frame
 from symscreen.errors import FormulaError
 from symscreen.expressions.input_ranges import warn_outside_ranges
 from symscreen.expressions.printing import (

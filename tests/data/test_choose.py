@@ -23,7 +23,7 @@ def numeric(*names):
         ("y a", {}, "y"),
         ("y a", {"target": "a"}, "a"),
         ("y a", {"exclude": ["y"], "target": "a"}, None),
-        ("b y a", {"exclude": ["y"]}, "a"),
+        ("b y a", {"exclude": ["y"], "target": "b"}, "b"),
         ("Y b a", {}, "a"),
     ],
 )
@@ -53,19 +53,20 @@ def test_columns_left_out_make_one_notice():
     source = {
         "name": list("pqrstu"),
         "user_id": ROWS,
-        "mostly": ["1", "2", "n/a", "4", "?", "6"],
+        "mostly": ["1", "2", "n0", "4", "5", "6"],
         "empty": [None] * 6,
         "when": np.array(ROWS, dtype="datetime64[D]"),
         "wave": np.full(6, 1j),
         "code": list("aabbcc"),
     }
     table = read_dataset(source | numeric("a", "y"))
-    assert table.names == ("a",)
-    (notice,) = table.notices
+    assert table.names == ("a", "when: days")
+    parts, notice = table.notices
+    assert parts.startswith("dates as numbers: 'when: days' (")
     assert notice == (
         "left out: 'name', 'code' (text), 'user_id' (an identifier), "
-        "'mostly' (text: 4 of 6 cells are numbers, but row 3 holds 'n/a'), 'empty' (no values), "
-        "'when' (dates or times), 'wave' (complex numbers)"
+        "'mostly' (text: 5 of 6 cells are numbers, but row 3 holds 'n0'), 'empty' (no values), "
+        "'wave' (complex numbers)"
     )
 
 
@@ -131,7 +132,7 @@ def test_constant_inputs_stay():
     assert read_dataset({"c": [1] * 6} | numeric("a", "y")).names == ("a", "c")
 
 
-TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | numeric("height", "b", "y")
+TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n0", "4", "5", "6"]} | numeric("height", "b", "y")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
         (
             {"target": "mostly"},
             (
-                "the dict: the target 'mostly' holds text: 5 of 6 cells are numbers, but row 3 holds 'n/a'; "
+                "the dict: the target 'mostly' holds text: 5 of 6 cells are numbers, but row 3 holds 'n0'; "
                 "numbers are needed: correct it, or choose another column (target=)"
             ),
         ),
@@ -161,7 +162,7 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
             {"inputs": ["b", "mostly"]},
             (
                 "the dict: the column 'mostly' of inputs= holds text: 5 of 6 cells are numbers, but row 3 "
-                "holds 'n/a'; numbers are needed: correct it, or take it out of inputs="
+                "holds 'n0'; numbers are needed: correct it, or take it out of inputs="
             ),
         ),
         (
@@ -178,7 +179,7 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
             {"exclude": ["height", "b"]},
             (
                 "the dict has no numeric input left: at least one is needed in addition to the target "
-                "(left out: 'word' (text), 'mostly' (text: 5 of 6 cells are numbers, but row 3 holds 'n/a'))"
+                "(left out: 'word' (text), 'mostly' (text: 5 of 6 cells are numbers, but row 3 holds 'n0'))"
             ),
         ),
         (

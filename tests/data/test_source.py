@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.data import read_columns, read_dataset
-from symscreen.data.files import read_frame
+from symscreen.data import read_columns, read_dataset, read_frame
 from symscreen.errors import DataError
 
 X = [[1.0, 9.0], [2.0, 8.0], [3.0, 5.0], [4.0, 7.0], [5.0, 6.0]]
@@ -17,6 +16,9 @@ A, B = [row[0] for row in X], [row[1] for row in X]
         {"x1": np.array(A), "x2": pd.Series(B)},
         pd.DataFrame({"x1": A, "x2": B}),
         pd.DataFrame({"x2": B, "x1": A}, index=[4, 4, 1, 0, 7]),
+        X,
+        [tuple(row) for row in X],
+        [{"x1": a, "x2": b} for a, b in X],
         np.array(X),
         np.array(X, order="F"),
         np.array(X, dtype=np.float32),
@@ -57,8 +59,16 @@ def test_labels_become_text():
         (np.ones(3), "the array has shape (3,): two dimensions are needed, (rows, columns)"),
         (np.ones((2, 2, 2)), "the array has shape (2, 2, 2): two dimensions are needed, (rows, columns)"),
         (np.ones((5, 0)), "the array has no columns: a target and at least one input are needed"),
-        ([[1, 2]], "a table cannot be read from an object of type list: give a path, a pandas DataFrame"),
-        (None, "a table cannot be read from an object of type NoneType: give a path, a pandas DataFrame"),
+        ([1, 2], "a table cannot be read from a list that is no list of rows: give a path, a data frame"),
+        ([[1, 2], [3]], "the rows of the list have 1 to 2 values: equally many are needed"),
+        (pd.Series(A), "a Series is one column, not a table: give the data as a data frame"),
+        (
+            None,
+            (
+                "a table cannot be read from an object of type NoneType: give a path, a data frame (pandas, "
+                "polars"
+            ),
+        ),
         (
             {number: [1] for number in range(100_001)},
             "the dict has 100001 columns, more than 100000: remove some of them",

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from symscreen.data import files
-from symscreen.data.files import read_stable_file
+from symscreen.data.readers import file_bytes
+from symscreen.data.readers.file_bytes import read_stable_file
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def meanwhile(monkeypatch):
     """Do something while a file is read, or before that, while it is waited for."""
 
     def arranged(action, during="read_bounded"):
-        own = getattr(files, during)
+        own = getattr(file_bytes, during)
 
         def acted(*given):
             content = own(*given)
             action()
             return content
 
-        monkeypatch.setattr(files, during, acted)
+        monkeypatch.setattr(file_bytes, during, acted)
 
     return arranged
 
@@ -60,13 +60,13 @@ def test_a_file_that_another_one_replaces_is_read_as_it_was(path, meanwhile):
     [(0.0, 9.0, 0.1), (0.04, 9.0, 0.06), (9.0, 0.04, 0.06), (9.0, 9.0, -8.9), (-5.0, 9.0, 0.1)],
 )
 def test_how_long_a_file_must_still_stand(monkeypatch, ago, entry, rest):
-    monkeypatch.setattr(files, "_QUIET_PERIOD_S", 0.1)
+    monkeypatch.setattr(file_bytes, "_QUIET_PERIOD_S", 0.1)
     file = SimpleNamespace(st_mtime=1000.0 - ago, st_ctime=1000.0 - entry)
-    assert files._compute_wait(file, 1000.0) == pytest.approx(rest)
+    assert file_bytes._compute_wait(file, 1000.0) == pytest.approx(rest)
 
 
 def test_a_writer_that_pauses_is_waited_for_and_noticed(path, monkeypatch):
-    monkeypatch.setattr(files, "_QUIET_PERIOD_S", 5.0)
+    monkeypatch.setattr(file_bytes, "_QUIET_PERIOD_S", 5.0)
     begun, over = threading.Event(), threading.Event()
 
     def write():
@@ -79,7 +79,7 @@ def test_a_writer_that_pauses_is_waited_for_and_noticed(path, monkeypatch):
         begun.set()
         over.wait()
 
-    monkeypatch.setattr(files, "sleep", sleep)
+    monkeypatch.setattr(file_bytes, "sleep", sleep)
     writer = threading.Thread(target=write)
     writer.start()
     assert read_stable_file(path) is None

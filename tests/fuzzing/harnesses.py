@@ -30,7 +30,8 @@ from symscreen.config.parsing import (
     split_names,
 )
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.data import SourceFrame, files, read_dataset, read_frame
+from symscreen.data import SourceFrame, read_dataset, read_frame
+from symscreen.data.readers import file_bytes
 from symscreen.errors import InputError
 from symscreen.evaluation.truth import parse_truth
 from symscreen.export import build_operators_from_record
@@ -69,7 +70,7 @@ _ARRAYS = (
 
 @cache
 def _folder() -> Path:
-    files._QUIET_PERIOD_S = 0.0  # nobody else writes the files of this folder
+    file_bytes._QUIET_PERIOD_S = 0.0  # nobody else writes the files of this folder
     shared = Path("/dev/shm")  # noqa: S108  # a million files are written: memory is kinder than a disk
     return Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None))
 

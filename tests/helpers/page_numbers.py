@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from symscreen import _limits
 from symscreen.backends import dask
-from symscreen.data import files
+from symscreen.data.readers import file_bytes
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.deep_pool import estimate_deep_bytes
 from symscreen.multistage import article_sharing
@@ -55,7 +55,7 @@ def _format_shares() -> str:
 
 _DEEP_GB = estimate_deep_bytes(EFFORTS["thorough"].deep_pool_formulas) / 1e9
 _LEVEL = f"{100 * _get_default(compute_t0_intervals, 'level'):.0f} %"
-_QUIET_S = f"{files._QUIET_PERIOD_S:g} s"
+_QUIET_S = f"{file_bytes._QUIET_PERIOD_S:g} s"
 
 FROM_CODE: Phrases = [
     ("docs/cluster.md", f"no scheduler answers within {dask._CONNECT_TIMEOUT_S:.0f} s"),

@@ -93,10 +93,13 @@ REQUIREMENTS: dict[str, Requirement] = {
     "polars": _list_package("polars", "polars"),
     # packages of the extra `test`, which an environment made otherwise may lack
     "distributed": _list_package("distributed", ".[dask]"),
+    "calamine": _list_package("python_calamine", ".[files]"),
     "matplotlib": _list_package("matplotlib", ".[plot]"),
+    "openpyxl": _list_package("openpyxl", ".[files]"),
     "pint": _list_package("pint", ".[units]"),
     "pip": _list_package("pip", "pip"),
     "stochtree": _list_package("stochtree", ".[bart]"),
+    "zstandard": _list_package("zstandard", ".[files]"),
     # published data
     "gss-jobs": _list_data("gss-jobs", "the survey of jobs (GSS)"),
     "label-ranking": _list_data("label-ranking", "the published label-ranking data"),

@@ -1,0 +1,1 @@
+"""Readers: one file for each kind of source. A reader returns a `RawTable`."""
