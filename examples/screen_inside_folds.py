@@ -29,7 +29,7 @@ screener = symscreen.SymbolicScreener(
     screener="pearson",  # what follows is linear
     top=20,
     max_correlation=0.8,
-    jobs=1,
+    n_jobs=1,
 )
 model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(0, 3, 7)))
 pipeline = make_pipeline(screener, model)

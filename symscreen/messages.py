@@ -31,7 +31,7 @@ _LONG_WORD = re.compile(r"\S{61,}")
 _START, _SEPARATOR, _END = "\ue000", "\ue001", "\ue002"
 _OPTION_NAME = "[a-zA-Z_]+"
 _REFERENCE = re.compile(
-    f"{_START}(?P<kind>option|hint|column|source){_SEPARATOR}(?P<name>{_OPTION_NAME}){_SEPARATOR}"
+    f"{_START}(?P<kind>option|subject|hint|column|source){_SEPARATOR}(?P<name>{_OPTION_NAME}){_SEPARATOR}"
     f"(?P<typed>[^{_END}{_SEPARATOR}]*){_SEPARATOR}(?P<literal>[^{_END}{_SEPARATOR}]*){_END}"
 )
 
@@ -47,10 +47,13 @@ class OptionStyle:
     arguments : mapping of str to str
         What an option is called that this front end takes as another argument, such as ``y`` for ``target``;
         an empty text if the front end has nothing like it.
+    names : mapping of str to str
+        What an option is called that has another name in this front end, such as ``n_jobs`` for ``jobs``.
     """
 
     is_command_line: bool
     arguments: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data"})
@@ -94,6 +97,28 @@ def name_option(name: str, value: object = None) -> str:
     "jobs= is ignored: use backend='threads'"
     """
     return _mark_option("option", name, value)
+
+
+def name_subject(name: str) -> str:
+    """Refer to an option as the subject of a sentence, such as "jobs is 0".
+
+    Parameters
+    ----------
+    name : str
+        The option's name in Python, such as ``max_ram``.
+
+    Returns
+    -------
+    str
+        A reference for `render_message`.
+
+    Examples
+    --------
+    >>> text = f"{name_subject('pool_size')} is 0"
+    >>> render_message(text, COMMAND_LINE), render_message(text, KEYWORD)
+    ('--pool-size is 0', 'pool_size is 0')
+    """
+    return _mark_option("subject", name, None)
 
 
 def hint_option(name: str, value: object = None) -> str:
@@ -265,7 +290,11 @@ def _render_reference(match: re.Match[str], style: OptionStyle) -> str:
         return typed if argument is None else argument
     if kind == "hint" and argument == "":
         return ""
-    option = f"--{name.replace('_', '-')}" if style.is_command_line else f"{name}="
+    name = style.names.get(name, name)
+    plain = f"--{name.replace('_', '-')}" if style.is_command_line else name
+    option = plain if style.is_command_line else f"{name}="
+    if kind == "subject":
+        return plain
     if argument:
         text = argument
     elif kind == "column":

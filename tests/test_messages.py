@@ -187,7 +187,10 @@ def test_errors_of_estimators_name_their_arguments(estimator, given, frame):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda x, y: (x.assign(x1=np.inf), y), "^Input X contains infinity"),
+        (
+            lambda x, y: (x.assign(x1=np.inf), y),
+            "^Input X contains infinity in 30 of 30 rows, in the column 'x1': correct",
+        ),
         (lambda x, y: (x, y * 0.0), r"^X: the target 'y' is constant .*; choose another \(y\)$"),
         (lambda x, y: (x, y.where(y.index != 3)), "^y has no value in 1 of 30 rows"),
         (lambda x, y: (x.head(4), y.head(4)), "^X has 4 rows: at least 5 are needed$"),

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from symscreen.config.fields import find_group, get_option, list_options
+from symscreen.config.option_hints import suggest_option
 from symscreen.config.parsing import is_count_text
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import OptionError
+from symscreen.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +39,15 @@ class _GroupedOption(click.Option):
 
 class GroupedCommand(click.Command):
     """A verb whose help lists its options under headings; those of no group come last, under Options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; say which option an unknown one stands for."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            names = {str(each.name): each.opts[0] for each in self.params if isinstance(each, click.Option)}
+            hint = suggest_option(error.option_name, names)
+            raise OptionError(f"{ctx.info_name} has no option {quote(error.option_name)}{hint}") from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options into the help text."""

@@ -18,12 +18,15 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import MISSING, Field, dataclass, field, fields
+from copy import copy
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from numbers import Real
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from symscreen.config.option_hints import suggest_option
 from symscreen.errors import OptionError
-from symscreen.messages import quote, suggest
+from symscreen.messages import name_subject, quote, suggest
 
 if TYPE_CHECKING:
     Described = TypeVar("Described", bound=Callable[..., Any] | type)
@@ -41,6 +44,7 @@ _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {  # by annotation: the t
     "bool": (lambda value: isinstance(value, bool), "True or False"),
     "int": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
     "float": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
+    "Sequence": (lambda _: False, "a list of texts"),  # `split_operators` reads lists before
     "ArrayLike": (lambda value: hasattr(value, "__len__"), "an array"),
     "Mapping": (lambda value: isinstance(value, Mapping), "a mapping"),
     "Callable": (callable, "a function"),
@@ -86,6 +90,10 @@ class Option:
         The verbs of the command line that have the option. A fit takes no others in Python, either.
     estimator : bool
         Whether the scikit-learn estimators have it as a parameter.
+    estimator_name : str
+        Its name there, such as ``n_jobs``, if scikit-learn has one for it; empty if the name is the same.
+    synonyms : tuple of str
+        Other names under which Python reads it.
     runtime : bool
         Whether it changes no result, as the number of threads. It is not replayed from a record, and a
         printed command does not contain it.
@@ -109,6 +117,8 @@ class Option:
     multiple: bool = False
     verbs: tuple[str, ...] = ("screen", "plan", "why")
     estimator: bool = True
+    estimator_name: str = ""
+    synonyms: tuple[str, ...] = ()
     runtime: bool = False
     record: RecordPolicy = "always"
     fit_record: bool = False
@@ -166,7 +176,9 @@ def _check_option(field: Field[Any], value: Any) -> Any:
         value = value.item()  # a number or a text of numpy
     if known.choices and not known.type:
         if not isinstance(value, str) or value not in known.choices:
-            raise OptionError(f"{field.name} is {quote(value)}{suggest(str(value), known.choices)}")
+            raise OptionError(
+                f"{name_subject(field.name)} is {quote(value)}{suggest(str(value), known.choices)}"
+            )
         return value
     if known.check is not None:
         return known.check(field.name, value)
@@ -190,13 +202,25 @@ def list_options(
     Returns
     -------
     tuple of dataclasses.Field
-        In the order of definition.
+        In the order of definition. Those of estimators have the names that they have there.
     """
-    return tuple(
-        each
-        for each in fields(options_class)
-        if (verb is None or verb in get_option(each).verbs) and (get_option(each).estimator or not estimator)
+    listed = [each for each in fields(options_class) if verb is None or verb in get_option(each).verbs]
+    if not estimator:
+        return tuple(listed)
+    return tuple(_rename_for_estimator(each) for each in listed if get_option(each).estimator)
+
+
+def _rename_for_estimator(field: Field[Any]) -> Field[Any]:
+    """Return the field of an option under the name that estimators have for it."""
+    known = get_option(field)
+    if not known.estimator_name:
+        return field
+    renamed = copy(field)
+    renamed.name = known.estimator_name
+    renamed.metadata = MappingProxyType(
+        {"option": replace(known, estimator_name="", synonyms=(field.name, *known.synonyms))}
     )
+    return renamed
 
 
 def find_group(options_class: type, name: str) -> str:
@@ -205,7 +229,9 @@ def find_group(options_class: type, name: str) -> str:
     return str(vars(owner)["group"])
 
 
-def make_options(options_class: type[T], keywords: Mapping[str, Any], known: Sequence[str], verb: str) -> T:
+def make_options(
+    options_class: type[T], keywords: Mapping[str, Any], known_fields: Sequence[Field[Any]], verb: str
+) -> T:
     """Build options from keyword arguments.
 
     Parameters
@@ -214,20 +240,60 @@ def make_options(options_class: type[T], keywords: Mapping[str, Any], known: Seq
         A dataclass whose fields are options.
     keywords : mapping of str to object
         The values by name.
-    known : sequence of str
-        The names allowed.
+    known_fields : sequence of dataclasses.Field
+        The options allowed, as `list_options` returns them.
     verb : str
         The function that takes them, for the message.
 
     Raises
     ------
     OptionError
-        If a keyword is not the name of an option; the message names the most similar option.
+        As `read_keywords`.
     """
-    for name in keywords:
-        if name not in known:
-            raise OptionError(f"{verb} has no option {name!r}{suggest(name, known)}")
-    return options_class(**keywords)
+    return options_class(**read_keywords(keywords, known_fields, f"{verb} has no option"))
+
+
+def read_keywords(
+    keywords: Mapping[str, Any], known_fields: Sequence[Field[Any]], refusal: str
+) -> dict[str, Any]:
+    """Return keyword arguments by the names of their options, whichever of its names each option has.
+
+    Parameters
+    ----------
+    keywords : mapping of str to object
+        The values by name, estimator name or synonym.
+    known_fields : sequence of dataclasses.Field
+        The options allowed, as `list_options` returns them.
+    refusal : str
+        The begin of the message about a keyword that names none of them.
+
+    Raises
+    ------
+    OptionError
+        If a keyword names no option, or two keywords the same one.
+
+    Examples
+    --------
+    >>> from symscreen.config.screen_options import ScreenOptions
+    >>> read_keywords({"n_jobs": 2, "top": 5}, list_options(ScreenOptions), "screen has no option")
+    {'jobs': 2, 'top': 5}
+    """
+    names = {name: each.name for each in known_fields for name in _list_names(each)}
+    given: dict[str, str] = {}
+    for keyword in keywords:
+        if keyword not in names:
+            raise OptionError(f"{refusal} {quote(keyword)}{suggest_option(keyword, names)}")
+        name = names[keyword]
+        if name in given:
+            raise OptionError(f"{given[name]}= and {keyword}= are names of one option: give one of them")
+        given[name] = keyword
+    return {name: keywords[keyword] for name, keyword in given.items()}
+
+
+def _list_names(field: Field[Any]) -> list[str]:
+    """List the names under which Python reads an option."""
+    known = get_option(field)
+    return [field.name, *known.synonyms, *([known.estimator_name] if known.estimator_name else [])]
 
 
 def describe_options(
@@ -359,7 +425,7 @@ def read_value(name: str, value: Any, annotation: str, *, names_column: bool = F
         "the name of a column" if names_column and each == "str" else _TYPES.get(each, (None, f"a {each}"))[1]
         for each in types
     ]
-    raise OptionError(f"{name} is {quote(value)}; give {' or '.join(dict.fromkeys(expected))}")
+    raise OptionError(f"{name_subject(name)} is {quote(value)}; give {' or '.join(dict.fromkeys(expected))}")
 
 
 def _has_type(value: Any, expected: str) -> bool:
@@ -373,7 +439,7 @@ def _read_list(name: str, value: Any, expected: str) -> Any:
     """Return one member as it is, or the members of anything that contains some; of a set they are sorted."""
     members = _list_members(value, expected)
     if members is None or not all(_is_member(each, expected) for each in members):
-        raise OptionError(f"{name} is {quote(value)}; give {_LISTS[expected]}")
+        raise OptionError(f"{name_subject(name)} is {quote(value)}; give {_LISTS[expected]}")
     plain = [str(each) if isinstance(each, str) else each for each in members]
     if _is_member(value, expected):
         return plain[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -37,8 +37,8 @@ class ScreenerParameters(TypedDict, total=False):
     categorical_as: CategoricalAs
     units: str | Path | Mapping[str, str] | None
     target_units: str | None
-    layers: str | None
-    operators: str | Path | Grammar
+    layers: int | str | None
+    operators: str | Path | Grammar | Sequence[str]
     unary: Names | None
     binary: Names | None
     pool: PoolKind
@@ -55,7 +55,7 @@ class ScreenerParameters(TypedDict, total=False):
     rounds: int
     search: SearchMode
     risk: float | None
-    seed: int
+    random_state: int
     p_values: bool | None
     fdr: float | None
     fdr_method: FdrMethod
@@ -65,7 +65,7 @@ class ScreenerParameters(TypedDict, total=False):
     stability: int | None
     intervals: bool | float | None
     max_ram: str | int | None
-    jobs: int | None
+    n_jobs: int | None
     chunk_size: int | None
     progress: ProgressCallback | bool | None
 
@@ -79,6 +79,8 @@ class ScreenKeywords(ScreenerParameters, total=False):
     missing: Literal["refuse", "drop"]
     weights: str | None
     groups: str | None
+    seed: int
+    jobs: int | None
     on_progress: Callable[[Progress], None] | None
     quiet: bool
     time_limit: str | float | None
@@ -94,8 +96,8 @@ class RegressorParameters(TypedDict, total=False):
     categorical_as: CategoricalAs
     units: str | Path | Mapping[str, str] | None
     target_units: str | None
-    layers: str | None
-    operators: str | Path | Grammar | None
+    layers: int | str | None
+    operators: str | Path | Grammar | Sequence[str] | None
     unary: Names | None
     binary: Names | None
     pool: PoolKind
@@ -103,9 +105,9 @@ class RegressorParameters(TypedDict, total=False):
     also: GuessSpec
     pool_size: int | str | Mapping[str, int] | None
     prune_by: ScreenerSpec | None
-    seed: int
+    random_state: int
     max_ram: str | int | None
-    jobs: int | None
+    n_jobs: int | None
     preset: Literal["ibart"] | None
     must_use: Names
     effort: EffortName
@@ -125,5 +127,7 @@ class FitKeywords(RegressorParameters, total=False):
     exclude: Names
     missing: Literal["refuse", "drop"]
     weights: str | ArrayLike | None
+    seed: int
+    jobs: int | None
     quiet: bool
     time_limit: str | float | None

@@ -10,8 +10,9 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen._limits import compute_max_resident_bytes, find_minimum, get_total_memory, read_resident_bytes
+from symscreen.config.fields import read_value
 from symscreen.errors import OptionError
-from symscreen.messages import name_option, quote
+from symscreen.messages import name_option, name_subject, quote
 
 if TYPE_CHECKING:
     from symscreen._typing import Names
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 _MAX_INTEGER = 10**18
 _MAX_COUNT_DIGITS = 18  # digits: what 64 bits hold
 _POOL_SIZE_PATTERN = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
+_MAX_COUNTED_LAYERS = 6  # layers that may be given by their number: more of them fit nowhere
 DEFAULT_LEVEL = 0.95  # confidence level of intervals
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get
 _MEMORY_SHARE = 0.8
+_MIN_PLAIN_BYTES = 10**6  # a smaller number without a unit was hardly meant as bytes
 
 
 def parse_bytes(text: str | int) -> int:
@@ -51,8 +54,14 @@ def parse_bytes(text: str | int) -> int:
         r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE | re.ASCII
     )
     if match is None or float(match[1]) == 0:
-        raise OptionError(f"max_ram is {text!r}; give an amount such as 2GB or 500MB")
-    return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
+        raise OptionError(f"{name_subject('max_ram')} is {text!r}; give an amount such as 2GB or 500MB")
+    n_bytes = int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
+    if n_bytes < _MIN_PLAIN_BYTES and str(text).strip() == match[1]:
+        raise OptionError(
+            f"{name_subject('max_ram')} is {match[1]}, which means {match[1]} bytes; give a unit, "
+            f"such as {name_option('max_ram', f'{match[1]}GB')}"
+        )
+    return n_bytes
 
 
 def parse_memory_limit(max_ram: str | int | None) -> int | None:
@@ -74,19 +83,35 @@ def to_tuple(also: Names) -> tuple[str, ...]:
 
 
 def check_positive_int(
-    name: str, value: object, alternatives: str = "", *, least: int = 1, most: int = _MAX_INTEGER
+    name: str,
+    value: object,
+    alternatives: str = "",
+    *,
+    of: str = "",
+    least: int = 1,
+    most: int = _MAX_INTEGER,
 ) -> int:
-    """Convert any kind of integer, numpy's included, to int; refuse one that is out of range."""
-    try:
-        whole = least - 1 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
-    except TypeError:  # an array of several numbers
-        whole = least - 1
-    if whole < 1:
-        raise OptionError(f"{name} is {quote(value)}; give a whole number of at least 1{alternatives}")
+    """Convert any kind of integer, numpy's included, to int; refuse one that is out of range.
+
+    `alternatives` ends the message, and `of` says which part of the option has the value.
+    """
+    subject, whole = f"{name_subject(name)}{of}", _read_whole_number(value)
+    if whole is None or whole < 1:
+        raise OptionError(f"{subject} is {quote(value)}; give a whole number of at least 1{alternatives}")
     if not least <= whole <= most:
         limit = f"at least {least}" if whole < least else f"at most {most}"
-        raise OptionError(f"{name} is {quote(value)}; give {limit}{alternatives}")
+        raise OptionError(f"{subject} is {quote(value)}; give {limit}{alternatives}")
     return whole
+
+
+def _read_whole_number(value: object) -> int | None:
+    """Convert any kind of integer, numpy's included, to int; None if the value is no integer."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return index(value)
+    except TypeError:  # an array of several numbers
+        return None
 
 
 def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
@@ -118,16 +143,17 @@ def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[st
         for part in pool_size.split(","):
             match = _POOL_SIZE_PATTERN.fullmatch(part)
             if match is None or set(match[1] or "ub") & set(found):
-                raise OptionError(f"pool_size is {pool_size!r}; write 200, or u:50,b:200")
+                raise OptionError(f"{name_subject('pool_size')} is {pool_size!r}; write 200, or u:50,b:200")
             found |= dict.fromkeys(match[1] or "ub", int(match[2]))
         pool_size = found
     if not isinstance(pool_size, Mapping):
         pool_size = dict.fromkeys("ub", check_positive_int("pool_size", pool_size, ", or u:50,b:200"))
     for kind in pool_size:
         if kind not in {"u", "b"}:
-            raise OptionError(f"pool_size names {kind!r}: layers are of the kinds u and b")
+            raise OptionError(f"{name_subject('pool_size')} names {kind!r}: layers are of the kinds u and b")
     return {
-        kind: check_positive_int(f"pool_size for {kind} layers", number) for kind, number in pool_size.items()
+        kind: check_positive_int("pool_size", number, of=f" for {kind} layers")
+        for kind, number in pool_size.items()
     }
 
 
@@ -138,21 +164,70 @@ def check_top(name: str, value: object) -> int | str:
     )
 
 
+def check_target(name: str, value: object) -> Any:
+    """Check the name of the target's column, or several; refuse a column of values."""
+    try:
+        return read_value(name, value, "Names")
+    except OptionError:
+        if not hasattr(value, "__len__") or isinstance(value, Mapping):
+            raise
+        column = getattr(value, "name", None)
+        given = (
+            name_option(name, column)
+            if isinstance(column, str)
+            else f"the column's name in {name_option(name)}"
+        )
+        raise OptionError(
+            f"{name_subject(name)} holds values, and a name is needed: give {given}, or the values as y"
+        ) from None
+
+
+def check_jobs(name: str, value: object) -> int | None:
+    """Check a number of threads; -1 means all cores, as in scikit-learn, and so does None.
+
+    Examples
+    --------
+    >>> check_jobs("jobs", 2), check_jobs("jobs", -1)
+    (2, None)
+    """
+    if _read_whole_number(value) == -1:
+        return None
+    return check_positive_int(name, value, ", or -1 for all cores")
+
+
+def read_layers(name: str, value: object) -> str:
+    """Read layers: a text such as ``ub``, a list of layers, or their number.
+
+    Examples
+    --------
+    >>> read_layers("layers", "u[sin] b"), read_layers("layers", ["u", "b"]), read_layers("layers", 3)
+    ('u[sin] b', 'u b', 'ubb')
+    """
+    if isinstance(value, str) and not is_count_text(value.strip()):
+        return str(value)
+    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
+        return " ".join(map(str, value))
+    number = int(value) if isinstance(value, str) else _read_whole_number(value)
+    if number is not None and 1 <= number <= _MAX_COUNTED_LAYERS:
+        return "u" + "b" * (number - 1)
+    raise OptionError(
+        f"{name_subject(name)} is {quote(value)}; give layers of unary (u) and binary (b) operators, such as "
+        f"{name_option(name, 'ub')}, or their number, from 1 to {_MAX_COUNTED_LAYERS}"
+    )
+
+
 def check_seed(name: str, value: object) -> int:
     """Check a seed of random numbers."""
-    try:
-        seed = -1 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
-    except TypeError:  # an array of several numbers
-        seed = -1
-    if seed < 0:
-        raise OptionError(f"{name} is {quote(value)}; give an integer of at least 0")
+    seed = _read_whole_number(value)
+    if seed is None or seed < 0:
+        raise OptionError(f"{name_subject(name)} is {quote(value)}; give an integer of at least 0")
     return seed
 
 
 def check_fraction(name: str, value: object, description: str) -> float:
     """Check a number between 0 and 1; `description` ends the message."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
-        raise OptionError(f"{name} is {quote(value)}; give {description}")
+        raise OptionError(f"{name_subject(name)} is {quote(value)}; give {description}")
     return float(value)
 
 
@@ -160,7 +235,7 @@ def check_share(name: str, value: Any, upper: float, *, above_zero: bool = False
     """Check a number from 0 (or above it) to below an upper limit; return it as it was given."""
     is_share = isinstance(value, Real) and 0.0 <= float(value) < upper
     if not is_share or (above_zero and value == 0.0):
-        raise OptionError(f"{name} is {quote(value)}; give a share from 0 to below {upper:g}")
+        raise OptionError(f"{name_subject(name)} is {quote(value)}; give a share from 0 to below {upper:g}")
     return value
 
 

@@ -17,14 +17,17 @@ from symscreen.config.fields import check_options, list_options, make_options, o
 from symscreen.config.parsing import (
     DEFAULT_PRESCREEN,
     check_fraction,
+    check_jobs,
     check_level,
     check_positive_int,
     check_seed,
     check_share,
+    check_target,
     check_top,
     parse_level_text,
     parse_pool_sizes,
     parse_top_text,
+    read_layers,
     write_names,
     write_pairs,
     write_units,
@@ -65,6 +68,7 @@ class DataOptions:
     target: Names | None = option(
         None,
         metavar="COL",
+        check=check_target,
         help="The target column, or several, A,B; else target, label, y or the last.",
         doc="The target's column. By default the column named ``target``, ``label`` or ``y``, in this order, "
         "else the last one. A column of words is a target of classes: each class is compared with the "
@@ -248,20 +252,26 @@ class SpaceOptions:
 
     group: ClassVar[str] = "Formulas"
 
-    layers: str | None = option(
+    layers: int | str | None = option(
         None,
         metavar="SPEC",
-        help="'ub', or 'u[sin,square] b[add,sub]'; by default the grammar's own, or fit's schedule.",
-        doc='The layers of operators, ``"ub"``, or with operators, ``"u[sin,square] b[add,sub]"``. By default'
-        " those of the grammar. `symscreen.fit` searches every prefix first; its default is ``u``, ``b``,"
-        " ``ub``, ``bu``, ``bub``, ``ubb``, without those that are too large (a notice lists them).",
+        check=read_layers,
+        help="'ub', 'u[sin,square] b[add,sub]', or their number, 2 for ub; by default the grammar's own, or "
+        "fit's schedule.",
+        doc='The layers of operators, ``"ub"``, or with operators, ``"u[sin,square] b[add,sub]"``. A number '
+        "counts them: 1 is ``u``, 2 is ``ub``, 3 is ``ubb``. By default those of the grammar. "
+        "`symscreen.fit` searches every prefix first; its default is ``u``, ``b``, ``ub``, ``bu``, ``bub``, "
+        "``ubb``, without those that are too large (a notice lists them).",
+        type="str or int",
         verbs=_ALL,
     )
-    operators: str | Path | Grammar = option(
+    operators: str | Path | Grammar | Sequence[str] = option(
         "basic",
-        metavar="NAME|FILE",
-        help="The grammar: the name of a shipped one, or a TOML file.",
-        type="str or Path",
+        metavar="NAME|FILE|a,b",
+        help="The grammar: the name of a shipped one, a TOML file, or a list of operators.",
+        doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
+        "`unary` and `binary`.",
+        type="str, Path or sequence of str",
         verbs=_ALL,
     )
     unary: Names | None = option(
@@ -384,6 +394,7 @@ class ScoringOptions:
         metavar="K",
         parse=parse_top_text,
         check=check_top,
+        synonyms=("max_features",),
         help="How many classes of equivalent features to show; all shows every feature, unmerged.",
         doc='How many classes of equivalent features to return; ``"all"`` returns every feature, unmerged.',
         type='int or "all"',
@@ -420,6 +431,7 @@ class ScoringOptions:
         0,
         metavar="S",
         check=check_seed,
+        estimator_name="random_state",
         help="The seed of all that is random: folds, trees, permutations, noise.",
         doc="The seed of all that is random: folds, trees, permutations, null distributions, noise, the rows "
         "of a race or sieve, the split of a fit.",
@@ -532,10 +544,11 @@ class RunOptions:
     jobs: int | None = option(
         None,
         metavar="N",
-        check=check_positive_int,
-        help="The number of threads, or of Dask's processes; no result depends on it.",
-        doc="The number of threads; by default all cores. No result depends on it. Where a grid search runs "
-        "candidates in parallel, 1 is best.",
+        check=check_jobs,
+        estimator_name="n_jobs",
+        help="The number of threads, or of Dask's processes; -1 for all cores. No result depends on it.",
+        doc="The number of threads; None and -1 mean all cores. No result depends on it. Where a grid search "
+        "runs candidates in parallel, 1 is best.",
         verbs=_ALL,
         runtime=True,
     )
@@ -639,14 +652,15 @@ class FitOptions(ScreenOptions):
 
     group: ClassVar[str] = "Model"
 
-    operators: str | Path | Grammar | None = option(  # type: ignore[assignment]  # `fit` replaces None
+    operators: str | Path | Grammar | Sequence[str] | None = option(  # type: ignore[assignment]  # `fit` replaces None
         None,
-        metavar="NAME|FILE",
-        help="The grammar: the name of a shipped one, or a TOML file; by default standard, or basic with "
-        "--unary, --binary or --preset.",
-        doc="The grammar: the name of a shipped one, or a TOML file. By default it is ``standard``, or "
-        "``basic`` where `unary`, `binary` or `preset` is given.",
-        type="str or Path",
+        metavar="NAME|FILE|a,b",
+        help="The grammar: the name of a shipped one, a TOML file, or a list of operators; by default "
+        "standard, or basic with --unary, --binary or --preset.",
+        doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
+        "`unary` and `binary`. By default it is ``standard``, or ``basic`` where `unary`, `binary` or "
+        "`preset` is given.",
+        type="str, Path or sequence of str",
         verbs=_ALL,
     )
     preset: Literal["ibart"] | None = option(
@@ -803,11 +817,13 @@ def make_screen_options(keywords: Mapping[str, Any], *, verb: str) -> ScreenOpti
     >>> make_screen_options({"layers": "ub"}, verb="why").layers
     'ub'
     """
-    return make_options(ScreenOptions, keywords, [each.name for each in list_options(ScreenOptions)], verb)
+    from symscreen.config.space_options import split_operators  # it imports numpy, which --help does not need
+
+    return make_options(ScreenOptions, split_operators(keywords), list_options(ScreenOptions), verb)
 
 
 def make_fit_options(keywords: Mapping[str, Any]) -> FitOptions:
     """Build the options of `symscreen.fit` from keyword arguments, as `make_screen_options` does."""
-    return make_options(
-        FitOptions, keywords, [each.name for each in list_options(FitOptions, verb="fit")], "fit"
-    )
+    from symscreen.config.space_options import split_operators  # as above
+
+    return make_options(FitOptions, split_operators(keywords), list_options(FitOptions, verb="fit"), "fit")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from symscreen.config.parsing import split_names
-from symscreen.grammar import Grammar, load_grammar
-from symscreen.messages import suggest
+from symscreen.errors import OptionError
+from symscreen.grammar import OPERATORS, Grammar, list_grammar_names, load_grammar
+from symscreen.messages import name_option, quote, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,15 +25,87 @@ _FIT_GRAMMAR = "standard"  # default of a fit
 _NARROW_GRAMMARS = {_FIT_GRAMMAR: "basic"}  # by grammar: fewer operators, for larger spaces
 
 
+def split_operators(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace a list of operators, ``operators=["add", "sin"]``, by those of one and of two arguments.
+
+    Parameters
+    ----------
+    keywords : mapping of str to object
+        Options by name, as the user gave them.
+
+    Returns
+    -------
+    dict of str to object
+        The options with `unary` and `binary` instead of the list.
+
+    Raises
+    ------
+    OptionError
+        If the list has an unknown operator, or `unary` or `binary` is given, too.
+
+    Examples
+    --------
+    >>> split_operators({"operators": ["add", "sin"], "top": 5})
+    {'top': 5, 'unary': ['sin'], 'binary': ['add']}
+    >>> split_operators({"operators": "physics"})
+    {'operators': 'physics'}
+    """
+    names = _list_operators(keywords.get("operators"))
+    if names is None:
+        return dict(keywords)
+    for name in names:
+        if name not in OPERATORS:
+            raise OptionError(
+                f"{name_option('operators')} lists {quote(name)}, which is no operator"
+                f"{suggest(name, OPERATORS)}"
+            )
+    for kind in ("unary", "binary"):
+        if keywords.get(kind) is not None:
+            raise OptionError(
+                f"{name_option('operators')} lists operators, and {name_option(kind)} is given, too: give "
+                "the list alone, or the name of a grammar"
+            )
+    others = {name: value for name, value in keywords.items() if name not in {"operators", "unary", "binary"}}
+    kinds = {
+        kind: [name for name in names if OPERATORS[name].arity == arity]
+        for kind, arity in (("unary", 1), ("binary", 2))
+    }
+    return {**others, **kinds}
+
+
+def _list_operators(given: Any) -> list[str] | None:
+    """Return the operators of a list or of a text such as ``add,sin``; None if a grammar is given."""
+    if isinstance(given, str):
+        names = split_names(given)
+        is_list = len(names) > 1 or (names[0] in OPERATORS and names[0] not in list_grammar_names())
+        return names if is_list and not given.endswith(".toml") else None
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        return None
+    members = sorted(given, key=str) if isinstance(given, AbstractSet) else list(given)
+    if not members or not all(isinstance(each, str) for each in members):
+        raise OptionError(
+            f"operators is {quote(given)}; give the name of a grammar, a TOML file, or a list of operators, "
+            "such as ['add', 'log']"
+        )
+    return [str(each).strip() for each in members]
+
+
 def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
     """Load the grammar, unless it is given as one, and change it as the options say; read its layers."""
     given = options.operators
-    grammar = (given if isinstance(given, Grammar) else load_grammar(given)).override(
+    if not isinstance(given, Grammar):
+        given = load_grammar(given if isinstance(given, Path) else str(given))
+    grammar = given.override(
         unary=None if options.unary is None else split_names(options.unary),
         binary=None if options.binary is None else split_names(options.binary),
         max_complexity=options.max_complexity,
     )
-    return grammar, grammar.resolve_layers(options.layers)
+    return grammar, grammar.resolve_layers(get_layers(options))
+
+
+def get_layers(options: SpaceOptions) -> str | None:
+    """Return the layers as a text, which `read_layers` made of a number; None if they are not given."""
+    return None if options.layers is None else str(options.layers)
 
 
 def choose_default_grammar(options: FitOptions) -> FitOptions:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,14 +17,18 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from symscreen.config.fields import get_option, list_options, read_keywords
+from symscreen.config.screen_options import FitOptions
 from symscreen.data import read_frame, read_levels
 from symscreen.errors import DataError, InputError, OptionError
+from symscreen.estimators.input_errors import explain_input_errors
 from symscreen.expressions.traversal import collect_columns, collect_indicators
-from symscreen.messages import ESTIMATOR, suggest
+from symscreen.messages import ESTIMATOR, name_option, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from dataclasses import Field
+    from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -31,6 +36,14 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN_LEVELS = 3
+_STYLE = replace(
+    ESTIMATOR,
+    names={
+        each.name: get_option(each).estimator_name
+        for each in list_options(FitOptions)
+        if get_option(each).estimator_name
+    },
+)
 
 
 @contextmanager
@@ -39,7 +52,7 @@ def raise_estimator_errors() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        error.option_style = ESTIMATOR
+        error.option_style = _STYLE
         raise
 
 
@@ -49,14 +62,57 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     categorical: Any
     levels_: dict[str, tuple[str, ...]]
 
-    def _set_parameters(self, fields: Sequence[Field[Any]], parameters: Mapping[str, Any]) -> None:
+    _parameter_fields: ClassVar[tuple[Field[Any], ...]]
+
+    def _set_parameters(self, parameters: Mapping[str, Any]) -> None:
         """Set the parameters as attributes, unchanged, as scikit-learn expects it."""
-        defaults = {field.name: field.default for field in fields}
-        for name in parameters:
-            if name not in defaults:
-                raise TypeError(f"{type(self).__name__} has no parameter {name!r}{suggest(name, defaults)}")
-        for name, value in (defaults | dict(parameters)).items():
+        defaults = {field.name: field.default for field in self._parameter_fields}
+        for name, value in (defaults | self._read_parameters(parameters)).items():
             setattr(self, name, value)
+
+    def _read_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters under their own names, whichever of their names the user wrote."""
+        refusal = f"{type(self).__name__} has no parameter"
+        with raise_estimator_errors():
+            for name in parameters:
+                if ESTIMATOR.arguments.get(name):  # an option of `screen` that is an argument here
+                    raise OptionError(f"{refusal} {name!r}: fit takes {name_option(name)}")
+            return read_keywords(parameters, self._parameter_fields, refusal)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, as the constructor does.
+
+        Parameters
+        ----------
+        **parameters
+            The parameters by name.
+
+        Returns
+        -------
+        estimator
+            Itself.
+
+        Raises
+        ------
+        OptionError
+            If there is no such parameter.
+        """
+        super().set_params(**self._read_parameters(parameters))
+        return self
+
+    def _get_options(self) -> dict[str, Any]:
+        """Return the parameters as options of a screen or a fit.
+
+        A generator of random numbers in `random_state` draws the seed, and None is 0, because results of
+        symscreen do not change from call to call.
+        """
+        options = dict(self.get_params(deep=False))
+        seed = options["random_state"]
+        if seed is None:
+            options["random_state"] = 0
+        elif isinstance(seed, np.random.RandomState):
+            options["random_state"] = int(seed.randint(np.iinfo(np.int32).max))
+        return options
 
     def __sklearn_tags__(self) -> Any:
         """Declare that several targets are accepted, and texts in categorical columns."""
@@ -87,7 +143,8 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """Check the rows of `fit`; return the columns of X by name, and set the levels of categories."""
         check_unique_columns(X)
         if y is None:
-            validate_data(self, X, y)  # raises scikit-learn's own error
+            name = type(self).__name__  # a check of scikit-learn looks for the first words
+            raise DataError(f"{name} requires y to be passed, but the target y is None: call fit(X, y)")
         columns = self._check_inputs(X, reset=True)
         check_consistent_length(X, y)
         self.levels_ = {}
@@ -130,7 +187,8 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         if categorical and not hasattr(X, "shape"):
             X = np.array(X, dtype=object)  # noqa: N806  # a list of rows
         if not categorical or issparse(X) or len(X.shape) != 2:  # validate_data rejects the last two
-            values = validate_data(self, X, reset=reset, dtype="float64", ensure_min_samples=min_rows)
+            with raise_estimator_errors(), explain_input_errors(X):
+                values = validate_data(self, X, reset=reset, dtype="float64", ensure_min_samples=min_rows)
             return dict(zip(self._input_names, values.T, strict=True))
         validate_data(self, X, reset=reset, skip_check_array=True)
         names = self._input_names
@@ -140,13 +198,15 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         columns = {name: np.asarray(_take_columns(X, i)).astype(object) for i, name in enumerate(names)}
         numeric = [i for i, name in enumerate(names) if name not in categorical]
         if numeric:
-            values = check_array(
-                _take_columns(X, numeric),
-                dtype="float64",
-                estimator=self,
-                input_name="X",
-                ensure_min_samples=min_rows,
-            )
+            numeric_columns = _take_columns(X, numeric)
+            with raise_estimator_errors(), explain_input_errors(numeric_columns, [names[i] for i in numeric]):
+                values = check_array(
+                    numeric_columns,
+                    dtype="float64",
+                    estimator=self,
+                    input_name="X",
+                    ensure_min_samples=min_rows,
+                )
             columns |= dict(zip((names[i] for i in numeric), values.T, strict=True))
         return columns
 

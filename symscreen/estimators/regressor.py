@@ -63,15 +63,16 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
     ('-0.1*x1', 1.0)
     """
 
+    _parameter_fields = _PARAMETERS
+
     @describe_options(_PARAMETERS)
     def __init__(self, **parameters: Unpack[RegressorParameters]) -> None:
-        self._set_parameters(_PARAMETERS, parameters)
+        self._set_parameters(parameters)
 
     def fit(
         self,
         X: Any,  # noqa: N803  # scikit-learn's names
-        y: Any,
-        *,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         **unknown: Any,
     ) -> Self:
@@ -110,7 +111,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
                 _to_fit_target(targets),
                 inputs=list(columns),
                 weights=check_row_weights(sample_weight, X),
-                **self.get_params(deep=False),
+                **self._get_options(),
             )
         self.formula_ = self.result_.formula
         return self

@@ -76,9 +76,11 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
     (['x1 - cos(x2)/x1'], (400, 1))
     """
 
+    _parameter_fields = _PARAMETERS
+
     @describe_options(_PARAMETERS)
     def __init__(self, **parameters: Unpack[ScreenerParameters]) -> None:
-        self._set_parameters(_PARAMETERS, parameters)
+        self._set_parameters(parameters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,9 +90,9 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
     def fit(
         self,
         X: Any,  # noqa: N803  # scikit-learn's names
-        y: Any,
-        *,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
+        *,
         groups: ArrayLike | None = None,
         **unknown: Any,
     ) -> Self:
@@ -142,7 +144,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
             if values is not None:
                 labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = values
-        options = self.get_params(deep=False) | target_options | labels
+        options = self._get_options() | target_options | labels
         with raise_estimator_errors():
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table

@@ -14,8 +14,10 @@ from symscreen.config.space_options import (
     choose_default_grammar,
     find_narrow_grammar,
     format_unused_rule_notices,
+    get_layers,
     read_grammar,
 )
+from symscreen.config.target_argument import read_target_argument
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.errors import OptionError
@@ -65,9 +67,9 @@ def fit(
     ----------
     X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         As in `symscreen.screen`.
-    y : array_like, shape (n,) or (n, K), optional
-        The target, where `X` does not contain it, or K targets: a data frame names them, else they are y1 to
-        yK.
+    y : array_like, shape (n,) or (n, K), or str, optional
+        The target, where `X` does not contain it, or the name of its column in `X`, or K targets: a data
+        frame names them, else they are y1 to yK.
     on_progress : callable, optional
         Called with a `symscreen.FitProgress` when a stage of the search starts, and when there is a better
         formula.
@@ -91,7 +93,7 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
-    fit_options = choose_default_grammar(make_fit_options(options))
+    y, fit_options = read_target_argument(X, y, choose_default_grammar(make_fit_options(options)))
     if fit_options.preset is not None:
         fit_options = replace(
             fit_options,
@@ -148,7 +150,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         pool_screeners=pool_screeners,
         max_bytes=parse_memory_limit(options.max_ram),
         run_control=run_control,
-        layer_schedule=build_layer_schedule(grammar, options.layers),
+        layer_schedule=build_layer_schedule(grammar, get_layers(options)),
         narrow_grammar=find_narrow_grammar(options),
         units_record=units_record,
         input_ranges=input_ranges,

@@ -213,7 +213,8 @@ class Grammar:
         Parameters
         ----------
         unary, binary : sequence of str, optional
-            Names of the operators; None keeps the current ones.
+            Names of the operators; None keeps the current ones. The default layers of a kind without
+            operators are left out.
         max_complexity : int, optional
             Maximum complexity, ≥ 1; None keeps the current one.
 
@@ -238,9 +239,18 @@ class Grammar:
             binary=self.binary
             if binary is None
             else resolve_operators(binary, 2, self.operators, name_option("binary")),
+            layers=_drop_empty_layers(self.layers, unary, binary),
             max_complexity=self.max_complexity if max_complexity is None else max_complexity,
         )
 
     def resolve_layers(self, text: str | None = None) -> tuple[Layer, ...]:
         """Parse layers with the operators of this grammar; None selects the grammar's default layers."""
         return parse_layers(self.layers if text is None else text, self.unary, self.binary, self.operators)
+
+
+def _drop_empty_layers(layers: str, unary: Sequence[str] | None, binary: Sequence[str] | None) -> str:
+    """Remove the layers that would have no operators from a default such as ``ub``; keep one at least."""
+    kinds = (("u", unary), ("b", binary))
+    empty = [kind for kind, names in kinds if names is not None and len(names) == 0]
+    kept = "".join(letter for letter in layers if letter not in empty)
+    return kept if empty and kept.strip() and not layers.strip("ub ") else layers

@@ -13,6 +13,7 @@ from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
 from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.space_options import format_unused_rule_notices, read_grammar
+from symscreen.config.target_argument import read_target_argument
 from symscreen.data import (
     TargetSource,
     check_target_options,
@@ -76,6 +77,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     InputError
         If the data, the grammar, a formula or an option cannot be used; see its subclasses.
     """
+    y, options = read_target_argument(X, y, options)
     check_conflicts(options)
     X, data_options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
     source, target_class = read_target_source(X, y, data_options)

@@ -56,9 +56,10 @@ def screen(
     ----------
     X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         The data. A file or a data frame may contain the target, too; the columns of an array are x1 … xd.
-    y : array_like, shape (n,) or (n, k), optional
-        The target, where `X` does not contain it. With k columns it is a ranking of k labels, or with
-        ``target_type="several"`` k targets.
+    y : array_like, shape (n,) or (n, k), or str, optional
+        The target, where `X` does not contain it, or the name of its column in `X`. With k columns it is a
+        ranking of k labels, or with ``target_type="several"`` k targets. A series taken from the data frame
+        `X` is not an input.
     **options
         The options of `symscreen.config.screen_options.ScreenOptions`: …
 

@@ -72,7 +72,7 @@ def test_generators_of_names_are_read_once():
         ("weights", np.ones(60), "weights is array([1., 1...., 1., 1., 1.]); give the name of a column"),
         ("groups", -1, "groups is -1; give the name of a column"),
         ("inputs", 3, "inputs is 3; give a text or a list of texts"),
-        ("operators", {}, "operators is {}; give a text or a path or a Grammar"),
+        ("operators", {}, "operators is {}; give a text or a path or a Grammar or a list of texts"),
         ("p_values", "no", "p_values is 'no'; give True or False"),
         ("max_ram", [], "max_ram is []; give a text or a number"),
         ("top", "x", "top is 'x'; give a whole number of at least 1, or 'all'"),

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import symscreen
 from symscreen.errors import DataError, OptionError
 
-SMALL = {"layers": "b", "binary": "add,mul", "top": 4, "jobs": 1}
+SMALL = {"layers": "b", "binary": "add,mul", "top": 4, "n_jobs": 1}
 
 
 @pytest.fixture
@@ -151,8 +151,8 @@ def test_mistakes_are_told_in_one_line(data, change, options, says):
     assert "\n" not in str(told.value)
 
 
-def test_words_without_the_option_are_refused_as_ever(data):
-    with pytest.raises(ValueError, match="could not convert string"):
+def test_words_without_the_option_are_refused_with_the_option(data):
+    with pytest.raises(DataError, match=r"^X has texts in the column 'c', such as '.*categorical=\['c'\]"):
         symscreen.SymbolicScreener(**SMALL).fit(*data)
 
 
@@ -174,7 +174,7 @@ def test_units_of_columns_and_of_the_target(rng):
     require("pint")
     inputs = pd.DataFrame(rng.uniform(0.5, 2.0, (60, 3)), columns=["mass", "speed", "time"])
     y = inputs.mass * inputs.speed / inputs.time
-    asked = {"layers": "bb", "binary": "add,mul,div", "top": 3, "jobs": 1, "target_units": "N"}
+    asked = {"layers": "bb", "binary": "add,mul,div", "top": 3, "n_jobs": 1, "target_units": "N"}
     units = {"mass": "g", "speed": "km/h", "time": "s"}
     screener = symscreen.SymbolicScreener(**asked, units=units).fit(inputs, y)
     found = symscreen.screen(inputs, y, **asked, units=units)

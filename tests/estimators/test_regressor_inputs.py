@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 import symscreen
 from symscreen.errors import DataError
 
-SMALL = {"layers": "u", "operators": "ablation", "max_terms": 2, "jobs": 1}
+SMALL = {"layers": "u", "operators": "ablation", "max_terms": 2, "n_jobs": 1}
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import DataError, InputError, OptionError
 from symscreen.expressions.tree import parse_expression
 
-SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "jobs": 1}
+SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "n_jobs": 1}
 # What names columns of a file, or rows that are missing, is scikit-learn's business.
 NOT_FOR_ESTIMATORS = {
     *("target", "inputs", "exclude", "missing", "groups", "weights"),
@@ -47,7 +47,7 @@ def data(frame):
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
-@parametrize_checks(symscreen.SymbolicScreener(layers="u", unary="id,square", top=3, jobs=1))
+@parametrize_checks(symscreen.SymbolicScreener(layers="u", unary="id,square", top=3, n_jobs=1))
 def test_it_keeps_scikit_learns_promises(estimator, check):
     run_check(check, estimator)
 
@@ -56,6 +56,7 @@ def test_it_has_the_options_of_a_screen_and_their_defaults():
     own = {
         name: one.default for name, one in inspect.signature(symscreen.SymbolicScreener).parameters.items()
     }
+    own = {{"n_jobs": "jobs", "random_state": "seed"}.get(name, name): own[name] for name in own}
     those = {name: one.default for name, one in inspect.signature(symscreen.screen).parameters.items()}
     assert own == {name: those[name] for name in own}
     assert set(vars(ScreenOptions())) - set(own) == NOT_FOR_ESTIMATORS
@@ -94,7 +95,7 @@ def test_it_makes_frames_of_polars(data):
 
 def test_support_tells_which_columns_are_used(rng):
     inputs = rng.uniform(1, 2, size=(80, 4))
-    screener = symscreen.SymbolicScreener(layers="b", binary="div", top=1, jobs=1).fit(
+    screener = symscreen.SymbolicScreener(layers="b", binary="div", top=1, n_jobs=1).fit(
         inputs, inputs[:, 3] / inputs[:, 1]
     )
     assert screener.get_support().tolist() == [False, True, False, True]
@@ -118,7 +119,7 @@ def test_columns_may_have_any_names(names):
     rng = np.random.default_rng(0)
     x = np.arange(20.0)
     inputs = pd.DataFrame(np.column_stack([x, rng.normal(size=(20, 2))]), columns=names)
-    screener = symscreen.SymbolicScreener(layers="u", unary="id,exp", top=2, jobs=1).fit(inputs, x**3)
+    screener = symscreen.SymbolicScreener(layers="u", unary="id,exp", top=2, n_jobs=1).fit(inputs, x**3)
     first, second = screener.get_feature_names_out()
     assert parse_expression(first) == screener.expressions_[0]
     assert first != second
@@ -130,7 +131,7 @@ def test_columns_may_have_any_names(names):
 def test_no_column_is_left_out_for_its_name(names):
     x = np.arange(20.0)
     inputs = pd.DataFrame(np.column_stack([x, np.cos(x), np.sin(9 * x)]), columns=names)
-    screener = symscreen.SymbolicScreener(layers="b", binary="add", top="all", jobs=1).fit(inputs, x)
+    screener = symscreen.SymbolicScreener(layers="b", binary="add", top="all", n_jobs=1).fit(inputs, x)
     assert screener.get_support().all()
     assert len(set(screener.get_feature_names_out())) == 9
 
@@ -144,7 +145,7 @@ def test_columns_of_one_name_are_refused_in_one_line():
 
 def test_rows_outside_a_domain_are_counted_and_nan(rng):
     inputs = pd.DataFrame({"a": rng.uniform(1, 2, 50), "b": rng.uniform(1, 2, 50)})
-    screener = symscreen.SymbolicScreener(layers="u", unary="log", top="all", jobs=1).fit(
+    screener = symscreen.SymbolicScreener(layers="u", unary="log", top="all", n_jobs=1).fit(
         inputs, np.log(inputs.a)
     )
     new = inputs.head(5).assign(a=[1.0, 0.0, -1.0, 1.0, 1.0], b=[1.0, 1.0, -1.0, 1.0, 1.0])
@@ -221,7 +222,7 @@ def test_grids_pipelines_and_column_transformers(rng):
 
 
 def test_a_copy_is_unfitted_and_has_the_same_options(data):
-    screener = symscreen.SymbolicScreener(screener=["t0", symscreen.screeners.XI], also=["x1*x2"], jobs=1)
+    screener = symscreen.SymbolicScreener(screener=["t0", symscreen.screeners.XI], also=["x1*x2"], n_jobs=1)
     other = clone(screener.fit(*data))
     assert not hasattr(other, "result_")
     assert other.get_params()["also"] == ["x1*x2"]
@@ -234,10 +235,10 @@ def test_another_process_reads_a_pickle_and_computes_the_same(data, tmp_path):
     grammar = tmp_path / "own.toml"
     grammar.write_text('unary = ["wave", "decay"]\n[define.wave]\nformula = "sin(x)**2"\n'
                        '[define.decay]\nformula = "exp(-a*x)"\nparameters = {a = [0.5, 2]}\n')  # fmt: skip
-    screener = symscreen.SymbolicScreener(operators=str(grammar), layers="u", top="all", jobs=1).fit(
+    screener = symscreen.SymbolicScreener(operators=str(grammar), layers="u", top="all", n_jobs=1).fit(
         inputs, y
     )
-    model = symscreen.SymbolicRegressor(operators=str(grammar), layers="u", max_terms=2, jobs=1).fit(
+    model = symscreen.SymbolicRegressor(operators=str(grammar), layers="u", max_terms=2, n_jobs=1).fit(
         inputs, y
     )
     grammar.unlink()  # what was fitted needs it no more

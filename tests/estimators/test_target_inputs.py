@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import symscreen
 from symscreen.errors import DataError, InputError, OptionError
 
-SMALL = {"layers": "b", "binary": "sub,mul", "top": 4, "jobs": 1}
+SMALL = {"layers": "b", "binary": "sub,mul", "top": 4, "n_jobs": 1}
 STAGES = ["viewed", "liked", "followed"]
 
 
@@ -111,7 +111,7 @@ def test_rows_in_another_order_change_nothing(inputs, z, rng):
 def test_a_grid_over_layers_finds_what_tells_classes_apart(inputs, z, rng, classes):
     bounds = [1.3] if classes == 2 else [1.0, 1.8]
     y = np.array(["low", "middle", "high"])[np.digitize(z + rng.normal(0, 0.02, 90), bounds)]
-    screener = symscreen.SymbolicScreener(unary="id", binary="mul", top=1, jobs=1)
+    screener = symscreen.SymbolicScreener(unary="id", binary="mul", top=1, n_jobs=1)
     pipeline = make_pipeline(screener, LogisticRegression(C=100.0))
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     search = GridSearchCV(pipeline, {"symbolicscreener__layers": ["u", "b"]}, cv=folds).fit(inputs, y)

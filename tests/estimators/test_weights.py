@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 import symscreen
 from symscreen.errors import DataError, OptionError
 
-SMALL = {"layers": "b", "binary": "add,mul", "top": 3, "jobs": 1}
+SMALL = {"layers": "b", "binary": "add,mul", "top": 3, "n_jobs": 1}
 
 
 @pytest.fixture

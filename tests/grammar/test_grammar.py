@@ -64,7 +64,15 @@ def test_altered_lists_are_what_the_letters_stand_for():
 
 def test_no_operators_leave_a_letter_nothing_to_stand_for():
     with pytest.raises(OptionError, match="no unary operators"):
-        load_grammar("basic").override(unary=[]).resolve_layers()
+        load_grammar("basic").override(unary=[]).resolve_layers("ub")
+
+
+def test_default_layers_without_operators_are_left_out():
+    basic = load_grammar("basic")
+    assert list(map(str, basic.override(unary=[], binary=["add"]).resolve_layers())) == ["b[add]"]
+    assert list(map(str, basic.override(unary=["sin"], binary=[]).resolve_layers())) == ["u[sin]"]
+    with pytest.raises(OptionError, match="no unary operators"):
+        basic.override(unary=[], binary=[]).resolve_layers()
 
 
 def test_a_grammar_cannot_be_changed_in_place():
