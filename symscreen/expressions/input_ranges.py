@@ -1,4 +1,4 @@
-"""The ranges of the inputs in the training rows of a formula, and the warning outside of them."""
+"""The ranges of the inputs: in the training rows, and widened to a box; warnings outside, and clipping."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN_INPUTS = 5
+_WIDENING = 0.1  # of a range, on each side
+_MAX_SHARE_TO_ZERO = 0.5  # of the way from an end to 0: a widened range of one sign does not reach 0
 
 
 def compute_input_ranges(columns: Mapping[str, Values]) -> dict[str, list[float]]:
@@ -40,6 +42,50 @@ def compute_input_ranges(columns: Mapping[str, Values]) -> dict[str, list[float]
     {'x': [-1.0, 2.0]}
     """
     return {name: [float(columns[name].min()), float(columns[name].max())] for name in sorted(columns)}
+
+
+def widen_ranges(ranges: InputRanges) -> dict[str, list[float]]:
+    """Widen the ranges of inputs by a tenth on both sides, which gives the box of the inputs.
+
+    Parameters
+    ----------
+    ranges : mapping of str to sequence of two floats
+        The lowest and the highest value by input.
+
+    Returns
+    -------
+    dict of str to list of float
+        ``[low, high]`` by name. An end moves at most half of the way to 0, so the sign of an input stays: one
+        that is positive is positive in the box, too, and one that is 0 or more does not become negative.
+
+    Examples
+    --------
+    >>> widen_ranges({"x": [-1.0, 2.0], "price": [0.2, 10.0], "count": [0.0, 5.0]})
+    {'x': [-1.3, 2.3], 'price': [0.1, 10.98], 'count': [0.0, 5.5]}
+    """
+    return {name: _widen_range(float(low), float(high)) for name, (low, high) in ranges.items()}
+
+
+def _widen_range(low: float, high: float) -> list[float]:
+    """Widen one range."""
+    margin = _WIDENING * high - _WIDENING * low
+    wide_low, wide_high = low - margin, high + margin
+    if low >= 0.0:
+        wide_low = max(wide_low, _MAX_SHARE_TO_ZERO * low)
+    if high <= 0.0:
+        wide_high = min(wide_high, _MAX_SHARE_TO_ZERO * high)
+    return [wide_low, wide_high]
+
+
+def clip_to_box(columns: Mapping[str, Values], box: InputRanges) -> dict[str, Values]:
+    """Move values outside of a box to its nearest end; missing values and other columns stay as they are.
+
+    Examples
+    --------
+    >>> clip_to_box({"x": np.array([0.0, 1.0, 3.0])}, {"x": [0.5, 2.0]})["x"].tolist()
+    [0.5, 1.0, 2.0]
+    """
+    return {name: np.clip(values, *box[name]) if name in box else values for name, values in columns.items()}
 
 
 def format_range_warning(columns: Mapping[str, Values], ranges: InputRanges) -> str | None:
