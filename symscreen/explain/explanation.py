@@ -112,9 +112,9 @@ class Explanation:
         Whether such a list ends before it.
     q_value : float or None
         Its q-value, if a false discovery rate is given.
-    unsafe_rows : int or None
+    uncertain_rows : int or None
         Number of rows whose order is decided by rounding errors, if it is ranked.
-    unsafe_by : float or None
+    score_error : float or None
         Maximum numerical error of the first screener's score. NaN if no bound is known.
     notices : tuple of str
         Notices about the data, as those of `screen`.
@@ -153,8 +153,8 @@ class Explanation:
     filtered_rank: int | None = None
     past_end: bool = False
     q_value: float | None = None
-    unsafe_rows: int | None = None
-    unsafe_by: float | None = None
+    uncertain_rows: int | None = None
+    score_error: float | None = None
     notices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -283,11 +283,11 @@ def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines
 
 def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the numerical error of the scores."""
-    if not explanation.unsafe_rows:
+    if not explanation.uncertain_rows:
         return []
     n_rows, error = (
-        f"{explanation.unsafe_rows:,} of {_format_count(task.dataset.target.n, 'row')}",
-        explanation.unsafe_by,
+        f"{explanation.uncertain_rows:,} of {_format_count(task.dataset.target.n, 'row')}",
+        explanation.score_error,
     )
     first_screener = task.screeners[0].name
     is_known = error is not None and not math.isnan(error)
@@ -296,7 +296,7 @@ def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Li
         if is_known
         else f"how much the exact {first_screener} may differ is unknown"
     )
-    return [f"unsafe: rounding errors decide the order of {n_rows}; {effect}."]
+    return [f"uncertain: rounding errors decide the order of {n_rows}; {effect}."]
 
 
 def _format_unknown_rank(explanation: Explanation) -> str:

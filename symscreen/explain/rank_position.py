@@ -294,7 +294,10 @@ def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
         numerical_error = estimate_numerical_error(
             expression, values, columns, generated.task.dataset.target, scoring.screeners
         )
-        facts |= {"unsafe_rows": numerical_error.n_unsafe_rows, "unsafe_by": numerical_error.score_error}
+        facts |= {
+            "uncertain_rows": numerical_error.n_uncertain_rows,
+            "score_error": numerical_error.score_error,
+        }
     return facts
 
 

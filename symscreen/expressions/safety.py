@@ -158,32 +158,42 @@ class SafetyAnalysis:
     def _analyze_step(self, part: Expression) -> tuple[Safety, Intervals]:
         """Analyze a formula whose arguments are safe; also return its values on the box, shape (1,)."""
         if isinstance(part, Column):
-            low, high = self.box[part.name]
-            bounds = make_intervals(np.array([float(low)]), np.array([float(high)]))
-            is_bounded = max(abs(low), abs(high)) <= LARGEST_MAGNITUDE
-            point = {part.name: float(low if abs(low) >= abs(high) else high)}
-            return (_SAFE if is_bounded else Safety(Hazard.OVERFLOW, True, part, point)), bounds  # noqa: FBT003
+            return _analyze_column(part, self.box)
         if isinstance(part, Constant):
             return _SAFE, bound_number(part.value)
         bounds = _apply(part, [self._found[argument][1] for argument in part.arguments])
-        if bounds.hazard[0] == Hazard.NONE:
-            return _SAFE, bounds
-        names = sorted(collect_columns(part))
-        low, high = (np.array([float(self.box[name][end]) for name in names]) for end in (0, 1))
-        points = _list_points(low, high)
-        point = _find_unsafe_point(part, dict(zip(names, points, strict=True)))
-        if point is None:
-            leaves = _divide_box(part, names, low, high)
-            if isinstance(leaves, Intervals):
-                return _SAFE, leaves
-            points = np.concatenate([points, leaves], axis=1)
-            point = _find_unsafe_point(part, dict(zip(names, points, strict=True)))
-        hazard = Hazard(int(bounds.hazard[0]))
-        if point is None:
-            return Safety(hazard, is_proved=False, part=part), bounds
-        at_point = _evaluate_intervals(part, {name: np.array([value]) for name, value in point.items()})
-        hazard = Hazard(int(at_point.hazard[0])) or hazard
-        return Safety(hazard, is_proved=True, part=part, point=point), bounds
+        return (_SAFE, bounds) if bounds.hazard[0] == Hazard.NONE else _search_proof(part, self.box, bounds)
+
+
+def _analyze_column(column: Column, box: Box) -> tuple[Safety, Intervals]:
+    """Analyze an input, which is safe unless its values are too large."""
+    low, high = map(float, box[column.name])
+    bounds = make_intervals(np.array([low]), np.array([high]))
+    if max(abs(low), abs(high)) <= LARGEST_MAGNITUDE:
+        return _SAFE, bounds
+    point = {column.name: low if abs(low) >= abs(high) else high}
+    return Safety(Hazard.OVERFLOW, is_proved=True, part=column, point=point), bounds
+
+
+def _search_proof(part: Call, box: Box, bounds: Intervals) -> tuple[Safety, Intervals]:
+    """Prove a formula unsafe by a point, or safe by division of the box, where its arguments are safe."""
+    names = sorted(collect_columns(part))
+    lows = np.array([float(box[name][0]) for name in names])
+    highs = np.array([float(box[name][1]) for name in names])
+    points = _list_points(lows, highs)
+    point = _find_unsafe_point(part, dict(zip(names, points, strict=True)))
+    if point is None:
+        divided = _divide_box(part, names, lows, highs)
+        if isinstance(divided, Intervals):
+            return _SAFE, divided
+        more = np.concatenate([points, divided], axis=1)
+        point = _find_unsafe_point(part, dict(zip(names, more, strict=True)))
+    hazard = Hazard(int(bounds.hazard[0]))
+    if point is None:
+        return Safety(hazard, is_proved=False, part=part), bounds
+    at_point = _evaluate_intervals(part, {name: np.array([value]) for name, value in point.items()})
+    hazard = Hazard(int(at_point.hazard[0])) or hazard
+    return Safety(hazard, is_proved=True, part=part, point=point), bounds
 
 
 def _apply(call: Call, arguments: list[Intervals]) -> Intervals:

@@ -287,7 +287,7 @@ def _is_exact_sum(a: Values, b: Values) -> Flags:
     """Check whether a + b is a double (Knuth's two-sum)."""
     total = a + b
     part = total - a
-    return (a - (total - part)) + (b - part) == 0.0
+    return np.asarray((a - (total - part)) + (b - part) == 0.0)
 
 
 def bound_sum(a: Intervals, b: Intervals) -> Intervals:

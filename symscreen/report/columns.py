@@ -138,9 +138,9 @@ COLUMNS = {
             "{:.2f}".format,
         ),
         RankingColumn("unit", "unit", "", "the unit of its values", alignment="left"),
-        RankingColumn("unsafe_rows", meaning="the number of rows whose order is decided by rounding"),
+        RankingColumn("uncertain_rows", meaning="the number of rows whose order is decided by rounding"),
         RankingColumn(
-            "unsafe_by",
+            "score_error",
             meaning="a bound on the difference between the first score and that of exact arithmetic",
         ),
     )

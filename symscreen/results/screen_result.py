@@ -44,12 +44,12 @@ _FLAGGED_ROW_SHARE = 0.01  # of the rows
 _AGREEMENT_TOP_K = 20  # K of the comparison of screeners if the ranking contains all features
 
 
-def is_flagged(n_unsafe_rows: float, score_error: float, *, n: int, scale: float) -> bool:
+def is_flagged(n_uncertain_rows: float, score_error: float, *, n: int, scale: float) -> bool:
     """Return whether a feature is flagged because rounding errors affect its score noticeably.
 
     Parameters
     ----------
-    n_unsafe_rows, score_error : float
+    n_uncertain_rows, score_error : float
         See `NumericalErrorEstimate`; NaN if unknown.
     n : int
         Number of rows.
@@ -60,17 +60,17 @@ def is_flagged(n_unsafe_rows: float, score_error: float, *, n: int, scale: float
     -------
     bool
         Whether the score may change by more than a thousandth of its scale. If that is unknown, whether more
-        than a hundredth of the rows are unsafe.
+        than a hundredth of the rows are uncertain.
 
     Examples
     --------
     >>> is_flagged(40, 1e-5, n=100, scale=1.0), is_flagged(40, float("nan"), n=100, scale=1.0)
     (False, True)
     """
-    if not n_unsafe_rows > 0:  # 0 or NaN
+    if not n_uncertain_rows > 0:  # 0 or NaN
         return False
     if math.isnan(score_error):
-        return n_unsafe_rows > _FLAGGED_ROW_SHARE * n
+        return n_uncertain_rows > _FLAGGED_ROW_SHARE * n
     return score_error > _FLAGGED_SCORE_SHARE * scale
 
 

@@ -148,7 +148,7 @@ def _format_numerical_error_notices(record: Mapping[str, Any]) -> tuple[str, ...
     if not count:
         return ()
     features = "1 reported feature" if count == 1 else f"{count:,} reported features"
-    return (f"rounding errors affect the scores of {features}: see unsafe_rows and unsafe_by",)
+    return (f"rounding errors affect the scores of {features}: see uncertain_rows and score_error",)
 
 
 def _format_null_notices(task: ScreeningTask) -> tuple[str, ...]:
