@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
 
 
-class ScreenerParameters(TypedDict, total=False):
-    """The parameters of `SymbolicScreener`."""
+class SharedParameters(TypedDict, total=False):
+    """What a screen and its estimator take."""
 
     target_type: TargetTypeChoice | None
     event: str | None
@@ -52,6 +52,8 @@ class ScreenerParameters(TypedDict, total=False):
     engine: str | None
     sign: Sign
     top: int | Literal["all"]
+    unsafe: Literal["keep", "mark", "drop"]
+    ranges: Mapping[str, Sequence[float]] | None
     rounds: int
     search: SearchMode
     risk: float | None
@@ -70,7 +72,13 @@ class ScreenerParameters(TypedDict, total=False):
     progress: ProgressCallback | bool | None
 
 
-class ScreenKeywords(ScreenerParameters, total=False):
+class ScreenerParameters(SharedParameters, total=False):
+    """The parameters of `SymbolicScreener`."""
+
+    clip: bool
+
+
+class ScreenKeywords(SharedParameters, total=False):
     """The options of `symscreen.screen`, `plan`, `why` and `power`."""
 
     target: Names | None
@@ -103,6 +111,8 @@ class RegressorParameters(TypedDict, total=False):
     also: GuessSpec
     pool_size: int | str | Mapping[str, int] | None
     prune_by: ScreenerSpec | None
+    unsafe: Literal["keep", "mark", "drop"]
+    ranges: Mapping[str, Sequence[float]] | None
     seed: int
     max_ram: str | int | None
     jobs: int | None

@@ -239,7 +239,7 @@ def _divide_box(part: Call, names: list[str], low: Values, high: Values) -> Inte
         if not lows.size:
             least, most = (np.concatenate([getattr(each, end) for each in found]) for end in ("low", "high"))
             return make_intervals(least.min(keepdims=True), most.max(keepdims=True))
-    return (lows[:, :_MAX_MIDPOINTS] + highs[:, :_MAX_MIDPOINTS]) / 2
+    return np.asarray((lows[:, :_MAX_MIDPOINTS] + highs[:, :_MAX_MIDPOINTS]) / 2)
 
 
 def _find_divided_inputs(part: Expression, names: list[str]) -> list[int]:
@@ -273,7 +273,8 @@ def _list_points(low: Values, high: Values) -> Values:
     steps = np.sqrt(_list_primes(d))[:, None] * np.arange(1, _N_SAMPLE_POINTS + 1)
     inside = low[:, None] + np.modf(steps)[0] * (high - low)[:, None]
     middle, nearest = (low + high)[:, None] / 2, np.clip(0.0, low, high)[:, None]
-    return np.clip(np.concatenate([middle, nearest, corners, inside], axis=1), low[:, None], high[:, None])
+    points = np.concatenate([middle, nearest, corners, inside], axis=1)
+    return np.asarray(np.clip(points, low[:, None], high[:, None]))
 
 
 def _list_primes(n: int) -> Values:

@@ -138,6 +138,11 @@ COLUMNS = {
             "{:.2f}".format,
         ),
         RankingColumn("unit", "unit", "", "the unit of its values", alignment="left"),
+        RankingColumn(
+            "unsafe",
+            meaning="why it may be undefined or unbounded on new rows, within the box of the inputs; empty "
+            "if it is proved safe",
+        ),
         RankingColumn("uncertain_rows", meaning="the number of rows whose order is decided by rounding"),
         RankingColumn(
             "score_error",

@@ -185,6 +185,47 @@ def explain_rounding_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[st
     return lines
 
 
+def format_safety_mark(row: Mapping[Any, Any]) -> str:
+    """Return ``!`` for a feature that is unsafe on new rows, else an empty string.
+
+    Examples
+    --------
+    >>> format_safety_mark({"unsafe": "pole"}), format_safety_mark({"unsafe": ""}), format_safety_mark({})
+    ('!', '', '')
+    """
+    reason = row.get("unsafe", "")
+    return "" if is_missing(reason) or not reason else "!"
+
+
+def explain_safety(rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]) -> list[str]:
+    """Explain the mark of unsafe features, or say how many were left out; by reason.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The rows of the ranking that are shown.
+    record : mapping
+        The record of the result.
+
+    Returns
+    -------
+    list of str
+        At most one line; empty if all features are safe.
+    """
+    unsafe = record.get("safety", {}).get("unsafe", {})
+    if not unsafe:
+        return []
+    if record["options"].get("unsafe") == "drop":
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in unsafe.items())
+        return [f"left out as unsafe on new rows: {counts}."]
+    reasons = [str(row["unsafe"]) for row in rows if format_safety_mark(row)]
+    counts = ", ".join(f"{reasons.count(reason):,} {reason}" for reason in unsafe if reason in reasons)
+    if not counts:
+        return []
+    drop = name_option("unsafe", "drop")
+    return [f"!: unsafe, it may be undefined or unbounded on new rows ({counts}); {drop} leaves them out."]
+
+
 def _format_row_count(count: float) -> str:
     return f"{count:,.0f} {'row' if count == 1 else 'rows'}"
 
