@@ -50,7 +50,7 @@ def test_small_tables_agree_with_exact_arithmetic(theta, y):
     try:
         found = symscreen.t0(theta, y)
     except InputError as error:
-        assert len(str(error).splitlines()) == 1  # noqa: PT017  # unsafe, and said so
+        assert len(str(error).splitlines()) == 1  # noqa: PT017  # uncertain, and said so
         return
     scale = gini_by_definition(y)
     assert abs(Fraction(found) - t0_by_definition(theta, y)) <= Fraction(1, 10**12) * scale + Fraction(TINY)
@@ -84,8 +84,8 @@ def test_features_computed_of_edges_agree_with_exact_arithmetic_or_are_unsafe():
             safety = estimate_numerical_error(
                 formula, values, own, NumericTarget(y), (SCREENERS["t0"], SCREENERS["xi"])
             )
-            outcomes[name, str(formula)] = safety.n_unsafe_rows
-            if not safety.n_unsafe_rows:
+            outcomes[name, str(formula)] = safety.n_uncertain_rows
+            if not safety.n_uncertain_rows:
                 ranks = exact_ranks(exact_values(formula, columns))
                 assert abs(symscreen.t0(values, y) - symscreen.t0(ranks, y)) <= 1e-12
                 assert abs(symscreen.xi(values, y) - symscreen.xi(ranks, y)) <= 1e-12

@@ -72,8 +72,9 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
 @click.argument("bundle")
 @click.argument("data")
 @click.option("--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output.")
+@click.option("--clip", is_flag=True, help="Move inputs outside of their box to its nearest end.")
 @force_option
-def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
+def apply(bundle: str, data: str, out: str, *, clip: bool, force: bool) -> None:
     """Compute a saved formula, or saved features, on new data.
 
     \b
@@ -85,5 +86,5 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
 
     check_output_path(out, (bundle, data), force=force)
     with show_warnings_as_notices():
-        values = apply_bundle(bundle, data)
+        values = apply_bundle(bundle, data, clip=clip)
     write_output(out, format_csv(values), force=force)

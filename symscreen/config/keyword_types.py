@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
 
 
-class ScreenerParameters(TypedDict, total=False):
-    """The parameters of `SymbolicScreener`."""
+class SharedParameters(TypedDict, total=False):
+    """What a screen and its estimator take."""
 
     target_type: TargetTypeChoice | None
     event: str | None
@@ -52,10 +52,11 @@ class ScreenerParameters(TypedDict, total=False):
     engine: str | None
     sign: Sign
     top: int | Literal["all"]
+    unsafe: Literal["keep", "mark", "drop"]
+    ranges: Mapping[str, Sequence[float]] | None
     rounds: int
     search: SearchMode
     risk: float | None
-    random_state: int
     p_values: bool | None
     fdr: float | None
     fdr_method: FdrMethod
@@ -65,12 +66,19 @@ class ScreenerParameters(TypedDict, total=False):
     stability: int | None
     intervals: bool | float | None
     max_ram: str | int | None
-    n_jobs: int | None
     chunk_size: int | None
     progress: ProgressCallback | bool | None
 
 
-class ScreenKeywords(ScreenerParameters, total=False):
+class ScreenerParameters(SharedParameters, total=False):
+    """The parameters of `SymbolicScreener`."""
+
+    random_state: int
+    n_jobs: int | None
+    clip: bool
+
+
+class ScreenKeywords(SharedParameters, total=False):
     """The options of `symscreen.screen`, `plan`, `why` and `power`."""
 
     target: Names | None
@@ -105,6 +113,8 @@ class RegressorParameters(TypedDict, total=False):
     also: GuessSpec
     pool_size: int | str | Mapping[str, int] | None
     prune_by: ScreenerSpec | None
+    unsafe: Literal["keep", "mark", "drop"]
+    ranges: Mapping[str, Sequence[float]] | None
     random_state: int
     max_ram: str | int | None
     n_jobs: int | None

@@ -15,6 +15,8 @@ from symscreen.errors import OptionError
 from symscreen.messages import name_option, name_subject, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symscreen._typing import Names
 
 
@@ -294,6 +296,67 @@ def _quote_column(name: str) -> str:
 def write_pairs(pairs: Mapping[str, int]) -> str:
     """Write a number for each kind of layer, ``u:50,b:200``."""
     return ",".join(f"{kind}:{number}" for kind, number in pairs.items())
+
+
+def parse_ranges_text(text: str, option: str) -> dict[str, list[float]]:
+    """Read ranges of inputs, ``x=0:10,y=-1:1``; a name with a comma stands in backticks.
+
+    Examples
+    --------
+    >>> parse_ranges_text("x=0:10,`a,b`=-1:1", "ranges")
+    {'x': [0.0, 10.0], 'a,b': [-1.0, 1.0]}
+    """
+    found: dict[str, list[float]] = {}
+    for match in re.finditer(r"\s*(`(?:[^`]|``)*`|[^`,]+)\s*=([^=,]*)(?:,|$)|(.+)$", text):
+        name, ends = match[1], (match[2] or "").split(":")
+        try:
+            low, high = map(float, ends)
+        except ValueError:
+            name = None
+        if name is None:
+            raise OptionError(
+                f"{name_option(option)} is {quote(text)}; write A=LOW:HIGH, such as x=0:10,y=-1:1"
+            )
+        plain = name.strip()
+        plain = plain[1:-1].replace("``", "`") if plain.startswith("`") else plain
+        if plain in found:
+            raise OptionError(f"{name_option(option)} names {quote(plain)} twice")
+        found[plain] = [low, high]
+    return found
+
+
+def check_ranges(name: str, value: object) -> dict[str, list[float]]:
+    """Check the lowest and the highest value of inputs, by name."""
+    if not isinstance(value, Mapping):
+        raise OptionError(f"{name} is {quote(value)}; give a mapping of columns to ranges, {{'x': (0, 10)}}")
+    checked: dict[str, list[float]] = {}
+    for column, ends in value.items():
+        try:
+            low, high = map(float, ends)
+        except (TypeError, ValueError):
+            low, high = math.nan, math.nan
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise OptionError(
+                f"{name} of {quote(str(column))} is {quote(ends)}; give two numbers, the lowest value first"
+            )
+        checked[str(column)] = [low, high]
+    return checked
+
+
+def write_ranges(ranges: Mapping[str, Sequence[float]]) -> str:
+    """Write ranges as ``--ranges`` reads them.
+
+    Examples
+    --------
+    >>> write_ranges({"x": [0.0, 10.0], "a,b": [-1.0, 1.0]})
+    'x=0.0:10.0,`a,b`=-1.0:1.0'
+    """
+    return ",".join(f"{_quote_range_name(name)}={low!r}:{high!r}" for name, (low, high) in ranges.items())
+
+
+def _quote_range_name(name: str) -> str:
+    """Put a column's name in backticks where it could be misread in a list of ranges."""
+    return f"`{name.replace('`', '``')}`" if "=" in name else _quote_column(name)
 
 
 def write_units(units: Mapping[str, str]) -> str:

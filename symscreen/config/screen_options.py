@@ -20,16 +20,19 @@ from symscreen.config.parsing import (
     check_jobs,
     check_level,
     check_positive_int,
+    check_ranges,
     check_seed,
     check_share,
     check_target,
     check_top,
     parse_level_text,
     parse_pool_sizes,
+    parse_ranges_text,
     parse_top_text,
     read_layers,
     write_names,
     write_pairs,
+    write_ranges,
     write_units,
 )
 
@@ -57,6 +60,24 @@ if TYPE_CHECKING:
 _SCREENS = ("screen", "plan", "why")  # the verbs that take nearly all options
 _FITS = (*_SCREENS, "fit")
 _ALL = (*_FITS, "power")
+
+
+def _make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
+    """Make the option `unsafe`, whose default differs between a screen and a transformer."""
+    return option(
+        default,
+        choices=("keep", "mark", "drop"),
+        help="What becomes of formulas that may be undefined or unbounded on new rows.",
+        doc="What becomes of unsafe formulas. A formula is safe if interval arithmetic proves that it is "
+        "defined and bounded on the box of the inputs: the range of each input, widened by a tenth on both "
+        "sides (see `ranges`). Others may have a pole, an argument outside a domain, or an overflow there. "
+        '``"mark"`` tells the reason in the column ``unsafe``, ``"drop"`` leaves them out and shows the next '
+        'best, and ``"keep"`` does not look for them. `symscreen.fit` leaves out models with such terms '
+        "where it drops.",
+        verbs=_FITS,
+        unwritten=(default,),
+        fit_record=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,6 +421,23 @@ class ScoringOptions:
         type='int or "all"',
         verbs=(*_SCREENS, "power"),
     )
+    unsafe: Literal["keep", "mark", "drop"] = _make_unsafe_option("mark")
+    ranges: Mapping[str, Sequence[float]] | None = option(
+        None,
+        metavar="A=LOW:HIGH,…",
+        parse=parse_ranges_text,
+        check=check_ranges,
+        help="Ranges of inputs on new rows; by default those of the data, widened by a tenth.",
+        doc='The lowest and the highest value that inputs may have on new rows, ``{"x": (0, 10)}``, in the '
+        "units of the data. Together they are the box on which formulas must be safe (see `unsafe`). By "
+        "default it is the range of the data, widened by a tenth of it on both sides, but at most half of "
+        "the way to 0.",
+        type="mapping of str to two numbers",
+        verbs=_FITS,
+        record="given",
+        fit_record=True,
+        write=write_ranges,
+    )
     rounds: int = option(
         1,
         metavar="R",
@@ -644,6 +682,23 @@ class ScreenOptions(RunOptions, InferenceOptions, ScoringOptions, SpaceOptions, 
 
     def __post_init__(self) -> None:
         check_options(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenerOptions(ScreenOptions):
+    """The options of `symscreen.SymbolicScreener`: those of a screen, and what concerns new rows."""
+
+    group: ClassVar[str] = "New rows"
+
+    unsafe: Literal["keep", "mark", "drop"] = _make_unsafe_option("drop")
+    clip: bool = option(
+        False,
+        help="Move inputs outside of the box to its nearest end before features are computed.",
+        doc="Whether `transform` moves inputs outside of the box (see `ranges`) to its nearest end. "
+        "Otherwise it warns of such rows.",
+        verbs=(),
+        record="never",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

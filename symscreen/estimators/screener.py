@@ -10,7 +10,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.screen_options import ScreenerOptions
 from symscreen.data import LevelIndicator
 from symscreen.estimators.base import (
     SymbolicEstimator,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-_PARAMETERS = list_options(ScreenOptions, estimator=True)
+_PARAMETERS = list_options(ScreenerOptions, estimator=True)
 
 
 @describe_options(_PARAMETERS, signature=False)
@@ -128,7 +128,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         Warns
         -----
         UserWarning
-            If no formula passes `fdr`: there are no features then.
+            If no formula passes `fdr`, or none is safe on new rows: there are no features then.
         """
         self._reject_arguments(unknown, ("sample_weight", "groups"))
         columns = self._read_training_rows(X, y)
@@ -145,6 +145,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
                 labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = values
         options = self._get_options() | target_options | labels
+        del options["clip"]  # of `transform`
         with raise_estimator_errors():
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table
@@ -167,6 +168,8 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
 
         Warns
         -----
+        ExtrapolationWarning
+            If inputs are outside of the box, and `clip` is False.
         UserWarning
             If a formula is undefined in some of the rows, with the counts; and if rows have levels of a
             category that `fit` did not see: their gates and indicators are 0.
@@ -176,7 +179,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
         with raise_estimator_errors():
-            features = self.result_.transform(columns)
+            features = self.result_.transform(columns, clip=self.clip)
         return features.to_numpy(dtype=np.float64)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
@@ -221,7 +224,12 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         return np.flatnonzero(mask) if indices else mask
 
     def _select_significant(self) -> tuple[Expression, ...]:
-        """Return the formulas shown; none, with a warning, if none passes `fdr`."""
+        """Return the formulas shown; none, with a warning, if none passes `fdr` or is safe."""
+        if not len(self.ranking_) and self.unsafe == "drop":
+            warnings.warn(
+                "no features were selected: none is proved safe on new rows; unsafe='mark' keeps them",
+                stacklevel=3,
+            )
         if self.fdr is None or (self.ranking_["q_value"] <= self.fdr).any():
             return self.result_.expressions
         least = self.ranking_["q_value"].min()

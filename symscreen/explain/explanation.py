@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ExplanationStatus = Literal[
     "ranked", "duplicate", "not shown", "dropped", "not generated", "undefined", "constant", "forbidden",
-    "too complex", "pruned", "no unit", "other units", "excluded", "redundant", "not passing",
+    "too complex", "pruned", "no unit", "other units", "excluded", "redundant", "unsafe", "not passing",
 ]  # fmt: skip
 MatchKind = Literal["same", "algebra", "values"]
 
@@ -49,8 +49,9 @@ class Explanation:
         of it was pruned between layers. ``no unit``: units are required, and a part of it violates a rule of
         units. ``other units``: it has a unit, but not that of the target. ``excluded``: it, or a part of it
         in an earlier layer, is excluded for the reason in `rule`, and no more is known. ``redundant``: it is
-        ranked, but a better feature that it correlates with is listed instead. ``not passing``: it is ranked,
-        but not listed because it does not pass the false discovery rate, and others do.
+        ranked, but a better feature that it correlates with is listed instead. ``unsafe``: it is ranked, but
+        not listed because it, or the feature that represents it, is unsafe on new rows. ``not passing``: it
+        is ranked, but not listed because it does not pass the false discovery rate, and others do.
     text : str
         Text for the user. The first line answers in one sentence.
     formula : str
@@ -112,10 +113,17 @@ class Explanation:
         Whether such a list ends before it.
     q_value : float or None
         Its q-value, if a false discovery rate is given.
-    unsafe_rows : int or None
+    uncertain_rows : int or None
         Number of rows whose order is decided by rounding errors, if it is ranked.
-    unsafe_by : float or None
+    score_error : float or None
         Maximum numerical error of the first screener's score. NaN if no bound is known.
+    unsafe : str
+        Why it is unsafe on new rows: ``pole``, ``undefined``, ``overflow`` or ``not proved safe``; empty if
+        it is safe, or was not analyzed.
+    unsafe_part : str
+        The first part of it that is not proved safe.
+    unsafe_point : mapping of str to float
+        Values of the inputs, in base units, at which the part has no finite value. Empty if none is known.
     notices : tuple of str
         Notices about the data, as those of `screen`.
     """
@@ -153,8 +161,11 @@ class Explanation:
     filtered_rank: int | None = None
     past_end: bool = False
     q_value: float | None = None
-    unsafe_rows: int | None = None
-    unsafe_by: float | None = None
+    uncertain_rows: int | None = None
+    score_error: float | None = None
+    unsafe: str = ""
+    unsafe_part: str = ""
+    unsafe_point: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -201,15 +212,12 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
         lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= fdr else fails}.")
     if explanation.filtered_rank is not None:
         lines.append(
-            "in the list without redundant features "
-            f"({name_option('max_correlation', task.options.max_correlation)}), it is number "
-            f"{explanation.filtered_rank:,}."
+            f"in the list without {_describe_omitted(task)}, it is number {explanation.filtered_rank:,}."
         )
     elif explanation.past_end:
         lines.append(
-            f"the list of the best {explanation.rank_cutoff:,} without redundant features "
-            f"({name_option('max_correlation', task.options.max_correlation)}) ends before it: a larger "
-            f"{name_option('top')} may show it."
+            f"the list of the best {explanation.rank_cutoff:,} without {_describe_omitted(task)} ends before "
+            f"it: a larger {name_option('top')} may show it."
         )
     elif (
         explanation.rank_cutoff is not None
@@ -221,6 +229,39 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
             f"{name_option('top', explanation.rank)} would show it."
         )
     return lines
+
+
+def _describe_omitted(task: ScreeningTask) -> str:
+    """Name the features that the list leaves out, with the options."""
+    options, parts = task.options, []
+    if options.max_correlation is not None:
+        parts.append(f"redundant features ({name_option('max_correlation', options.max_correlation)})")
+    if options.unsafe == "drop":
+        parts.append(f"unsafe features ({name_option('unsafe', 'drop')})")
+    return " and ".join(parts)
+
+
+def _format_unsafe(explanation: Explanation, task: ScreeningTask) -> Lines:
+    """Format the status ``unsafe``."""
+    subject = (
+        explanation.formula if explanation.unsafe else f"{explanation.representative}, which represents it,"
+    )
+    lines = [
+        f"{explanation.formula} is left out by {name_option('unsafe', 'drop')}: {subject} is unsafe.",
+        f"in the whole ranking: {_format_rank(explanation, task)}.",
+    ]
+    return [*lines, *_format_match(explanation), *_format_rank_details(explanation, task)]
+
+
+def _format_safety(explanation: Explanation) -> Lines:
+    """Format why a formula is unsafe, and where."""
+    if not explanation.unsafe:
+        return []
+    part = "it" if explanation.unsafe_part == explanation.found_as else explanation.unsafe_part
+    if not explanation.unsafe_point:
+        return [f"unsafe on new rows: {explanation.unsafe}: {part} may be undefined or unbounded in the box."]
+    point = ", ".join(f"{name} = {value:.6g}" for name, value in sorted(explanation.unsafe_point.items()))
+    return [f"unsafe on new rows: {explanation.unsafe}: {part} has no finite value at {point}."]
 
 
 def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
@@ -265,6 +306,7 @@ def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines
     lines += [
         f"scores: {_format_scores(explanation.scores)}{direction}.",
         *_format_numerical_error(explanation, task),
+        *_format_safety(explanation),
         *_format_selections(explanation),
     ]
     first_screener = task.screeners[0].name
@@ -283,11 +325,11 @@ def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines
 
 def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the numerical error of the scores."""
-    if not explanation.unsafe_rows:
+    if not explanation.uncertain_rows:
         return []
     n_rows, error = (
-        f"{explanation.unsafe_rows:,} of {_format_count(task.dataset.target.n, 'row')}",
-        explanation.unsafe_by,
+        f"{explanation.uncertain_rows:,} of {_format_count(task.dataset.target.n, 'row')}",
+        explanation.score_error,
     )
     first_screener = task.screeners[0].name
     is_known = error is not None and not math.isnan(error)
@@ -296,7 +338,7 @@ def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Li
         if is_known
         else f"how much the exact {first_screener} may differ is unknown"
     )
-    return [f"unsafe: rounding errors decide the order of {n_rows}; {effect}."]
+    return [f"uncertain: rounding errors decide the order of {n_rows}; {effect}."]
 
 
 def _format_unknown_rank(explanation: Explanation) -> str:
@@ -524,5 +566,6 @@ _FORMATTERS: dict[ExplanationStatus, Callable[[Explanation, ScreeningTask], Line
     "other units": _format_other_units,
     "excluded": _format_excluded,
     "redundant": _format_redundant,
+    "unsafe": _format_unsafe,
     "not passing": _format_not_passing,
 }

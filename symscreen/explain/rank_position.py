@@ -16,6 +16,7 @@ from symscreen._limits import read_resident_bytes
 from symscreen.expansion import CandidateStatus, rank_features
 from symscreen.expansion.validity import compute_projection, find_projected_duplicates
 from symscreen.expressions.printing import to_text
+from symscreen.expressions.safety import analyze_safety
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.expressions.tree import parse_printed_expression
 from symscreen.screeners import Screener
@@ -294,7 +295,17 @@ def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
         numerical_error = estimate_numerical_error(
             expression, values, columns, generated.task.dataset.target, scoring.screeners
         )
-        facts |= {"unsafe_rows": numerical_error.n_unsafe_rows, "unsafe_by": numerical_error.score_error}
+        facts |= {
+            "uncertain_rows": numerical_error.n_uncertain_rows,
+            "score_error": numerical_error.score_error,
+        }
+        if scoring.options.unsafe != "keep":
+            safety = analyze_safety(expression, scoring.base_box)
+            facts |= {
+                "unsafe": safety.reason,
+                "unsafe_part": "" if safety.part is None else to_text(safety.part),
+                "unsafe_point": safety.point or {},
+            }
     return facts
 
 
@@ -443,19 +454,24 @@ def apply_display_filters(
     Returns
     -------
     Explanation
-        With status ``redundant`` or ``not passing`` if the feature is left out.
+        With status ``redundant``, ``unsafe`` or ``not passing`` if the feature is left out.
     """
     if explanation.status not in {"ranked", "duplicate"}:
         return explanation
-    if generated.task.options.max_correlation is not None:
-        explanation = _apply_redundancy_filter(explanation, generated.task)
-    if explanation.status != "redundant" and control is not None and control.fdr is not None:
+    options = generated.task.options
+    if generated.task.limit is None and options.unsafe == "drop" and explanation.unsafe:
+        explanation = replace(explanation, status="unsafe")
+    elif generated.task.limit is not None and (
+        options.max_correlation is not None or options.unsafe == "drop"
+    ):
+        explanation = _apply_selection(explanation, generated.task)
+    if explanation.status not in {"redundant", "unsafe"} and control is not None and control.fdr is not None:
         explanation = _apply_fdr(explanation, generated, replace(control, permutations=0), control.fdr)
     return explanation
 
 
-def _apply_redundancy_filter(explanation: Explanation, task: ScreeningTask) -> Explanation:
-    """Filter redundant features as the screen does, and find the feature's class in the result."""
+def _apply_selection(explanation: Explanation, task: ScreeningTask) -> Explanation:
+    """Leave out redundant and unsafe features as the screen does, and find the class of the feature."""
     if explanation.rank is None:  # more classes rank before it than fit into memory
         return replace(explanation, past_end=True)
     filtered = screen_until_filled(task)
@@ -463,6 +479,8 @@ def _apply_redundancy_filter(explanation: Explanation, task: ScreeningTask) -> E
     if index >= len(filtered.representatives):
         return replace(explanation, past_end=True)
     representative = int(filtered.representatives[index])
+    if filtered.unsafe_reasons[index]:
+        return replace(explanation, status="unsafe")
     if representative == index:
         return replace(
             explanation, filtered_rank=int(np.flatnonzero(filtered.selected_indices == index)[0]) + 1

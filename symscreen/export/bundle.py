@@ -27,7 +27,7 @@ from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
 from symscreen.data import LevelIndicator
 from symscreen.data.documents import FiniteNumber, convert_document, format_place, parse_document
-from symscreen.errors import FormulaError, GrammarError, InputError, OutputError
+from symscreen.errors import FormulaError, GrammarError, InputError, OptionError, OutputError
 from symscreen.export.operator_definitions import (
     build_operators,
     collect_changed_costs,
@@ -48,7 +48,7 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Constant, Expression, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.operator import Domain
-from symscreen.messages import escape_control_chars, suggest
+from symscreen.messages import escape_control_chars, name_option, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -659,7 +659,10 @@ def _format_json_lines(content: Mapping[str, Any], *, escaped: bool) -> str:
 
 
 def apply_bundle(
-    bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression], rows: Any
+    bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression],
+    rows: Any,
+    *,
+    clip: bool = False,
 ) -> pd.DataFrame:
     """Compute the predictions of a saved model, or the values of saved features, for new rows.
 
@@ -669,6 +672,9 @@ def apply_bundle(
         The bundle file, or the object that `load_bundle` returned.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
         New data with the inputs of the formulas. The columns of an array are named x1 … xd.
+    clip : bool
+        Whether to move inputs outside of the box to its nearest end, instead of a warning. Only the file of
+        what a screen or a fit saved has the box.
 
     Returns
     -------
@@ -683,12 +689,15 @@ def apply_bundle(
         If the file is not a bundle.
     DataError
         If the rows cannot be read, or an input is missing or not numeric.
+    OptionError
+        If `clip` is given and the bundle has no box.
 
     Warns
     -----
     ExtrapolationWarning
-        If inputs of a model that a fit saved are outside the range of its training rows. Only the file has
-        the ranges, the object that `load_bundle` returned does not.
+        If inputs of a model that a fit saved are outside the range of its training rows, or inputs of
+        features that a screen saved are outside of their box. Only the file has the ranges, the object that
+        `load_bundle` returned does not.
     UserWarning
         If the result contains NaN; the message gives the counts.
 
@@ -703,20 +712,31 @@ def apply_bundle(
     import pandas as pd
 
     ranges: InputRanges | None = None
+    box: InputRanges | None = None
     if isinstance(bundle, (str, os.PathLike)):
         loaded = read_bundle(bundle)
         formulas: Formula | SharedFormula | Sequence[Expression] = loaded.formulas
-        ranges = _read_input_ranges(loaded.record, str(bundle))
+        ranges = _read_input_ranges(loaded.record, "input_ranges", str(bundle))
+        box = _read_input_ranges(loaded.record, "box", str(bundle))
     else:
         formulas = bundle
+    if clip and box is None:
+        raise OptionError(
+            f"{name_option('clip')} needs the box of the inputs, and the bundle has none: save it again"
+        )
     index = rows.index if isinstance(rows, pd.DataFrame) else None
     if isinstance(formulas, Formula):
-        predictions = predict_formula(formulas, rows, stacklevel=3, input_ranges=ranges)
+        predictions = predict_formula(
+            formulas, rows, stacklevel=3, input_ranges=ranges, clip_box=box if clip else None
+        )
         return pd.DataFrame({formulas.target: predictions}, index=index)
     if isinstance(formulas, SharedFormula):
-        predictions = predict_formula(formulas, rows, stacklevel=3, input_ranges=ranges)
+        predictions = predict_formula(
+            formulas, rows, stacklevel=3, input_ranges=ranges, clip_box=box if clip else None
+        )
         return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
-    values, names = evaluate_formulas(formulas, rows), [to_text(feature) for feature in formulas]
+    values = evaluate_formulas(formulas, rows, box=box, clip=clip, stacklevel=3)
+    names = [to_text(feature) for feature in formulas]
     nan_counts = np.isnan(values).sum(axis=1)
     if nan_counts.any():
         worst_index = int(nan_counts.argmax())
@@ -728,10 +748,10 @@ def apply_bundle(
     return pd.DataFrame(values.T, columns=names, index=index)
 
 
-def _read_input_ranges(record: Mapping[str, Any], source_name: str) -> InputRanges | None:
-    """Return the ranges of the inputs in the record of a fit; None if the record has none."""
-    ranges = record.get("input_ranges")
+def _read_input_ranges(record: Mapping[str, Any], key: str, source_name: str) -> InputRanges | None:
+    """Return ranges of the inputs in the record of a screen or a fit; None if the record has none."""
+    ranges = record.get(key)
     if ranges is None:
         return None
-    place = format_place(escape_control_chars(source_name), "record.input_ranges")
+    place = format_place(escape_control_chars(source_name), f"record.{key}")
     return convert_document(ranges, dict[str, _Range], place, FormulaError)

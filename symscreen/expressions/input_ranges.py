@@ -1,4 +1,4 @@
-"""The ranges of the inputs in the training rows of a formula, and the warning outside of them."""
+"""The ranges of the inputs: in the training rows, and widened to a box; warnings outside, and clipping."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN_INPUTS = 5
+_WIDENING = 0.1  # of a range, on each side
+_MAX_SHARE_TO_ZERO = 0.5  # of the way from an end to 0: a widened range of one sign does not reach 0
 
 
 def compute_input_ranges(columns: Mapping[str, Values]) -> dict[str, list[float]]:
@@ -42,7 +44,75 @@ def compute_input_ranges(columns: Mapping[str, Values]) -> dict[str, list[float]
     return {name: [float(columns[name].min()), float(columns[name].max())] for name in sorted(columns)}
 
 
-def format_range_warning(columns: Mapping[str, Values], ranges: InputRanges) -> str | None:
+def widen_ranges(ranges: InputRanges) -> dict[str, list[float]]:
+    """Widen the ranges of inputs by a tenth on both sides, which gives the box of the inputs.
+
+    Parameters
+    ----------
+    ranges : mapping of str to sequence of two floats
+        The lowest and the highest value by input.
+
+    Returns
+    -------
+    dict of str to list of float
+        ``[low, high]`` by name. An end moves at most half of the way to 0, so the sign of an input stays: one
+        that is positive is positive in the box, too, and one that is 0 or more does not become negative.
+
+    Examples
+    --------
+    >>> widen_ranges({"x": [-1.0, 2.0], "price": [0.2, 10.0], "count": [0.0, 5.0]})
+    {'x': [-1.3, 2.3], 'price': [0.1, 10.98], 'count': [0.0, 5.5]}
+    """
+    return {name: _widen_range(float(low), float(high)) for name, (low, high) in ranges.items()}
+
+
+def _widen_range(low: float, high: float) -> list[float]:
+    """Widen one range."""
+    margin = _WIDENING * high - _WIDENING * low
+    wide_low, wide_high = low - margin, high + margin
+    if low >= 0.0:
+        wide_low = max(wide_low, _MAX_SHARE_TO_ZERO * low)
+    if high <= 0.0:
+        wide_high = min(wide_high, _MAX_SHARE_TO_ZERO * high)
+    return [wide_low, wide_high]
+
+
+def build_box(columns: Mapping[str, Values], given: InputRanges) -> dict[str, list[float]]:
+    """Build the box of the inputs: ranges that are given, else those of the rows, widened by `widen_ranges`.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 array, shape (n,)
+        The inputs.
+    given : mapping of str to sequence of two floats
+        Ranges of some inputs.
+
+    Returns
+    -------
+    dict of str to list of float
+    """
+    box = widen_ranges(compute_input_ranges(columns))
+    return {name: list(given[name]) if name in given else ends for name, ends in box.items()}
+
+
+def clip_to_box(columns: Mapping[str, Values], box: InputRanges) -> dict[str, Values]:
+    """Move values outside of a box to its nearest end; missing values and other columns stay as they are.
+
+    Examples
+    --------
+    >>> clip_to_box({"x": np.array([0.0, 1.0, 3.0])}, {"x": [0.5, 2.0]})["x"].tolist()
+    [0.5, 1.0, 2.0]
+    """
+    clipped = dict(columns)
+    for name in columns.keys() & box.keys():
+        low, high = box[name]
+        clipped[name] = np.asarray(np.clip(columns[name], low, high))
+    return clipped
+
+
+def format_range_warning(
+    columns: Mapping[str, Values], ranges: InputRanges, *, is_box: bool = False
+) -> str | None:
     """Say how many rows are outside of ranges, and in which inputs; None if there are none.
 
     Parameters
@@ -51,6 +121,8 @@ def format_range_warning(columns: Mapping[str, Values], ranges: InputRanges) -> 
         New rows. Missing values are not outside.
     ranges : mapping of str to sequence of two floats
         The lowest and the highest value by input. Other columns are not checked.
+    is_box : bool
+        Whether the ranges are the box of features, not those of the training rows of a model.
 
     Returns
     -------
@@ -77,13 +149,33 @@ def format_range_warning(columns: Mapping[str, Values], ranges: InputRanges) -> 
     ]
     if n_more := len(names) - len(shown):
         shown.append(f"and {n_more} more")
+    place, values = (
+        ("box of the inputs", "features") if is_box else ("range of the training rows", "predictions")
+    )
     return (
-        f"{np.count_nonzero(is_outside)} of {is_outside.size} rows are outside the range of the training "
-        f"rows ({', '.join(shown)}); predictions there are extrapolations"
+        f"{np.count_nonzero(is_outside)} of {is_outside.size} rows are outside the {place} "
+        f"({', '.join(shown)}); {values} there are extrapolations"
     )
 
 
-def warn_outside_ranges(columns: Mapping[str, Values], ranges: InputRanges, stacklevel: int) -> None:
+def warn_outside_ranges(
+    columns: Mapping[str, Values], ranges: InputRanges, stacklevel: int, *, is_box: bool = False
+) -> None:
     """Warn of rows outside of ranges; `stacklevel` is that of `warnings.warn`, relative to the caller."""
-    if message := format_range_warning(columns, ranges):
+    if message := format_range_warning(columns, ranges, is_box=is_box):
         warnings.warn(message, ExtrapolationWarning, stacklevel=stacklevel + 1)
+
+
+def keep_in_box(
+    columns: Mapping[str, Values], box: InputRanges | None, *, clip: bool, stacklevel: int
+) -> dict[str, Values]:
+    """Clip new rows to a box, or warn of those outside; without a box they stay as they are.
+
+    `stacklevel` is that of `warnings.warn`, relative to the caller.
+    """
+    if box is None:
+        return dict(columns)
+    if clip:
+        return clip_to_box(columns, box)
+    warn_outside_ranges(columns, box, stacklevel, is_box=True)
+    return dict(columns)

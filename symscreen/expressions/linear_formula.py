@@ -15,7 +15,7 @@ import numpy as np
 
 from symscreen.data import read_columns, read_frame
 from symscreen.errors import FormulaError
-from symscreen.expressions.input_ranges import warn_outside_ranges
+from symscreen.expressions.input_ranges import clip_to_box, keep_in_box, warn_outside_ranges
 from symscreen.expressions.printing import (
     format_column_latex,
     round_if_fitted,
@@ -128,7 +128,14 @@ def _negate(term: Expression) -> Expression:
     return apply_operator(_NEG, term)
 
 
-def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[np.float64]:
+def evaluate_formulas(
+    expressions: Sequence[Expression],
+    rows: Any,
+    *,
+    box: InputRanges | None = None,
+    clip: bool = False,
+    stacklevel: int = 1,
+) -> NDArray[np.float64]:
     """Evaluate expressions on new rows.
 
     Parameters
@@ -137,6 +144,12 @@ def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[n
         The expressions; k ≥ 1.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
         New data, as for `symscreen.screen`; the columns of an array are named x1 to xd.
+    box : mapping of str to sequence of two floats, optional
+        The lowest and the highest value of inputs. There is a warning of rows outside.
+    clip : bool
+        Whether to move inputs into the box instead.
+    stacklevel : int
+        That of `warnings.warn`, relative to this function.
 
     Returns
     -------
@@ -155,7 +168,8 @@ def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[n
     ...     [2.0, 4.0]])).tolist()
     [[2.0, 4.0], [nan, 0.25]]
     """
-    return _evaluate_on_columns(expressions, _read_inputs(expressions, rows))
+    columns = keep_in_box(_read_inputs(expressions, rows), box, clip=clip, stacklevel=stacklevel)
+    return _evaluate_on_columns(expressions, columns)
 
 
 def _read_inputs(expressions: Sequence[Expression], rows: Any) -> dict[str, NDArray[np.float64]]:
@@ -564,15 +578,23 @@ def build_shared_formula(formulas: Sequence[Formula]) -> SharedFormula:
 
 
 def predict_formula(
-    formula: Formula | SharedFormula, rows: Any, *, stacklevel: int, input_ranges: InputRanges | None = None
+    formula: Formula | SharedFormula,
+    rows: Any,
+    *,
+    stacklevel: int,
+    input_ranges: InputRanges | None = None,
+    clip_box: InputRanges | None = None,
 ) -> NDArray[np.float64]:
     """Predict as the method `predict` does, and attribute its warnings to a caller further up the stack.
 
     `stacklevel` is that of `warnings.warn`, relative to this function. With `input_ranges`, the lowest and
-    the highest value of each input in the training rows, it warns of rows outside of them.
+    the highest value of each input in the training rows, it warns of rows outside of them. With `clip_box`,
+    inputs are moved into this box instead.
     """
     columns = _read_inputs(formula.terms, rows)
-    if input_ranges is not None:
+    if clip_box is not None:
+        columns = clip_to_box(columns, clip_box)
+    elif input_ranges is not None:
         warn_outside_ranges(columns, input_ranges, stacklevel)
     values = _evaluate_on_columns(formula.terms, columns)
     total = formula.sum_terms(values)

@@ -29,7 +29,7 @@ from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.required_inputs import build_required_inputs
 from symscreen.fitting.search_stages import FitTask
 from symscreen.messages import quote
-from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
+from symscreen.screening.preparation import adapt_to_multi_output, build_input_box, parse_pool_screeners
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.targets.registry import TARGET_TYPES
 from symscreen.units import convert_targets_to_base_units, read_units
@@ -130,6 +130,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
     )
     required_inputs = build_required_inputs(split_column_names(options.must_use, "must_use"), dataset)
     input_ranges = compute_input_ranges(get_input_columns(dataset))
+    box = build_input_box(dataset, options)
     grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
@@ -154,6 +155,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         narrow_grammar=find_narrow_grammar(options),
         units_record=units_record,
         input_ranges=input_ranges,
+        box=box,
         required_inputs=required_inputs,
         guesses=guesses,
         source_weights=source_weights,

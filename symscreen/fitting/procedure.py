@@ -43,10 +43,17 @@ from symscreen.fitting.required_inputs import format_requirement_notices
 from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
 from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
+from symscreen.fitting.term_safety import (
+    add_unsafe_column,
+    find_unsafe_terms,
+    format_unsafe_terms,
+    select_safe_models,
+)
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.messages import Message, name_option
 from symscreen.results.fit_result import FitResult, SharedFitResult
+from symscreen.screening.inference.feature_safety import build_box_record, build_safety_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,6 +94,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     found = run_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
     all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
+    if options.unsafe == "drop":
+        all_models = select_safe_models(all_models, found.terms.expressions, task)
     weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
         error_scale, task, found, all_models = weighted
@@ -110,10 +119,12 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     is_mean_better = task.required_inputs is not None and mean.score <= selected.score
     partial = monitor.build_record()
     notices += _format_fit_notices(selected, fits, task, partial, is_mean_better=is_mean_better)
+    reasons = [] if options.unsafe == "keep" else find_unsafe_terms(expressions, task)
+    notices += format_unsafe_terms(expressions, reasons) if reasons else []
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     tables = {
-        "terms": build_term_table(fits, task.units),
+        "terms": add_unsafe_column(build_term_table(fits, task.units), reasons),
         "front": build_model_table(
             found, search_rows, front, criterion, selected, row_weights=search_weights
         ),
@@ -137,6 +148,9 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         record["exclusion"] = found.exclusion.record
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
+    record |= build_box_record(task, expressions)
+    if options.unsafe != "keep":
+        record |= build_safety_record(reasons)
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from symscreen.errors import GrammarError
 from symscreen.grammar import fingerprint as fp
+from symscreen.grammar import interval_bounds
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.dimensions import make_number_dimensions, propagate_dimensions
 from symscreen.grammar.error_propagation import bound_number, make_error_propagator
@@ -345,6 +346,8 @@ def _build_operator(
         n_primitives=n_primitives,
         commutative=arity == 2 and bool((compute_fingerprint(x, y) == compute_fingerprint(y, x)).all()),
         rounding=lambda _, *arguments: propagate_error(*arguments).error,
+        bounds=compose(interval_bounds.make_bounds_propagator, interval_bounds.bound_number),
+        continuous=all(operator.continuous for operator in called_operators),
         family=family,
         called_operators=tuple(dict.fromkeys(called_operators)),
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Residues, Values
+    from symscreen.grammar.interval_bounds import Intervals
     from symscreen.grammar.parser import SyntaxNode
 
 
@@ -183,6 +184,11 @@ class Operator:
     rounding : callable or None
         Maps the computed value and the arguments with their error bounds to an error bound of the value
         (`symscreen.grammar.error_propagation`). None for an estimate by differences.
+    bounds : callable or None
+        Maps intervals of the arguments to intervals of the value, with what may be undefined there
+        (`symscreen.grammar.interval_bounds`). None if no bounds are known.
+    continuous : bool
+        Whether the value is continuous in the arguments wherever it is defined.
     family : OperatorFamily or None
         Origin of an operator with parameters.
     called_operators : tuple of Operator
@@ -210,6 +216,8 @@ class Operator:
     prepare_right: Callable[[Residues], Residues] | None = None
     notation: Notation = Notation()
     rounding: Callable[..., Values] | None = None
+    bounds: Callable[..., Intervals] | None = None
+    continuous: bool = True
     family: OperatorFamily | None = None
     called_operators: tuple[Operator, ...] = ()
 

@@ -138,9 +138,14 @@ COLUMNS = {
             "{:.2f}".format,
         ),
         RankingColumn("unit", "unit", "", "the unit of its values", alignment="left"),
-        RankingColumn("unsafe_rows", meaning="the number of rows whose order is decided by rounding"),
         RankingColumn(
-            "unsafe_by",
+            "unsafe",
+            meaning="why it may be undefined or unbounded on new rows, within the box of the inputs; empty "
+            "if it is proved safe",
+        ),
+        RankingColumn("uncertain_rows", meaning="the number of rows whose order is decided by rounding"),
+        RankingColumn(
+            "score_error",
             meaning="a bound on the difference between the first score and that of exact arithmetic",
         ),
     )

@@ -145,7 +145,7 @@ class _BaseFitResult:
             else self.formula.map_models(partial(to_original_units, record=units))
         )
 
-    def predict(self, rows: Any) -> NDArray[np.float64]:
+    def predict(self, rows: Any, *, clip: bool = False) -> NDArray[np.float64]:
         """Predict the target or the targets on new rows.
 
         Parameters
@@ -153,6 +153,9 @@ class _BaseFitResult:
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
             Data with the inputs of the formula, in the units of the fitted data. The columns of an array are
             x1 … xd.
+        clip : bool
+            Whether to move inputs outside of the box to its nearest end. The box is the range of each input
+            in the training rows, widened by a tenth, or what the option `ranges` gave.
 
         Returns
         -------
@@ -163,12 +166,16 @@ class _BaseFitResult:
         -----
         ExtrapolationWarning
             If inputs are outside the range of the training rows. The message names the inputs and gives the
-            number of rows. Predictions are not clipped.
+            number of rows. There is no warning with `clip`.
         UserWarning
             If predictions are NaN. The message gives the number of rows.
         """
         return predict_formula(
-            self.formula_in_original_units, rows, stacklevel=3, input_ranges=self.record["input_ranges"]
+            self.formula_in_original_units,
+            rows,
+            stacklevel=3,
+            input_ranges=self.record["input_ranges"],
+            clip_box=self.record["box"] if clip else None,
         )
 
     def save(self, path: str | Path, *, force: bool = False) -> None:

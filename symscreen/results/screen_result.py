@@ -18,6 +18,7 @@ import numpy as np
 from symscreen._repr import format_repr
 from symscreen.data import read_columns
 from symscreen.errors import OptionError
+from symscreen.expressions.input_ranges import keep_in_box
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
 from symscreen.messages import escape_control_chars
@@ -44,12 +45,12 @@ _FLAGGED_ROW_SHARE = 0.01  # of the rows
 _AGREEMENT_TOP_K = 20  # K of the comparison of screeners if the ranking contains all features
 
 
-def is_flagged(n_unsafe_rows: float, score_error: float, *, n: int, scale: float) -> bool:
+def is_flagged(n_uncertain_rows: float, score_error: float, *, n: int, scale: float) -> bool:
     """Return whether a feature is flagged because rounding errors affect its score noticeably.
 
     Parameters
     ----------
-    n_unsafe_rows, score_error : float
+    n_uncertain_rows, score_error : float
         See `NumericalErrorEstimate`; NaN if unknown.
     n : int
         Number of rows.
@@ -60,17 +61,17 @@ def is_flagged(n_unsafe_rows: float, score_error: float, *, n: int, scale: float
     -------
     bool
         Whether the score may change by more than a thousandth of its scale. If that is unknown, whether more
-        than a hundredth of the rows are unsafe.
+        than a hundredth of the rows are uncertain.
 
     Examples
     --------
     >>> is_flagged(40, 1e-5, n=100, scale=1.0), is_flagged(40, float("nan"), n=100, scale=1.0)
     (False, True)
     """
-    if not n_unsafe_rows > 0:  # 0 or NaN
+    if not n_uncertain_rows > 0:  # 0 or NaN
         return False
     if math.isnan(score_error):
-        return n_unsafe_rows > _FLAGGED_ROW_SHARE * n
+        return n_uncertain_rows > _FLAGGED_ROW_SHARE * n
     return score_error > _FLAGGED_SCORE_SHARE * scale
 
 
@@ -294,13 +295,16 @@ class ScreenResult:
         table = self.table.assign(expression=list(map(escape_control_chars, self.table["expression"])))
         return head + notices + str(table.to_html(index=False))
 
-    def transform(self, rows: Any) -> pd.DataFrame:
+    def transform(self, rows: Any, *, clip: bool = False) -> pd.DataFrame:
         """Compute the features of the ranking on new rows.
 
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
             Data with the inputs of the features. The columns of an array are x1 … xd.
+        clip : bool
+            Whether to move inputs outside of the box to its nearest end. The box is the range of each input
+            in the screened rows, widened by a tenth, or what the option `ranges` gave.
 
         Returns
         -------
@@ -315,6 +319,8 @@ class ScreenResult:
 
         Warns
         -----
+        ExtrapolationWarning
+            If inputs are outside of the box, and are not clipped.
         UserWarning
             If a feature is undefined in some of the rows, with the number of rows.
 
@@ -330,6 +336,7 @@ class ScreenResult:
 
         names = sorted(frozenset().union(*map(collect_columns, self.expressions)))
         columns = read_columns(rows, names, collect_indicators(self.expressions))
+        columns = keep_in_box(columns, self.record.get("box"), clip=clip, stacklevel=3)
         columns = convert_to_base_units(columns, self.record.get("units"))
         values = {
             to_text(expression): evaluate_expression(expression, columns) for expression in self.expressions

@@ -26,9 +26,10 @@ from symscreen.data import (
 )
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.errors import OptionError
+from symscreen.expressions.input_ranges import build_box
 from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import name_option, name_option_column
+from symscreen.messages import name_option, name_option_column, quote, suggest
 from symscreen.screeners import (
     JointScreener,
     Screener,
@@ -118,6 +119,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         define_columns(parse_expression(text, grammar.operators, dataset.names), dataset.indicators)
         for text in to_tuple(options.also)
     ]
+    box = build_input_box(dataset, options)
     dataset, units = read_units(replace(dataset, notices=notices), options.units, options.target_units)
     if units is not None:
         check_formula_units(formulas, units)
@@ -135,8 +137,32 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         run_control=run_control,
         error_control=error_control,
         row_groups=row_groups,
+        box=box,
     )
     return replace(task, record=build_options_record(task) | build_category_record(source.frame, options))
+
+
+def build_input_box(dataset: Dataset, options: ScreenOptions) -> dict[str, list[float]]:
+    """Build the box of the inputs of a dataset, in its own units, from the option `ranges` and the rows.
+
+    The range of a column that a level gates is given by its name, and then contains 0. OptionError if a range
+    is given for what is no input.
+    """
+    given = dict(options.ranges or {})
+    gated = {
+        name: indicator.gated_column
+        for name, indicator in dataset.indicators.items()
+        if indicator.gated_column is not None
+    }
+    known = [*dict.fromkeys((*(name for name in dataset.names if name not in gated), *gated.values()))]
+    for name in given:
+        if name not in known:
+            raise OptionError(f"{name_option('ranges')} names {quote(name)}, no input{suggest(name, known)}")
+    for name, column in gated.items():
+        if column in given:
+            low, high = given[column]
+            given[name] = [min(low, 0.0), max(high, 0.0)]
+    return build_box(dataset.columns_by_name, given)
 
 
 def read_target_source(

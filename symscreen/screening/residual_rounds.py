@@ -23,7 +23,7 @@ from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.space_generation import build_space
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -123,10 +123,12 @@ class RoundResult:
     @property
     def expressions(self) -> list[Expression]:
         """The reported features, best first."""
-        return [
-            self.space.build_expression(number)
-            for number in self.scoring_result.features.number[self.shown_indices].tolist()
-        ]
+        return list(self.iterate_expressions())
+
+    def iterate_expressions(self, limit: int | None = None) -> Iterator[Expression]:
+        """Yield the reported features, or the first ones, best first."""
+        for number in self.scoring_result.features.number[self.shown_indices[:limit]].tolist():
+            yield self.space.build_expression(number)
 
     def add_columns(self, columns: Mapping[str, Any]) -> RoundResult:
         """Return the result with more columns of its features, shape (k,) each."""

@@ -23,9 +23,10 @@ from symscreen.results.record import (
 from symscreen.results.screen_result import ScreenResult, build_screen_result
 from symscreen.screening.checkpoint import open_checkpoint
 from symscreen.screening.class_members import build_members_record, list_class_members
+from symscreen.screening.inference.feature_safety import build_box_record, mark_unsafe_features
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
-from symscreen.screening.inference.redundancy import run_non_redundant_rounds
+from symscreen.screening.inference.redundancy import run_selective_rounds
 from symscreen.screening.inference.stability import add_stability
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.residual_rounds import build_extra_record
@@ -101,18 +102,21 @@ def run_screen(task: ScreeningTask) -> ScreenResult:
 def _build_result(task: ScreeningTask) -> ScreenResult:
     """Run all rounds of a screen and the requested analyses, and build the result with its record."""
     dataset, options = task.dataset, task.options
-    round_results, redundancy_record = run_non_redundant_rounds(task)
+    round_results, selection_record = run_selective_rounds(task)
     space, first = round_results[0].space, round_results[0].scoring_result
     extra_record = build_extra_record(round_results, task)
     extra_record |= build_partial_record(space, first.stream_result, len(task.layers))
-    if redundancy_record is not None:
-        extra_record["redundancy"] = redundancy_record
+    extra_record |= selection_record
     if options.stability is not None:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.intervals is not None:
         round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
     round_results, numerical_error_record = flag_numerical_errors(task, round_results)
     extra_record |= numerical_error_record
+    if options.unsafe == "mark":
+        round_results, safety_record = mark_unsafe_features(task, round_results)
+        extra_record |= safety_record
+    extra_record |= build_box_record(task, [each for one in round_results for each in one.expressions])
     if options.class_members is not None:
         members = list_class_members(round_results, task, options.class_members)
         extra_record["classes"] = build_members_record(members, options.class_members)
@@ -149,7 +153,7 @@ def _format_numerical_error_notices(record: Mapping[str, Any]) -> tuple[str, ...
     if not count:
         return ()
     features = "1 reported feature" if count == 1 else f"{count:,} reported features"
-    return (f"rounding errors affect the scores of {features}: see unsafe_rows and unsafe_by",)
+    return (f"rounding errors affect the scores of {features}: see uncertain_rows and score_error",)
 
 
 def _format_null_notices(task: ScreeningTask) -> tuple[str, ...]:

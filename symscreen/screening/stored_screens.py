@@ -200,7 +200,7 @@ def _check_same_grammar(current: Mapping[str, Any], recorded: Mapping[str, Any],
         )
 
 
-_TEXT_COLUMNS = ("expression", "direction", "unit")
+_TEXT_COLUMNS = ("expression", "direction", "unit", "unsafe")
 _INTEGER_COLUMNS = ("rank", "complexity", "layer", "class_size", "round", "place_alone", "n_redundant")
 
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from symscreen.config.parsing import DEFAULT_PRESCREEN
 from symscreen.config.screen_options import ScreenOptions
+from symscreen.expressions.input_ranges import build_box
 from symscreen.screeners import JointScreener, Screener, select_prescreeners
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL, RunControl
 from symscreen.screening.scoring.streaming import compute_chunk_size
+from symscreen.units import convert_to_base_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
@@ -78,6 +81,9 @@ class ScreeningTask:
         p-values and permutations; None for neither.
     row_groups : RowGroups or None
         Rows that belong together; None if rows are independent.
+    box : mapping of str to sequence of two floats
+        The range of each input in which formulas must be safe, in the units of the data
+        (`symscreen.expressions.input_ranges.build_box`).
     record : mapping
         The options for the record, with what was read from them.
     """
@@ -95,11 +101,20 @@ class ScreeningTask:
     run_control: RunControl = DEFAULT_RUN_CONTROL
     error_control: ErrorControl | None = None
     row_groups: RowGroups | None = None
+    box: Mapping[str, Sequence[float]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
 
     def change_options(self, **changes: Any) -> Self:
         """Return the task with other values of some options."""
         return replace(self, options=replace(self.options, **changes))
+
+    @property
+    def base_box(self) -> dict[str, tuple[float, float]]:
+        """The box in base units, in which formulas are computed."""
+        box = self.box or build_box(self.dataset.columns_by_name, {})
+        ends = {name: np.array(each, dtype=np.float64) for name, each in box.items()}
+        converted = convert_to_base_units(ends, None if self.units is None else self.units.record)
+        return {name: (float(low), float(high)) for name, (low, high) in converted.items()}
 
     @property
     def target(self) -> Target:

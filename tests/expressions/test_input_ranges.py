@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symscreen.errors import ExtrapolationWarning
-from symscreen.expressions.input_ranges import compute_input_ranges, format_range_warning, warn_outside_ranges
+from symscreen.expressions.input_ranges import (
+    clip_to_box,
+    compute_input_ranges,
+    format_range_warning,
+    warn_outside_ranges,
+    widen_ranges,
+)
 
 
 def test_ranges_are_the_ends_by_name(rng):
@@ -40,3 +48,22 @@ def test_the_warning_is_one_line_of_the_packages_category():
         warn_outside_ranges(columns, {name: [0.0, 1.0] for name in columns}, 1)
     assert "\n" not in str(caught[0].message)
     assert caught[0].filename == __file__
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_a_box_holds_the_range_and_keeps_the_sign_of_its_ends(first, second):
+    low, high = sorted((first, second))
+    ((wide_low, wide_high),) = widen_ranges({"x": [low, high]}).values()
+    assert wide_low <= low <= high <= wide_high
+    assert wide_high - wide_low <= 1.2 * (high - low) * (1 + 1e-12) + 1e-300
+    if low >= 0:
+        assert wide_low >= low / 2
+    if high <= 0:
+        assert wide_high <= high / 2
+
+
+def test_clipping_moves_only_what_is_outside():
+    columns = {"x": np.array([-5.0, 0.2, np.nan, 9.0]), "z": np.array([9.0])}
+    clipped = clip_to_box(columns, {"x": [0.0, 1.0]})
+    np.testing.assert_array_equal(clipped["x"], [0.0, 0.2, np.nan, 1.0])
+    assert clipped["z"] is columns["z"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import symscreen
 from symscreen.config.fields import list_options
-from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.screen_options import FitOptions, ScreenerOptions, ScreenOptions
 
 PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
 
@@ -46,19 +46,24 @@ def _format_class(name, base, title, fields):
 
 def format_keyword_types():
     """Write the module as text."""
-    screener, screen = list_options(ScreenOptions, estimator=True), list_options(ScreenOptions)
+    screener, screen = list_options(ScreenerOptions, estimator=True), list_options(ScreenOptions)
+    shared = [field for field in screener if field.name in {each.name for each in screen}]
     fit = list_options(FitOptions, verb="fit")
     regressor = list_options(FitOptions, verb="fit", estimator=True)
     return HEAD + "".join(
         (
+            _format_class("SharedParameters", "TypedDict", "What a screen and its estimator take.", shared),
             _format_class(
-                "ScreenerParameters", "TypedDict", "The parameters of `SymbolicScreener`.", screener
+                "ScreenerParameters",
+                "SharedParameters",
+                "The parameters of `SymbolicScreener`.",
+                [field for field in screener if field not in shared],
             ),
             _format_class(
                 "ScreenKeywords",
-                "ScreenerParameters",
+                "SharedParameters",
                 "The options of `symscreen.screen`, `plan`, `why` and `power`.",
-                [field for field in screen if field not in screener],
+                [field for field in screen if field.name not in {each.name for each in shared}],
             ),
             _format_class(
                 "RegressorParameters", "TypedDict", "The parameters of `SymbolicRegressor`.", regressor

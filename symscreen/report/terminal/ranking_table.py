@@ -22,10 +22,12 @@ from symscreen.report.columns import (
 )
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.report.terminal.reading_notes import (
+    explain_rounding_marks,
+    explain_safety,
     explain_trust_columns,
-    explain_unsafe_marks,
     format_intervals,
-    format_unsafe_mark,
+    format_rounding_mark,
+    format_safety_mark,
     suggest_diagnostics,
 )
 from symscreen.results.record import format_partial_summary
@@ -168,7 +170,7 @@ def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[Renderable
 
 
 def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]) -> list[_TableColumn]:
-    """Build the columns of the screeners, then those of each target; the first has marks of unsafe scores."""
+    """Build the columns of the screeners, then those of each target; the first has marks."""
     names = get_screener_names(result)
     is_crowded = len(names) > _MAX_SCORE_COLUMNS
     by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
@@ -181,7 +183,7 @@ def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]
         for index, name in enumerate((*names, *by_target))
     ]
     columns[0].cells[:] = [
-        cell + format_unsafe_mark(row, result.record)
+        cell + format_rounding_mark(row, result.record) + format_safety_mark(row)
         for cell, row in zip(columns[0].cells, rows, strict=True)
     ]
     return columns
@@ -246,7 +248,8 @@ def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> 
         lines.append(f"{names[0]}: the score. {', '.join(others)}: the rank{_describe_compared(result)}.")
     if any(f"{name}_selected" in result.table for name in names if name not in dropped):
         lines.append("*: selected. -: not shown to that screener.")
-    lines += explain_unsafe_marks(result.table.head(n_shown).to_dict("records"), result.record)
+    rows = result.table.head(n_shown).to_dict("records")
+    lines += explain_rounding_marks(rows, result.record) + explain_safety(rows, result.record)
     if result.agreement is not None and len(result.agreement):
         lines.append(
             f"agreement{_describe_compared(result)}: above the diagonal Kendall's tau of two rankings, below "

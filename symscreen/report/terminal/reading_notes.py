@@ -1,4 +1,4 @@
-"""Notes on how to read a ranking: the target and directions, trust columns, intervals and unsafe scores."""
+"""Notes on how to read a ranking: the target and directions, trust columns, intervals and marks."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _explain_stability(metadata: Mapping[str, Any]) -> str:
     )
 
 
-def format_unsafe_mark(row: Mapping[Any, Any], record: Mapping[str, Any]) -> str:
+def format_rounding_mark(row: Mapping[Any, Any], record: Mapping[str, Any]) -> str:
     """Return ``~`` for a feature whose score is substantially affected by rounding, else an empty string.
 
     Parameters
@@ -141,17 +141,17 @@ def format_unsafe_mark(row: Mapping[Any, Any], record: Mapping[str, Any]) -> str
     Examples
     --------
     >>> record = {"data": {"rows": 50, "gini_mean_difference": 2.0}, "options": {"screener": ["t0"]}}
-    >>> format_unsafe_mark({"unsafe_rows": 50, "unsafe_by": 1.9}, record), format_unsafe_mark({}, record)
-    ('~', '')
+    >>> format_rounding_mark({"uncertain_rows": 50, "score_error": 1.9}, record)
+    '~'
     """
-    rows, score_error = _get_unsafe_figures(row)
+    rows, score_error = _get_rounding_figures(row)
     data, ranking_screener = record["data"], record["options"]["screener"][0]
     scale = data["gini_mean_difference"] if ranking_screener == "t0" else 1.0
     return "~" if is_flagged(rows, score_error, n=data["rows"], scale=scale) else ""
 
 
-def explain_unsafe_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]) -> list[str]:
-    """Explain the mark of unsafe features, and mention features that rounding affects only slightly.
+def explain_rounding_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]) -> list[str]:
+    """Explain the mark of uncertain features, and mention features that rounding affects only slightly.
 
     Parameters
     ----------
@@ -166,13 +166,13 @@ def explain_unsafe_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str,
         At most two lines; empty if rounding affects no feature shown.
     """
     ranking_screener, lines = record["options"]["screener"][0], []
-    unsafe = [(*_get_unsafe_figures(row), format_unsafe_mark(row, record)) for row in rows]
-    if max_count := max((count for count, _, mark in unsafe if mark), default=0.0):
+    figures = [(*_get_rounding_figures(row), format_rounding_mark(row, record)) for row in rows]
+    if max_count := max((count for count, _, mark in figures if mark), default=0.0):
         lines.append(
-            f"~: unsafe: rounding decides the order of up to {_format_row_count(max_count)} of it; a file "
-            f"({name_option('out')}) has unsafe_rows and unsafe_by."
+            f"~: rounding decides the order of up to {_format_row_count(max_count)} of it; a file "
+            f"({name_option('out')}) has uncertain_rows and score_error."
         )
-    slight = [(count, error) for count, error, mark in unsafe if count > 0 and not mark]
+    slight = [(count, error) for count, error, mark in figures if count > 0 and not mark]
     if slight:
         max_count, errors = max(count for count, _ in slight), [error for _, error in slight]
         others = f"{len(slight):,} {'other ' if lines else ''}feature{'' if len(slight) == 1 else 's'}"
@@ -185,12 +185,53 @@ def explain_unsafe_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str,
     return lines
 
 
+def format_safety_mark(row: Mapping[Any, Any]) -> str:
+    """Return ``!`` for a feature that is unsafe on new rows, else an empty string.
+
+    Examples
+    --------
+    >>> format_safety_mark({"unsafe": "pole"}), format_safety_mark({"unsafe": ""}), format_safety_mark({})
+    ('!', '', '')
+    """
+    reason = row.get("unsafe", "")
+    return "" if is_missing(reason) or not reason else "!"
+
+
+def explain_safety(rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]) -> list[str]:
+    """Explain the mark of unsafe features, or say how many were left out; by reason.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The rows of the ranking that are shown.
+    record : mapping
+        The record of the result.
+
+    Returns
+    -------
+    list of str
+        At most one line; empty if all features are safe.
+    """
+    unsafe = record.get("safety", {}).get("unsafe", {})
+    if not unsafe:
+        return []
+    if record["options"].get("unsafe") == "drop":
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in unsafe.items())
+        return [f"left out as unsafe on new rows: {counts}."]
+    reasons = [str(row["unsafe"]) for row in rows if format_safety_mark(row)]
+    counts = ", ".join(f"{reasons.count(reason):,} {reason}" for reason in unsafe if reason in reasons)
+    if not counts:
+        return []
+    drop = name_option("unsafe", "drop")
+    return [f"!: unsafe, it may be undefined or unbounded on new rows ({counts}); {drop} leaves them out."]
+
+
 def _format_row_count(count: float) -> str:
     return f"{count:,.0f} {'row' if count == 1 else 'rows'}"
 
 
-def _get_unsafe_figures(row: Mapping[Any, Any]) -> tuple[float, float]:
-    """Return the number of unsafe rows and the score error of a row, NaN if missing."""
-    values: tuple[Any, Any] = (row.get("unsafe_rows"), row.get("unsafe_by"))
+def _get_rounding_figures(row: Mapping[Any, Any]) -> tuple[float, float]:
+    """Return the number of uncertain rows and the score error of a row, NaN if missing."""
+    values: tuple[Any, Any] = (row.get("uncertain_rows"), row.get("score_error"))
     n_rows, score_error = (math.nan if is_missing(value) else float(value) for value in values)
     return n_rows, score_error

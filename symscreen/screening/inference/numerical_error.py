@@ -1,8 +1,9 @@
 """Numerical error of scores: how far floating point rounding may have changed the score of a feature.
 
-The score of a rank statistic is safe if the order of the rows is certain in spite of rounding. The score of a
-statistic of values is safe if the rounding error is small compared with the spread of the values. The
-features that a screen shows get columns with the number of unsafe rows and a bound on the error of the score.
+The score of a rank statistic is certain if the order of the rows is, in spite of rounding. The score of a
+statistic of values is certain if the rounding error is small compared with the spread of the values. The
+features that a screen shows get columns with the number of uncertain rows and a bound on the error of the
+score.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ class NumericalErrorEstimate:
 
     Parameters
     ----------
-    n_unsafe_rows : int
+    n_uncertain_rows : int
         Number of rows whose order or weight is decided by rounding.
     score_error : float
         Bound on the difference between the first screener's score and that of exact arithmetic; NaN if no
         bound is known.
     """
 
-    n_unsafe_rows: int
+    n_uncertain_rows: int
     score_error: float
 
 
@@ -85,13 +86,13 @@ def estimate_numerical_error(
     Returns
     -------
     NumericalErrorEstimate
-        For screeners of ranks a row is unsafe if its order relative to other rows is uncertain, or if values
-        that are equal in decimal notation do not tie. For screeners of values a row is unsafe if its error
-        may exceed 1e-9 of the standard deviation of the values.
+        For screeners of ranks a row is uncertain if its order relative to other rows is, or if values that
+        are equal in decimal notation do not tie. For screeners of values a row is uncertain if its error may
+        exceed 1e-9 of the standard deviation of the values.
     """
     bound = compute_error_bound(expression, columns)
     error = bound.error + np.abs(values - bound.values)
-    unsafe, order_uncertainty = np.zeros(len(values), dtype=np.bool_), None
+    uncertain, order_uncertainty = np.zeros(len(values), dtype=np.bool_), None
     rank_screeners = [screener for screener in screeners if screener.equivalence == "ranks"]
     if rank_screeners:
         is_invariant = all(
@@ -107,11 +108,11 @@ def estimate_numerical_error(
             groups,
             _bound_decimal_error(expression, error, columns, decimal_errors),
         )
-        unsafe |= order_uncertainty.is_uncertain
+        uncertain |= order_uncertainty.is_uncertain
     if any(screener.equivalence == "affine" for screener in screeners):
-        unsafe |= error > MAX_ERROR_SHARE_OF_STD * _compute_std(values)
+        uncertain |= error > MAX_ERROR_SHARE_OF_STD * _compute_std(values)
     score_error = _bound_score_error(values, error, order_uncertainty, target, screeners[0])
-    return NumericalErrorEstimate(int(unsafe.sum()), score_error)
+    return NumericalErrorEstimate(int(uncertain.sum()), score_error)
 
 
 def _bound_decimal_error(
@@ -172,7 +173,7 @@ def _compute_score(screener: Screener, values: Values, target: Target) -> float:
     return float(screener.score(screener.statistic(block, target), target)[0])
 
 
-NUMERICAL_ERROR_COLUMNS = ("unsafe_rows", "unsafe_by")
+NUMERICAL_ERROR_COLUMNS = ("uncertain_rows", "score_error")
 
 _MAX_FEATURES = 1000  # features examined per round
 _MAX_FEATURES_OF_FULL_RANKING = 100  # the same for a ranking of all features, which may itself be fast
@@ -189,19 +190,19 @@ def flag_numerical_errors(
         The same rounds, with the columns `NUMERICAL_ERROR_COLUMNS` if rounding may change a score. Features
         that were not examined have missing values there.
     record : dict
-        Numbers of features examined, unsafe and flagged; empty if all are safe.
+        Numbers of features examined, uncertain and flagged; empty if all are safe.
     """
     estimates = [list(_estimate_numerical_errors(task, result)) for result in round_results]
     flat = [estimate for round_estimates in estimates for estimate in round_estimates]
-    n_unsafe = sum(estimate.n_unsafe_rows > 0 for estimate in flat)
-    if not n_unsafe:
+    n_uncertain = sum(estimate.n_uncertain_rows > 0 for estimate in flat)
+    if not n_uncertain:
         return list(round_results), {}
     scale = task.target.gini_mean_difference if task.screeners[0].name == "t0" else 1.0
     n_flagged = sum(
-        is_flagged(estimate.n_unsafe_rows, estimate.score_error, n=task.target.n, scale=scale)
+        is_flagged(estimate.n_uncertain_rows, estimate.score_error, n=task.target.n, scale=scale)
         for estimate in flat
     )
-    record = {"looked_at": len(flat), "unsafe": n_unsafe, "marked": n_flagged}
+    record = {"looked_at": len(flat), "uncertain": n_uncertain, "marked": n_flagged}
     return list(map(_add_numerical_error_columns, round_results, estimates)), {"rounding": record}
 
 
@@ -235,7 +236,7 @@ def _add_numerical_error_columns(
 
     indices = round_result.shown_indices[: len(numerical_errors)]
     n_rows, score_errors = np.full((2, len(round_result.scoring_result.features)), np.nan)
-    n_rows[indices] = [estimate.n_unsafe_rows for estimate in numerical_errors]
+    n_rows[indices] = [estimate.n_uncertain_rows for estimate in numerical_errors]
     score_errors[indices] = [estimate.score_error for estimate in numerical_errors]
     values = (pd.array(n_rows, dtype="Float64").astype("Int64"), score_errors)
     return round_result.add_columns(dict(zip(NUMERICAL_ERROR_COLUMNS, values, strict=True)))

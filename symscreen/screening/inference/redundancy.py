@@ -1,4 +1,7 @@
-"""Leave near-duplicates out of a ranking: the best feature represents those with nearly the same ranks."""
+"""Choose what a ranking shows: leave out near-duplicates, and features that are unsafe on new rows.
+
+The best feature represents those with nearly the same ranks. The list is filled up with the next best.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import numpy as np
 
 from symscreen.errors import MemoryLimitError
 from symscreen.expressions.printing import to_text
+from symscreen.expressions.safety import SafetyAnalysis
+from symscreen.screening.inference.feature_safety import build_safety_record, drop_unsafe_features
 from symscreen.screening.residual_rounds import run_rounds, score_round
 from symscreen.screening.scoring.block_scoring import iterate_values
 from symscreen.screening.space_generation import build_space, check_scoring_memory
@@ -31,30 +36,37 @@ _MAX_LISTED = 100  # near-duplicates that the record lists for one feature
 _MAX_EXACT_ROWS = 1 << 20  # up to here, sums of products of doubled ranks stay below 2⁶³
 
 
-def run_non_redundant_rounds(
-    task: ScreeningTask,
-) -> tuple[list[RoundResult], dict[str, Any] | None]:
-    """Screen a dataset; if a maximum correlation is given, omit redundant features from the result.
+def run_selective_rounds(task: ScreeningTask) -> tuple[list[RoundResult], dict[str, Any]]:
+    """Screen a dataset; omit redundant and unsafe features from the result where the options say so.
 
     Returns
     -------
     round_results : list of RoundResult
-        One entry per round; redundant features are omitted in one round only.
-    record : dict or None
-        The redundant features, for the record; None without a maximum correlation.
+        One entry per round. Redundant features are omitted in one round only; in several rounds unsafe ones
+        are omitted without replacement.
+    record : dict
+        For the record: ``redundancy``, the redundant features, and ``safety``, the number of unsafe ones.
     """
-    if task.options.max_correlation is None:
-        return run_rounds(task), None
+    max_correlation, drops_unsafe = task.options.max_correlation, task.options.unsafe == "drop"
+    if max_correlation is None and not drops_unsafe:
+        return run_rounds(task), {}
+    if drops_unsafe and (task.options.rounds > 1 or task.limit is None):
+        return drop_unsafe_features(task, run_rounds(task))
     result = screen_until_filled(task)
     # If a false discovery rate is given, shown_indices are the features that pass it.
     shown = np.intersect1d(result.selected_indices, result.round_result.shown_indices)
-    marked = _mark_representatives(result, shown, _format_redundancy_notices(result, task))
-    return [marked], _build_redundancy_record(result, shown, task.options.max_correlation)
+    notices = (*result.round_result.notices, *_format_selection_notices(result, task))
+    round_result = replace(result.round_result, shown_indices=shown, notices=notices)
+    record = build_safety_record(result.unsafe_reasons) if drops_unsafe else {}
+    if max_correlation is None:
+        return [round_result], record
+    record["redundancy"] = _build_redundancy_record(result, shown, max_correlation)
+    return [_mark_representatives(round_result, result.representatives)], record
 
 
 @dataclass(frozen=True, eq=False)
 class RedundancyResult:
-    """A ranking whose redundant features were identified.
+    """A ranking whose redundant and unsafe features were identified.
 
     Parameters
     ----------
@@ -63,7 +75,9 @@ class RedundancyResult:
     selected_indices : int64 array, shape (k,)
         Indices of the classes to show, ascending.
     representatives : int64 array, shape (m,)
-        Index of the representative of each class examined.
+        Index of the representative of each class examined; −1 for one that is unsafe.
+    unsafe_reasons : tuple of str, length m
+        Why a class is unsafe; empty for safe and redundant ones, and where unsafe ones are not omitted.
     limit_reason : str
         The limit that stopped the examination early; empty if none did.
     """
@@ -71,6 +85,7 @@ class RedundancyResult:
     round_result: RoundResult
     selected_indices: NDArray[np.int64]
     representatives: NDArray[np.int64]
+    unsafe_reasons: tuple[str, ...]
     limit_reason: str
 
 
@@ -79,8 +94,9 @@ def screen_until_filled(task: ScreeningTask) -> RedundancyResult:
 
     The space is generated once, and each ranking streams it again.
     """
-    n_wanted, max_correlation = task.limit, task.options.max_correlation
-    assert n_wanted is not None and max_correlation is not None  # noqa: S101, PT018  # checked with the options
+    n_wanted = task.limit
+    assert n_wanted is not None  # noqa: S101  # checked with the options
+    analysis = SafetyAnalysis(task.base_box) if task.options.unsafe == "drop" else None
     limit = min(_INITIAL_WIDENING * n_wanted, max(_MAX_CLASSES, n_wanted))
     space, pruning_records = build_space(task.change_options(top=limit))
     result = None
@@ -95,7 +111,9 @@ def screen_until_filled(task: ScreeningTask) -> RedundancyResult:
             return replace(result, limit_reason="memory limit")
         features = round_result.scoring_result.features
         result = RedundancyResult(
-            round_result, *filter_redundant(space, features, n_wanted, max_correlation), limit_reason=""
+            round_result,
+            *filter_features(space, features, n_wanted, task.options.max_correlation, analysis),
+            limit_reason="",
         )
         if len(result.selected_indices) == n_wanted or len(features) < limit:
             return result
@@ -104,10 +122,14 @@ def screen_until_filled(task: ScreeningTask) -> RedundancyResult:
         limit = min(8 * limit, _MAX_CLASSES)
 
 
-def filter_redundant(
-    space: Space, features: FeatureTable, n_wanted: int, max_correlation: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Select features from best to worst so that no two correlate above a limit.
+def filter_features(
+    space: Space,
+    features: FeatureTable,
+    n_wanted: int,
+    max_correlation: float | None,
+    analysis: SafetyAnalysis | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
+    """Select safe features from best to worst so that no two correlate above a limit.
 
     Parameters
     ----------
@@ -117,51 +139,80 @@ def filter_redundant(
         Equivalence classes, best first.
     n_wanted : int
         Maximum number of features to select.
-    max_correlation : float
-        Maximum absolute rank correlation, in (0, 1).
+    max_correlation : float or None
+        Maximum absolute rank correlation, in (0, 1); None for any.
+    analysis : SafetyAnalysis or None
+        Decides which features are safe on new rows; None if unsafe ones may be selected.
 
     Returns
     -------
     selected : int64 array, shape (k,)
         Indices of the selected classes, ascending.
     representatives : int64 array, shape (m,)
-        Index of the representative of each class examined, up to the last one selected.
+        Index of the representative of each class examined, up to the last one selected; −1 for unsafe ones.
+    unsafe_reasons : tuple of str, length m
+        Why each class examined is unsafe; empty for safe and redundant ones.
     """
-    n = space.n_rows
-    dtype = np.int64 if n <= _MAX_EXACT_ROWS else np.float64
-    ranks, norms = np.empty((n_wanted, n), dtype=dtype), np.empty(n_wanted)
-    selected, representatives = list[int](), list[int]()
-    for _, values in iterate_values(space, features.number):
-        for centered_ranks in sort_block(values).doubled_ranks.astype(dtype) - (n + 1):
-            norm = float((centered_ranks * centered_ranks).sum()) ** 0.5
-            products = (ranks[: len(selected)] * centered_ranks).sum(axis=1)
-            correlations = np.round(np.abs(products) / (norms[: len(selected)] * norm), 12)
-            correlated = np.flatnonzero(correlations > max_correlation)
-            representatives.append(selected[correlated[0]] if len(correlated) else len(representatives))
-            if len(correlated):
+    chosen = _ChosenRanks(n_wanted, space.n_rows)
+    selected, representatives, reasons = list[int](), list[int](), list[str]()
+    for part, values in iterate_values(space, features.number):
+        for number, row in zip(features.number[part].tolist(), values, strict=True):
+            index, reason = len(representatives), ""
+            similar = None if max_correlation is None else chosen.find_similar(row, max_correlation)
+            if similar is None and analysis is not None:
+                reason = analysis.analyze(space.build_expression(number)).reason
+            reasons.append(reason)
+            if reason or similar is not None:
+                representatives.append(-1 if similar is None else selected[similar])
                 continue
-            ranks[len(selected)], norms[len(selected)] = centered_ranks, norm
-            selected.append(len(representatives) - 1)
+            representatives.append(index)
+            selected.append(index)
+            if max_correlation is not None:
+                chosen.add(row)
             if len(selected) == n_wanted:
-                return np.array(selected), np.array(representatives)
-    return np.array(selected, dtype=np.int64), np.array(representatives, dtype=np.int64)
+                return np.array(selected), np.array(representatives), tuple(reasons)
+    return np.array(selected, dtype=np.int64), np.array(representatives, dtype=np.int64), tuple(reasons)
 
 
-def _mark_representatives(
-    result: RedundancyResult, shown_indices: NDArray[np.int64], notices: tuple[str, ...]
-) -> RoundResult:
-    """Show the selected features, and add the number of features that each represents."""
-    round_result, representatives = result.round_result, result.representatives
-    counts = np.zeros(len(round_result.scoring_result.features), dtype=np.int64)
-    counts[: len(representatives)] = np.bincount(representatives, minlength=len(representatives))
-    return replace(
-        round_result.add_columns({"n_redundant": counts - 1}),
-        shown_indices=shown_indices,
-        notices=(*round_result.notices, *notices),
-    )
+class _ChosenRanks:
+    """The ranks of the features selected so far."""
+
+    def __init__(self, n_wanted: int, n_rows: int) -> None:
+        dtype = np.int64 if n_rows <= _MAX_EXACT_ROWS else np.float64
+        self._ranks: NDArray[Any] = np.empty((n_wanted, n_rows), dtype=dtype)
+        self._norms: list[float] = []
+
+    def find_similar(self, values: NDArray[np.float64], max_correlation: float) -> int | None:
+        """Return the number of the first chosen feature that correlates above a limit; None for none."""
+        n_chosen = len(self._norms)
+        if not n_chosen:
+            return None
+        ranks, norm = self._center_ranks(values)
+        products = (self._ranks[:n_chosen] * ranks).sum(axis=1)
+        correlations = np.round(np.abs(products) / (np.array(self._norms) * norm), 12)
+        correlated = np.flatnonzero(correlations > max_correlation)
+        return int(correlated[0]) if len(correlated) else None
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Choose a feature."""
+        ranks, norm = self._center_ranks(values)
+        self._ranks[len(self._norms)] = ranks
+        self._norms.append(norm)
+
+    def _center_ranks(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], float]:
+        ranks = sort_block(values[None, :]).doubled_ranks[0].astype(self._ranks.dtype) - (len(values) + 1)
+        return ranks, float((ranks * ranks).sum()) ** 0.5
 
 
-def _format_redundancy_notices(result: RedundancyResult, task: ScreeningTask) -> tuple[str, ...]:
+def _mark_representatives(round_result: RoundResult, representatives: NDArray[np.int64]) -> RoundResult:
+    """Add the number of features that each one represents."""
+    counts = np.ones(len(round_result.scoring_result.features), dtype=np.int64)
+    found = np.bincount(representatives[representatives >= 0], minlength=len(representatives))
+    counts[: len(found)] = np.maximum(found, 1)
+    return round_result.add_columns({"n_redundant": counts - 1})
+
+
+def _format_selection_notices(result: RedundancyResult, task: ScreeningTask) -> tuple[str, ...]:
     """Say why fewer features are shown than were asked for."""
     n_shown, n_wanted = len(result.selected_indices), task.limit
     n_examined = len(result.round_result.scoring_result.features)
@@ -169,9 +220,13 @@ def _format_redundancy_notices(result: RedundancyResult, task: ScreeningTask) ->
         return ()
     if result.limit_reason:
         reason = f"only the best {n_examined:,} classes were examined ({result.limit_reason})"
-        return (f"distinct: {n_shown} of {n_wanted} are shown, because {reason}",)
-    condition = f"have no rank correlation above {task.options.max_correlation:g}"
-    return (f"distinct: of {n_examined:,} classes only {n_shown} {condition}",)
+        return (f"{n_shown} of {n_wanted} features are shown, because {reason}",)
+    conditions = []
+    if any(result.unsafe_reasons):
+        conditions.append("are safe on new rows")
+    if (max_correlation := task.options.max_correlation) is not None:
+        conditions.append(f"have no rank correlation above {max_correlation:g}")
+    return (f"of {n_examined:,} classes only {n_shown} {' and '.join(conditions)}",) if conditions else ()
 
 
 def _build_redundancy_record(

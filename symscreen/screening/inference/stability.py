@@ -202,7 +202,9 @@ def add_stability(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
         "false_at_most": bounds,
         "bound": "q^2/((2 tau - 1) p), Shah and Samworth 2013, Theorem 1: no assumption on shapes",
     }
-    return round_result.add_columns({"stability": counts / (2 * half_sampling.n_pairs)}), record
+    shares = np.full(len(round_result.scoring_result.features), np.nan)
+    shares[round_result.shown_indices] = counts / (2 * half_sampling.n_pairs)
+    return round_result.add_columns({"stability": shares}), record
 
 
 def _make_half_task(task: ScreeningTask, rows: Integers) -> ScreeningTask:

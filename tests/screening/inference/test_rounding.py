@@ -9,7 +9,7 @@ import symscreen
 from symscreen.report.columns import build_headings
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
-from symscreen.report.terminal.reading_notes import explain_unsafe_marks
+from symscreen.report.terminal.reading_notes import explain_rounding_marks
 from symscreen.screening.inference.numerical_error import NUMERICAL_ERROR_COLUMNS
 
 NOISY = {"layers": "bu", "binary": "add,mul", "unary": "sin"}
@@ -35,16 +35,16 @@ def test_noise_is_marked_and_the_rest_is_not(noisy):
     by_name = result.table.set_index("expression")
     noise = [name for name in by_name.index if name.startswith("sin(a")]
     assert "sin(a)" in noise
-    assert by_name.loc["sin(a)", "unsafe_rows"] == 0  # its argument is exact
-    assert (by_name.loc["sin(a*b)", ["unsafe_rows", "unsafe_by"]] > [250, 0.3 * result.scale]).all()
-    assert by_name.loc[["a", "b", "c"], "unsafe_rows"].tolist() == [0, 0, 0]
+    assert by_name.loc["sin(a)", "uncertain_rows"] == 0  # its argument is exact
+    assert (by_name.loc["sin(a*b)", ["uncertain_rows", "score_error"]] > [250, 0.3 * result.scale]).all()
+    assert by_name.loc[["a", "b", "c"], "uncertain_rows"].tolist() == [0, 0, 0]
     told = result.record["rounding"]
     assert told == {
         "looked_at": len(result),
-        "unsafe": int((by_name["unsafe_rows"] > 0).sum()),
-        "marked": int((by_name["unsafe_by"] > 1e-3 * result.scale).sum()),
+        "uncertain": int((by_name["uncertain_rows"] > 0).sum()),
+        "marked": int((by_name["score_error"] > 1e-3 * result.scale).sum()),
     }
-    assert 0 < told["marked"] < told["unsafe"] < len(result)
+    assert 0 < told["marked"] < told["uncertain"] < len(result)
     assert [heading.name for heading in build_headings(result)][-2:] == list(NUMERICAL_ERROR_COLUMNS)
     assert f"rounding errors affect the scores of {told['marked']} reported features" in result.notices[-1]
 
@@ -53,9 +53,9 @@ def test_the_terminal_marks_noise_and_tells_of_slighter_cases(noisy):
     result = symscreen.screen(noisy, top="all", **NOISY)
     text = shown(result)
     assert f"{text.count('~') - 1}" == f"{result.record['rounding']['marked']}"
-    assert "~: unsafe: rounding decides the order of up to 300 rows of it" in text
+    assert "~: rounding decides the order of up to 300 rows of it" in text
     assert "other feature" in text
-    (line,) = explain_unsafe_marks([{"unsafe_rows": 1, "unsafe_by": 1e-5}], result.record)
+    (line,) = explain_rounding_marks([{"uncertain_rows": 1, "score_error": 1e-5}], result.record)
     told = "rounding decides the order of up to 1 row of 1 feature"
     assert line == f"{told}, which changes t0 by at most 1e-05."
 
@@ -64,7 +64,7 @@ def test_ordinary_tables_know_nothing_of_it(frame):
     result = symscreen.screen(frame, layers="ub", screener="t0,xi,pearson")
     assert not set(NUMERICAL_ERROR_COLUMNS) & set(result.table)
     assert "rounding" not in result.record
-    assert "unsafe" not in shown(result)
+    assert "uncertain" not in shown(result)
 
 
 def test_marks_are_the_same_however_the_work_is_done(noisy):
@@ -92,20 +92,20 @@ def test_files_hold_the_columns(noisy, tmp_path):
                 stored.table[column].astype(float), result.table[column].astype(float)
             )
     row = json.loads((tmp_path / "a.json").read_text())["ranking"][0]
-    assert isinstance(row["unsafe_rows"], int)
+    assert isinstance(row["uncertain_rows"], int)
 
 
 def test_each_round_is_looked_at_against_its_own_rows(noisy):
     result = symscreen.screen(noisy, rounds=2, top=20, layers="bu", binary="mul", unary="sin")
-    unsafe = result.table[result.table["unsafe_rows"] > 0]
+    uncertain = result.table[result.table["uncertain_rows"] > 0]
     assert set(result.table["round"]) == {1, 2}
-    assert any("sin(a*" in text for text in unsafe["expression"])
+    assert any("sin(a*" in text for text in uncertain["expression"])
 
 
 def test_of_a_very_long_ranking_the_head_is_looked_at(noisy, monkeypatch):
     monkeypatch.setattr("symscreen.screening.inference.numerical_error._MAX_FEATURES_OF_FULL_RANKING", 12)
     result = symscreen.screen(noisy, top="all", layers="ub", unary="sin,square", binary="add,sub,mul")
-    assert result.table["unsafe_rows"].notna().sum() == 12
+    assert result.table["uncertain_rows"].notna().sum() == 12
     assert "NaN" not in shown(result)
 
 
@@ -113,8 +113,8 @@ def test_split_ties_move_any_score_of_ranks_by_what_is_known(noisy):
     result = symscreen.screen(noisy, layers="b", binary="add", screener="kendall", top="all")
     (row,) = result.table[result.table["expression"] == "b + c"].to_dict("records")
     tied = (noisy["b"] + noisy["c"]).round(1)
-    assert row["unsafe_rows"] > 0
-    assert row["unsafe_by"] == pytest.approx(
+    assert row["uncertain_rows"] > 0
+    assert row["score_error"] == pytest.approx(
         abs(tied.corr(noisy["y"], "kendall") - row["kendall"]), abs=1e-12
     )
 
@@ -122,12 +122,12 @@ def test_split_ties_move_any_score_of_ranks_by_what_is_known(noisy):
 def test_why_tells_what_a_ranking_does(noisy):
     plain = symscreen.screen(noisy, top="all", **NOISY).table.set_index("expression")
     found = symscreen.why(noisy, "sin(a*b)", **NOISY)
-    assert found.unsafe_rows == plain.loc["sin(a*b)", "unsafe_rows"]
-    assert found.unsafe_by == plain.loc["sin(a*b)", "unsafe_by"]
+    assert found.uncertain_rows == plain.loc["sin(a*b)", "uncertain_rows"]
+    assert found.score_error == plain.loc["sin(a*b)", "score_error"]
     assert (
-        f"unsafe: rounding errors decide the order of {found.unsafe_rows} of 300 rows; the exact t0 may"
+        f"uncertain: rounding errors decide the order of {found.uncertain_rows} of 300 rows; the exact t0 may"
         in found.text
     )
-    assert "unsafe" not in symscreen.why(noisy, "sin(a)", **NOISY).text
+    assert "uncertain" not in symscreen.why(noisy, "sin(a)", **NOISY).text
     by_xi = symscreen.why(noisy, "sin(a*b)", screener="xi", **NOISY)
     assert "how much the exact xi may differ is unknown" in by_xi.text

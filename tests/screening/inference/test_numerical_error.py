@@ -52,7 +52,7 @@ def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
         return
     found = safety(expression, columns)
     exact = exact_values(expression, columns)
-    if found.n_unsafe_rows and math.isnan(found.score_error):
+    if found.n_uncertain_rows and math.isnan(found.score_error):
         return
     if any(value is None for value in exact):
         assert found.rows
@@ -60,7 +60,7 @@ def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
     ranks = exact_ranks(exact)
     slack = 1e-12 * float(gini_by_definition(Y))
     assert abs(symscreen.t0(values, Y) - float(t0_by_definition(ranks, Y))) <= found.score_error + slack
-    if not found.n_unsafe_rows:
+    if not found.n_uncertain_rows:
         assert found.score_error == 0
         assert abs(symscreen.xi(values, Y) - symscreen.xi(ranks, Y)) <= 1e-12
 
@@ -77,13 +77,13 @@ def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
     ],
 )
 def test_what_rounding_makes_or_splits_is_unsafe(formula, columns):
-    assert safety(formula, columns).n_unsafe_rows > 1
+    assert safety(formula, columns).n_uncertain_rows > 1
 
 
 def test_huge_arguments_are_no_noise_where_they_are_exact():
     columns = {"a": 1e200 * np.arange(1.1, 7)}
-    assert safety("sin(a)", columns).n_unsafe_rows == 0
-    assert safety("sin(a*a)", {"a": np.array([3.0, 5, 7, 11, 13, 17]) * 2.0**20}).n_unsafe_rows == 0
+    assert safety("sin(a)", columns).n_uncertain_rows == 0
+    assert safety("sin(a*a)", {"a": np.array([3.0, 5, 7, 11, 13, 17]) * 2.0**20}).n_uncertain_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_huge_arguments_are_no_noise_where_they_are_exact():
 )
 def test_ties_of_equal_rows_and_of_exact_numbers_are_safe(formula):
     columns = {"a": np.array([1.0, 2, 1, -2, 3, 4]), "b": np.array([2.0, 1, 2, 5, 7, 2])}
-    assert safety(formula, columns).n_unsafe_rows == 0
+    assert safety(formula, columns).n_uncertain_rows == 0
     decimals = {"a": np.array([0.3, 0.7, 0.3, 1.1, 1.9, 2.2]), "b": np.array([0.9, 0.4, 0.9, 1.3, 0.7, 0.1])}
-    assert safety(formula, decimals).n_unsafe_rows == 0
+    assert safety(formula, decimals).n_uncertain_rows == 0
 
 
 def test_decimals_that_tie_as_they_are_written_are_safe_where_they_tie():
     columns = {"a": np.array([5.1, 5.0, 0.5, 6.3, 7.7, 0.1]), "b": np.array([3.5, 3.6, 0.25, 1.9, 2.0, 0.3])}
-    assert safety("a + b", columns).n_unsafe_rows == 0  # 8.6 twice
+    assert safety("a + b", columns).n_uncertain_rows == 0  # 8.6 twice
     split = {"a": np.array([0.1, 0.3, 0.5, 6.3, 7.7, 0.1]), "b": np.array([0.2, 0.0, 0.25, 1.9, 2.0, 0.3])}
     found = safety("a + b", split)
-    assert found.n_unsafe_rows == 2
+    assert found.n_uncertain_rows == 2
     apart = abs(symscreen.t0(split["a"] + split["b"], Y) - symscreen.t0([0.3, 0.3, 0.75, 8.2, 9.7, 0.4], Y))
     assert found.score_error == pytest.approx(apart, rel=1e-12)
 
@@ -126,7 +126,7 @@ def test_decimals_that_a_difference_splits_are_found_however_many_there_are(rng)
     ]
     apart = abs(symscreen.t0(end - start, np.sort(y)) - symscreen.t0(np.array(true, dtype=float), np.sort(y)))
     assert apart > 0
-    assert found.n_unsafe_rows > 0
+    assert found.n_uncertain_rows > 0
     assert found.score_error == pytest.approx(apart, rel=1e-9)
 
 
@@ -137,22 +137,22 @@ def test_what_ties_by_an_operator_of_a_formula_with_numbers_is_found():
     names = compute_exact_value_ids(formula, columns)
     assert names[0] == names[1]
     assert len(np.unique(names)) == 5
-    assert safety(formula, columns).n_unsafe_rows == 0  # 0.3 and 0.1 + 0.2 are one again where 1 is added
+    assert safety(formula, columns).n_uncertain_rows == 0  # 0.3 and 0.1 + 0.2 are one again where 1 is added
 
 
 def test_logarithms_of_1_are_no_noise(rng):
     columns = {"b": np.array([1.0, 2, 1, 3, 1, 4]), "c": rng.uniform(1, 2, 6)}
     for formula in ("log(b)/c", "log(b)*c", "log(b)/log(c)", "log(b)*log(c)"):
-        assert safety(formula, columns).n_unsafe_rows == 0
+        assert safety(formula, columns).n_uncertain_rows == 0
 
 
 def test_scores_of_values_are_unsafe_where_rounding_is_felt_in_them(rng):
     a, b = rng.normal(size=6), rng.normal(size=6)
     plain = safety("a + b", {"a": a, "b": b}, screeners=(PEARSON,))
-    assert plain.n_unsafe_rows == 0
+    assert plain.n_uncertain_rows == 0
     assert 0 <= plain.score_error < 1e-14
     lost = safety("(a + b) - a", {"a": 1e10 * (1 + a), "b": b}, screeners=(PEARSON, T0))
-    assert lost.n_unsafe_rows == 6
+    assert lost.n_uncertain_rows == 6
     exact = np.corrcoef(b, Y)[0, 1]
     assert abs(np.corrcoef((1e10 * (1 + a) + b) - 1e10 * (1 + a), Y)[0, 1] - exact) <= lost.score_error < 1e-4
     assert math.isnan(safety("(a + b) - a", {"a": 1e10 * (1 + a), "b": b}, screeners=(LASSO,)).score_error)
@@ -160,7 +160,7 @@ def test_scores_of_values_are_unsafe_where_rounding_is_felt_in_them(rng):
 
 def test_values_near_overflow_have_a_spread():
     columns = {"a": np.array([1.7e308, -1.7e308, 1e308, 0.0, 1.6e308, -1e308])}
-    assert safety("a", columns, screeners=(PEARSON,)).n_unsafe_rows == 0
+    assert safety("a", columns, screeners=(PEARSON,)).n_uncertain_rows == 0
 
 
 def test_marks_are_for_what_people_would_see():
