@@ -22,7 +22,6 @@ from symscreen.results.record import (
 )
 from symscreen.results.screen_result import ScreenResult, build_screen_result
 from symscreen.screening.checkpoint import open_checkpoint
-from symscreen.screening.class_members import build_members_record, list_class_members
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
@@ -113,6 +112,8 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
     round_results, numerical_error_record = flag_numerical_errors(task, round_results)
     extra_record |= numerical_error_record
     if options.class_members is not None:
+        from symscreen.screening.class_members import build_members_record, list_class_members
+
         members = list_class_members(round_results, task, options.class_members)
         extra_record["classes"] = build_members_record(members, options.class_members)
     record = build_run_record(
