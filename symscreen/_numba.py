@@ -1,22 +1,61 @@
-"""Compilation of kernels with numba: without the interpreter's lock, cached on disk where possible."""
+"""Kernels: functions that numba compiles for this machine, cached on disk where possible."""
 
 from __future__ import annotations
 
+import functools
 import sys
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core import event
+from numba.core import event, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_COMPILE_MESSAGE = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
+COMPILE_MESSAGE = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
+_DISPATCHER_LOCK = Lock()
 
 
-def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+class Kernel:
+    """A function that numba compiles when it is first called.
+
+    Numba's own object for it is made at the first use, because a run uses few of all kernels.
+
+    Parameters
+    ----------
+    function : callable
+        See `compile_kernel`.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._dispatcher: Any = None
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's object, which compiles and calls the function."""
+        if self._dispatcher is None:
+            with _DISPATCHER_LOCK:
+                if self._dispatcher is None:
+                    self._dispatcher = _make_dispatcher(self.py_func)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes a kernel for that another kernel calls."""
+        return types.Dispatcher(self.dispatcher)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+
+def compile_kernel(function: Callable[..., Any]) -> Kernel:
     """Compile a function with numba when it is first called.
 
     Parameters
@@ -26,18 +65,40 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns
     -------
-    callable
+    Kernel
         The compiled function, cached on disk. Where neither the package's folder nor the user's home can be
         written, it is compiled again in each run. Division by zero gives infinity or NaN, as in numpy.
     """
-    try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # raised by numba if no cache folder can be written
-        return numba.njit(nogil=True, error_model="numpy")(function)
+    return Kernel(function)
+
+
+def _make_dispatcher(function: Callable[..., Any]) -> Any:
+    """Let numba compile a function at its first call; without a wrapper for C, which nothing here calls."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    dispatcher: Any = numba.njit(**options)(function)
+    with suppress(RuntimeError):  # raised by numba if no cache folder can be written
+        # as numba's own `enable_caching` does
+        dispatcher._cache = _KernelCache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001
+    return dispatcher
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache of a function, which loads what was compiled without what only compiling needs.
+
+    Numba's own class first imports the definitions of all functions that kernels may call, and scipy's
+    linear algebra among them. That takes longer than loading the kernels of a small screen. Compiling imports
+    the definitions itself; a kernel from the cache needs the functions of numba's runtime only.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load the function compiled for the given types; None if the cache does not contain it."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 class CompileNotice(event.Listener):
-    """Prints one line on a terminal when the first kernel is compiled.
+    """Prints one line on standard error when the first kernel is compiled, on a terminal or not.
 
     Parameters
     ----------
@@ -53,8 +114,8 @@ class CompileNotice(event.Listener):
         """Print the line if a kernel is compiled rather than loaded; called by numba."""
         function = event.data["dispatcher"].py_func
         ours = str(function.__module__).split(".")[0] == self._package
-        if ours and sys.stderr.isatty() and self._lock.acquire(blocking=False):
-            sys.stderr.write(_COMPILE_MESSAGE)
+        if ours and sys.stderr is not None and self._lock.acquire(blocking=False):
+            sys.stderr.write(COMPILE_MESSAGE)
             sys.stderr.flush()
 
     def on_end(self, event: Any) -> None:

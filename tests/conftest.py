@@ -16,6 +16,8 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from symscreen._numba import COMPILE_NOTICE
+
 pytest_plugins = ["helpers.selection", "helpers.fresh_examples"]
 
 # Properties are tried on the same examples on every run and every machine; `make fuzz` tries fresh ones.
@@ -35,6 +37,12 @@ def _known_writers():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("symscreen.data.readers.file_bytes._QUIET_PERIOD_S", 0.0)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_compile_notice():
+    """Only the first run on a machine compiles kernels: tests compare what the later ones write."""
+    COMPILE_NOTICE.mute()
 
 
 @pytest.fixture

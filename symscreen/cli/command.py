@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -15,6 +16,7 @@ from symscreen._limits import check_startup_memory
 from symscreen.errors import InputError, OptionError
 from symscreen.messages import COMMAND_LINE, escape_control_chars, suggest, truncate_message
 
+_COLLECTED_OBJECTS = 20_000  # Python's own threshold makes a start look through all that it imports
 VERBS = {  # in the order of the help; the module in this package that defines the function of this name
     "screen": "screen",
     "plan": "screen",
@@ -38,6 +40,7 @@ def main() -> None:
     Exit status 0: done; 2: the user's input is at fault, in one line; 130: interrupted; 1: a fault of
     symscreen's own.
     """
+    gc.set_threshold(_COLLECTED_OBJECTS)
     closed = _ensure_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from symscreen.expressions.printing import to_latex, to_mathml
 from symscreen.messages import escape_control_chars
 from symscreen.report.columns import build_cells, build_headings
-from symscreen.report.figures.screen_figures import Plots
 from symscreen.results.screen_result import Renderers
 
 if TYPE_CHECKING:
+    from symscreen.report.figures.screen_figures import Plots
     from symscreen.results.screen_result import ScreenResult
 
 
@@ -68,4 +68,11 @@ def format_ranking_latex(result: ScreenResult) -> str:
     return f"$$\\begin{{array}}{{rl}}\n{joined}\n\\end{{array}}$$"
 
 
-VIEWS = Renderers(plot=Plots, html=format_ranking_html, latex=format_ranking_latex)
+def make_plots(result: ScreenResult) -> Plots:
+    """Return the figures of a result; the code that draws them is imported now, not before."""
+    from symscreen.report.figures.screen_figures import Plots
+
+    return Plots(result)
+
+
+VIEWS = Renderers(plot=make_plots, html=format_ranking_html, latex=format_ranking_latex)

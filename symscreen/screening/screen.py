@@ -22,7 +22,6 @@ from symscreen.results.record import (
 )
 from symscreen.results.screen_result import ScreenResult, build_screen_result
 from symscreen.screening.checkpoint import open_checkpoint
-from symscreen.screening.class_members import build_members_record, list_class_members
 from symscreen.screening.inference.feature_safety import build_box_record, mark_unsafe_features
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
@@ -118,6 +117,8 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         extra_record |= safety_record
     extra_record |= build_box_record(task, [each for one in round_results for each in one.expressions])
     if options.class_members is not None:
+        from symscreen.screening.class_members import build_members_record, list_class_members
+
         members = list_class_members(round_results, task, options.class_members)
         extra_record["classes"] = build_members_record(members, options.class_members)
     record = build_run_record(

@@ -72,7 +72,7 @@ def test_shapes_are_broadcast_and_arrays_of_any_layout_are_read(function):
     assert function(a[:0], a[:1]).shape == (0,)
     assert (pairs == before).all()
     assert (a == field(EDGES)).all()
-    assert len(multiply_arrays.signatures) == 1  # compiled once for them all
+    assert len(multiply_arrays.dispatcher.signatures) == 1  # compiled once for them all
 
 
 def test_inverses_are_found_in_any_shape_and_beside_zeros():

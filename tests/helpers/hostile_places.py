@@ -11,6 +11,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from helpers.compile_notice import drop_compile_notice
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -133,7 +135,7 @@ def surrounded(line: str, folder: Path, seconds: float = 120) -> subprocess.Comp
 
 def ended_in(done: subprocess.CompletedProcess[str]) -> str:
     """Name how a process ended: ``kept``, ``refused``, or how it failed."""
-    lines = done.stderr.splitlines()
+    lines = drop_compile_notice(done.stderr).splitlines()
     if "Traceback" in done.stderr or done.returncode not in {0, 2}:
         return f"failed with status {done.returncode}"
     if done.returncode == 0:
