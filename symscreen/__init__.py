@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.screen import screen
     from symscreen.screening.stored_screens import load_result
+    from symscreen.studies import StudyResult, run_study
 
 __all__ = [
     "Explanation",
@@ -37,6 +38,7 @@ __all__ = [
     "Progress",
     "ScreenResult",
     "SharedFitResult",
+    "StudyResult",
     "SymbolicRegressor",
     "SymbolicScreener",
     "SymscreenError",
@@ -54,6 +56,7 @@ __all__ = [
     "plan",
     "power",
     "read_ranking",
+    "run_study",
     "save_bundle",
     "screen",
     "t0",
@@ -73,6 +76,7 @@ _HOMES = {
     "FitResult": "symscreen.results.fit_result",
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",
+    "StudyResult": "symscreen.studies",
     "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.bundle",
@@ -86,6 +90,7 @@ _HOMES = {
     "plan": "symscreen.screening.plan",
     "power": "symscreen.screening.power",
     "read_ranking": "symscreen.results.ranking_reader",
+    "run_study": "symscreen.studies",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.screening.screen",
     "t0": "symscreen.screeners.array_api",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from symscreen.cli.output import (
     write_output,
 )
 from symscreen.config.screen_options import FitOptions
+
+if TYPE_CHECKING:
+    from symscreen.results.fit_result import FitResult, SharedFitResult
 
 
 @click.command(cls=GroupedCommand)
@@ -40,14 +43,6 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
       symscreen apply model.json new.csv
     """
     from symscreen.fitting.fit import fit as run_fit
-    from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.result_tables import (
-        format_equation,
-        format_equations,
-        show_fit,
-        show_shared_fit,
-    )
-    from symscreen.results.fit_result import SharedFitResult
 
     check_output_path(out, list_input_files(data, options), force=force)
     with show_fit_progress(quiet=quiet) as on_progress:
@@ -58,6 +53,20 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
         if out == "-":
             return
         print_notices((f"written: {out}",), quiet=quiet)
+    print_fit(result)
+
+
+def print_fit(result: FitResult | SharedFitResult) -> None:
+    """Print the formula, or the formulas, of a fit, and the tables below."""
+    from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.result_tables import (
+        format_equation,
+        format_equations,
+        show_fit,
+        show_shared_fit,
+    )
+    from symscreen.results.fit_result import SharedFitResult
+
     # equations are never folded: programs read them, too
     if isinstance(result, SharedFitResult):
         click.echo("\n".join([*format_equations(result), result.verdict]))
