@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symscreen.estimators import SymbolicRegressor, SymbolicScreener
     from symscreen.explain import Explanation, why
     from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
+    from symscreen.fitting.baselines import Comparison, compare_baselines
     from symscreen.fitting.fit import fit
     from symscreen.fitting.search_monitor import FitProgress
     from symscreen.grammar.grammar_files import load_grammar
@@ -29,14 +30,17 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.screen import screen
     from symscreen.screening.stored_screens import load_result
+    from symscreen.studies import StudyResult, run_study
 
 __all__ = [
+    "Comparison",
     "Explanation",
     "FitProgress",
     "FitResult",
     "Progress",
     "ScreenResult",
     "SharedFitResult",
+    "StudyResult",
     "SymbolicRegressor",
     "SymbolicScreener",
     "SymscreenError",
@@ -44,6 +48,7 @@ __all__ = [
     "apply_bundle",
     "check_screener",
     "classes",
+    "compare_baselines",
     "datasets",
     "evaluation",
     "export",
@@ -54,6 +59,7 @@ __all__ = [
     "plan",
     "power",
     "read_ranking",
+    "run_study",
     "save_bundle",
     "screen",
     "t0",
@@ -73,12 +79,15 @@ _HOMES = {
     "FitResult": "symscreen.results.fit_result",
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",
+    "StudyResult": "symscreen.studies",
     "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.bundle",
     "Explanation": "symscreen.explain",
     "check_screener": "symscreen.screeners.checks",
+    "Comparison": "symscreen.fitting.baselines",
     "classes": "symscreen.screening.class_members",
+    "compare_baselines": "symscreen.fitting.baselines",
     "fit": "symscreen.fitting.fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.grammar_files",
@@ -86,6 +95,7 @@ _HOMES = {
     "plan": "symscreen.screening.plan",
     "power": "symscreen.screening.power",
     "read_ranking": "symscreen.results.ranking_reader",
+    "run_study": "symscreen.studies",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.screening.screen",
     "t0": "symscreen.screeners.array_api",

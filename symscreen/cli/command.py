@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -18,6 +19,8 @@ from symscreen.messages import COMMAND_LINE, escape_control_chars, suggest, trun
 
 _COLLECTED_OBJECTS = 20_000  # Python's own threshold makes a start look through all that it imports
 VERBS = {  # in the order of the help; the module in this package that defines the function of this name
+    "init": "study",
+    "run": "study",
     "screen": "screen",
     "plan": "screen",
     "why": "screen",
@@ -137,8 +140,15 @@ class _VerbGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in VERBS:
+            if _is_file_name(args[0]):
+                return super().resolve_command(ctx, ["run", *args])
             raise OptionError(f"there is no verb {args[0]!r}{suggest(args[0], VERBS)}")
         return super().resolve_command(ctx, args)
+
+
+def _is_file_name(word: str) -> bool:
+    """Return whether a word in the place of a verb names a file: it exists, or is written as no verb is."""
+    return any(mark in word for mark in ".*/\\:") or Path(word).exists()
 
 
 @click.group(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,14 +18,23 @@ from symscreen.cli.output import (
 )
 from symscreen.config.screen_options import FitOptions
 
+if TYPE_CHECKING:
+    from symscreen.results.fit_result import FitResult, SharedFitResult
+
 
 @click.command(cls=GroupedCommand)
 @click.argument("data")
 @add_options("fit", FitOptions)
 @click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
+@click.option(
+    "--baselines",
+    is_flag=True,
+    help="Also compare the fit with ridge regression, gradient boosting and a random forest, by "
+    "cross-validation of the whole search. It takes five times as long as the fit.",
+)
 @force_option
 @reject_target_types
-def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
+def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool, **options: Any) -> None:
     """Find a formula: a weighted sum of few features.
 
     It prints the formula, its coefficients with intervals, and models that fit about as well.
@@ -33,13 +43,33 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     Examples:
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
-      symscreen fit data.csv --effort quick
+      symscreen fit data.csv --effort quick --baselines
       symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
       symscreen apply model.json new.csv
     """
-    from symscreen.fitting.fit import fit as run_fit
+    from symscreen.fitting.baselines import compare_task
+    from symscreen.fitting.fit import prepare_fit
+    from symscreen.fitting.procedure import run_fit
+
+    check_output_path(out, list_input_files(data, options), force=force)
+    with show_fit_progress(quiet=quiet) as on_progress:
+        task = prepare_fit(data, None, options)
+        result = run_fit(replace(task, on_progress=on_progress))
+    print_notices(result.notices, quiet=quiet)
+    if out is not None:
+        result.save(out, force=force)
+        if out == "-":
+            return
+        print_notices((f"written: {out}",), quiet=quiet)
+    print_fit(result)
+    if baselines:
+        click.echo(str(compare_task(task)))
+
+
+def print_fit(result: FitResult | SharedFitResult) -> None:
+    """Print the formula, or the formulas, of a fit, and the tables below."""
     from symscreen.report.terminal.listings import print_table
     from symscreen.report.terminal.result_tables import (
         format_equation,
@@ -49,15 +79,6 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     )
     from symscreen.results.fit_result import SharedFitResult
 
-    check_output_path(out, list_input_files(data, options), force=force)
-    with show_fit_progress(quiet=quiet) as on_progress:
-        result = run_fit(data, on_progress=on_progress, **options)
-    print_notices(result.notices, quiet=quiet)
-    if out is not None:
-        result.save(out, force=force)
-        if out == "-":
-            return
-        print_notices((f"written: {out}",), quiet=quiet)
     # equations are never folded: programs read them, too
     if isinstance(result, SharedFitResult):
         click.echo("\n".join([*format_equations(result), result.verdict]))

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from symscreen.config.fields import find_group, get_option, list_options
 from symscreen.config.option_hints import suggest_option
 from symscreen.config.parsing import is_count_text
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.study_tables import STUDY_FIELDS
 from symscreen.errors import OptionError
 from symscreen.messages import quote
 
@@ -88,6 +91,26 @@ def add_options(
         return function
 
     return decorate
+
+
+def add_study_options(function: Verb) -> Verb:
+    """Give a verb the options of all steps of a study; it receives those that were given, as ``given``."""
+
+    @functools.wraps(function)
+    def run(**parameters: Any) -> None:
+        context = click.get_current_context()
+        names = [name for name in parameters if name in STUDY_FIELDS]
+        values = {name: parameters.pop(name) for name in names}
+        given = {
+            name: value
+            for name, value in values.items()
+            if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        }
+        function(**parameters, given=given)
+
+    for name, field in reversed(STUDY_FIELDS.items()):
+        run = _make_click_option(field, find_group(FitOptions, name), get_option(field).help)(run)
+    return run
 
 
 def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callable[[Verb], Verb]:

@@ -93,6 +93,17 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
+    if on_progress is not None and not callable(on_progress):
+        raise OptionError(f"on_progress is {quote(on_progress)}; give a function")
+    return run_fit(replace(prepare_fit(X, y, options), on_progress=on_progress))
+
+
+def prepare_fit(
+    X: Any,  # noqa: N803  # as in `fit`
+    y: ArrayLike | None,
+    options: FitKeywords,
+) -> FitTask:
+    """Read the data and the options of a fit."""
     y, fit_options = read_target_argument(X, y, choose_default_grammar(make_fit_options(options)))
     if fit_options.preset is not None:
         fit_options = replace(
@@ -100,13 +111,10 @@ def fit(
             prune_by=_IBART_SCREENER if fit_options.prune_by is None else fit_options.prune_by,
             layers=fit_options.layers or _IBART_LAYERS,
         )
-    if on_progress is not None and not callable(on_progress):
-        raise OptionError(f"on_progress is {quote(on_progress)}; give a function")
-    task = _prepare_fit(read_frame(X), y, fit_options)  # standard input can be read only once
-    return run_fit(replace(task, on_progress=on_progress))
+    return _build_task(read_frame(X), y, fit_options)  # standard input can be read only once
 
 
-def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:
+def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:
     """Read the data, in base units, and the options of a fit."""
     run_control = build_run_control(options)
     weights = read_fit_weights(source, options)
