@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_TEXT_COLUMNS = ("expression", "direction", "unit")
+_TEXT_COLUMNS = ("expression", "direction", "unit", "unsafe")
 
 
 _Names = Annotated[list[str], Meta(min_length=1, description="a list of names")]

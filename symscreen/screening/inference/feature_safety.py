@@ -18,6 +18,7 @@ from symscreen.expressions.traversal import collect_inputs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from symscreen._typing import Flags
     from symscreen.expressions.tree import Expression
     from symscreen.screening.residual_rounds import RoundResult
     from symscreen.screening.task import ScreeningTask
@@ -86,11 +87,19 @@ def drop_unsafe_features(
 ) -> tuple[list[RoundResult], dict[str, Any]]:
     """Leave out the features shown that are not safe, without replacement; also return the record."""
     analysis = SafetyAnalysis(task.base_box)
-    found: list[RoundResult] = []
-    flat: list[str] = []
-    for result in round_results:
-        reasons = [analysis.analyze(each).reason for each in result.iterate_expressions()]
-        is_safe = np.array([not reason for reason in reasons], dtype=np.bool_)
-        found.append(replace(result, shown_indices=result.shown_indices[is_safe]))
-        flat += reasons
+    reasons = [
+        [analysis.analyze(each).reason for each in result.iterate_expressions()] for result in round_results
+    ]
+    flat = [reason for each in reasons for reason in each]
+    found = [
+        replace(result, shown_indices=result.shown_indices[_find_safe(each)])
+        for result, each in zip(round_results, reasons, strict=True)
+    ]
+    target_ranks = found[-1].target_ranks
+    if target_ranks is not None:  # those of all rounds
+        found[-1] = replace(found[-1], target_ranks=target_ranks[_find_safe(flat)])
     return found, build_safety_record(flat)
+
+
+def _find_safe(reasons: Sequence[str]) -> Flags:
+    return np.array([not reason for reason in reasons], dtype=np.bool_)

@@ -153,12 +153,13 @@ def filter_features(
     unsafe_reasons : tuple of str, length m
         Why each class examined is unsafe; empty for safe and redundant ones.
     """
-    chosen = _ChosenRanks(n_wanted, space.n_rows)
+    chosen = None if max_correlation is None else _ChosenRanks(n_wanted, space.n_rows, max_correlation)
     selected, representatives, reasons = list[int](), list[int](), list[str]()
     for part, values in iterate_values(space, features.number):
-        for number, row in zip(features.number[part].tolist(), values, strict=True):
+        ranks = values if chosen is None else chosen.center_ranks(values)
+        for number, row in zip(features.number[part].tolist(), ranks, strict=True):
             index, reason = len(representatives), ""
-            similar = None if max_correlation is None else chosen.find_similar(row, max_correlation)
+            similar = None if chosen is None else chosen.find_similar(row)
             if similar is None and analysis is not None:
                 reason = analysis.analyze(space.build_expression(number)).reason
             reasons.append(reason)
@@ -167,7 +168,7 @@ def filter_features(
                 continue
             representatives.append(index)
             selected.append(index)
-            if max_correlation is not None:
+            if chosen is not None:
                 chosen.add(row)
             if len(selected) == n_wanted:
                 return np.array(selected), np.array(representatives), tuple(reasons)
@@ -175,33 +176,33 @@ def filter_features(
 
 
 class _ChosenRanks:
-    """The ranks of the features selected so far."""
+    """The centered ranks of the features selected so far."""
 
-    def __init__(self, n_wanted: int, n_rows: int) -> None:
-        dtype = np.int64 if n_rows <= _MAX_EXACT_ROWS else np.float64
-        self._ranks: NDArray[Any] = np.empty((n_wanted, n_rows), dtype=dtype)
-        self._norms: list[float] = []
+    def __init__(self, n_wanted: int, n_rows: int, max_correlation: float) -> None:
+        self._dtype = np.int64 if n_rows <= _MAX_EXACT_ROWS else np.float64
+        self._ranks = np.empty((n_wanted, n_rows), dtype=self._dtype)
+        self._norms = np.empty(n_wanted)
+        self._n_chosen = 0
+        self._max_correlation = max_correlation
 
-    def find_similar(self, values: NDArray[np.float64], max_correlation: float) -> int | None:
-        """Return the number of the first chosen feature that correlates above a limit; None for none."""
-        n_chosen = len(self._norms)
-        if not n_chosen:
-            return None
-        ranks, norm = self._center_ranks(values)
-        products = (self._ranks[:n_chosen] * ranks).sum(axis=1)
-        correlations = np.round(np.abs(products) / (np.array(self._norms) * norm), 12)
-        correlated = np.flatnonzero(correlations > max_correlation)
+    def center_ranks(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return doubled mid-ranks minus their mean, shape (m, n)."""
+        ranks = sort_block(values).doubled_ranks.astype(self._dtype) - (values.shape[1] + 1)
+        return np.asarray(ranks)
+
+    def find_similar(self, ranks: NDArray[Any]) -> int | None:
+        """Return the number of the first chosen feature that correlates above the limit; None for none."""
+        norm = float((ranks * ranks).sum()) ** 0.5
+        products = (self._ranks[: self._n_chosen] * ranks).sum(axis=1)
+        correlations = np.round(np.abs(products) / (self._norms[: self._n_chosen] * norm), 12)
+        correlated = np.flatnonzero(correlations > self._max_correlation)
         return int(correlated[0]) if len(correlated) else None
 
-    def add(self, values: NDArray[np.float64]) -> None:
+    def add(self, ranks: NDArray[Any]) -> None:
         """Choose a feature."""
-        ranks, norm = self._center_ranks(values)
-        self._ranks[len(self._norms)] = ranks
-        self._norms.append(norm)
-
-    def _center_ranks(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], float]:
-        ranks = sort_block(values[None, :]).doubled_ranks[0].astype(self._ranks.dtype) - (len(values) + 1)
-        return ranks, float((ranks * ranks).sum()) ** 0.5
+        self._ranks[self._n_chosen] = ranks
+        self._norms[self._n_chosen] = float((ranks * ranks).sum()) ** 0.5
+        self._n_chosen += 1
 
 
 def _mark_representatives(round_result: RoundResult, representatives: NDArray[np.int64]) -> RoundResult:
