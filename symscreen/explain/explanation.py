@@ -202,13 +202,13 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
     if explanation.filtered_rank is not None:
         lines.append(
             "in the list without redundant features "
-            f"({name_option('max_correlation', task.options.max_correlation)}), it is number "
+            f"({name_option('max_correlation', task.max_correlation)}), it is number "
             f"{explanation.filtered_rank:,}."
         )
     elif explanation.past_end:
         lines.append(
             f"the list of the best {explanation.rank_cutoff:,} without redundant features "
-            f"({name_option('max_correlation', task.options.max_correlation)}) ends before it: a larger "
+            f"({name_option('max_correlation', task.max_correlation)}) ends before it: a larger "
             f"{name_option('top')} may show it."
         )
     elif (
@@ -225,8 +225,8 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
 
 def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``redundant``."""
-    cap = f"{task.options.max_correlation:g}"
-    limit = name_option("max_correlation", task.options.max_correlation)
+    cap = f"{task.max_correlation:g}"
+    limit = name_option("max_correlation", task.max_correlation)
     lines = [
         f"{explanation.formula} is left out by {limit}: {explanation.shown_instead} is listed instead.",
         f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, task)}.",

@@ -25,10 +25,9 @@ from symscreen.screening.checkpoint import open_checkpoint
 from symscreen.screening.class_members import build_members_record, list_class_members
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
-from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.inference.stability import add_stability
 from symscreen.screening.preparation import prepare_screen
-from symscreen.screening.residual_rounds import build_extra_record
+from symscreen.screening.residual_rounds import build_extra_record, run_rounds
 from symscreen.statistics.nulls.xi_null import build_xi_null, is_dominated_by_one_value
 
 if TYPE_CHECKING:
@@ -100,12 +99,10 @@ def run_screen(task: ScreeningTask) -> ScreenResult:
 def _build_result(task: ScreeningTask) -> ScreenResult:
     """Run all rounds of a screen and the requested analyses, and build the result with its record."""
     dataset, options = task.dataset, task.options
-    round_results, redundancy_record = run_non_redundant_rounds(task)
+    round_results = run_rounds(task)
     space, first = round_results[0].space, round_results[0].scoring_result
     extra_record = build_extra_record(round_results, task)
     extra_record |= build_partial_record(space, first.stream_result, len(task.layers))
-    if redundancy_record is not None:
-        extra_record["redundancy"] = redundancy_record
     if options.stability is not None:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.intervals is not None:
@@ -125,7 +122,15 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         extra_record=extra_record,
     )
     result = build_screen_result(
-        [(each.space, each.scoring_result, each.shown_indices) for each in round_results],
+        [
+            (
+                each.space,
+                each.scoring_result,
+                each.shown_indices,
+                each.dataset.target.gini_mean_difference,
+            )
+            for each in round_results
+        ],
         task.screeners,
         record,
         scale=dataset.target.gini_mean_difference,
