@@ -301,6 +301,8 @@ def _render_reference(match: re.Match[str], style: OptionStyle) -> str:
         text = f"the column {typed} of {option}"
     else:
         text = f"{option} {typed}".rstrip() if style.is_command_line else option + literal
+        if style.is_command_line and literal == "False":
+            text = f"--no-{name.replace('_', '-')}"
     return f" ({text})" if kind == "hint" else text
 
 

@@ -78,7 +78,7 @@ def main(arguments: Sequence[str]) -> None:
             held += [
                 own.low[0] <= t0 <= own.high[0],
                 own.low[1] <= reverse <= own.high[1],
-                own.gamma_low[0] <= gamma <= own.gamma_high[0],
+                own.gini_low[0] <= gamma <= own.gini_high[0],
             ]
         rates = (held / options.samples).tolist()
         found["rows"].append(

@@ -118,7 +118,11 @@ def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callabl
     known, kind = get_option(field), str(field.type).removesuffix(" | None")
     details: dict[str, Any] = {"help": help_text, "group": group, "metavar": known.metavar}
     if kind == "bool":
-        return click.option(_format_flag(field.name), cls=_GroupedOption, is_flag=True, **details)
+        flag = _format_flag(field.name)
+        if known.negatable:
+            details |= {"default": None}
+            flag += f"/{_format_flag(f'no_{field.name}')}"
+        return click.option(flag, cls=_GroupedOption, is_flag=True, **details)
     details["type"] = click.Choice(known.choices) if known.choices else _NUMBER_TYPES.get(kind, str)
     if known.value_if_bare is not None:
         details |= {"is_flag": False, "flag_value": known.value_if_bare}

@@ -81,22 +81,20 @@ CONFLICTS = (
         "rounds",
         "{name} cannot be combined with {other}: a round needs the complete result of the previous one",
     ),
-    *(
-        Conflict("time_limit", name, _TIME_REASON)
-        for name in ("max_correlation", "stability", "class_members")
-    ),
+    *(Conflict("time_limit", name, _TIME_REASON) for name in ("stability", "class_members")),
 )
 # these hold only where rows have different weights
 WEIGHT_CONFLICTS = tuple(
     Conflict(name, "weights", _WEIGHTS_REASON)
     for name in ("p_values", "fdr", "permutations", "intervals", "stability", "groups")
 )
-# the values of options that conflict with others; of the rest, each value but None and False does
+# the values of options that conflict with others; of the rest, each value but None and False does, ...
 _CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
     "top": ("all",),
     "search": ("race", "sieve"),
     "rounds": (2, 3, 4, 5),
 }
+_NEUTRAL_VALUES: dict[str, object] = {"max_correlation": 1.0}  # ... except these
 
 
 def check_conflicts(options: ScreenOptions) -> None:
@@ -147,7 +145,7 @@ def _is_used(options: ScreenOptions, name: str) -> bool:
     value = getattr(options, name)
     if name in _CONFLICTING_VALUES:
         return any(value == each for each in _CONFLICTING_VALUES[name])
-    return value is not None and value is not False
+    return value is not None and value is not False and value != _NEUTRAL_VALUES.get(name)
 
 
 def _format_option(options: ScreenOptions, name: str) -> str:

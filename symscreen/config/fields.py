@@ -86,6 +86,8 @@ class Option:
         The text that the option has on the command line where it has no value.
     multiple : bool
         Whether the command line may repeat it.
+    negatable : bool
+        Whether the command line has ``--no-NAME``, too, for an option that is True, False or None.
     verbs : tuple of str
         The verbs of the command line that have the option. A fit takes no others in Python, either.
     estimator : bool
@@ -115,6 +117,7 @@ class Option:
     write: Callable[[Any], str] | None = None
     value_if_bare: str | None = None
     multiple: bool = False
+    negatable: bool = False
     verbs: tuple[str, ...] = ("screen", "plan", "why")
     estimator: bool = True
     estimator_name: str = ""

@@ -97,7 +97,6 @@ def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:
         "settings": _collect_settings(task.screeners),
         "prescreen": task.prescreen,
         "risk": task.risk if options.search == "race" else None,
-        "p_values": task.error_control is not None and task.error_control.p_values,
         "plugins": _find_plugin_origins(task) or None,
     }
 
@@ -188,8 +187,10 @@ def _format_operators(record: Mapping[str, Any]) -> list[str]:
 def _format_option(name: str, value: Any, options: Mapping[str, Any]) -> list[str]:
     """Write an option, unless it is the default or changes no result; other keys are left out."""
     known = _OPTIONS.get(name)
-    if known is None or known.runtime or value is None or value is False or value in ([], {}, ""):
+    if known is None or known.runtime or value is None or value in ([], {}, ""):
         return []
+    if value is False:  # the default, unless None is
+        return [f"--no-{name.replace('_', '-')}"] if known.negatable else []
     if value in known.unwritten:
         return []
     if name == "target" and (options.get("ranking") or options.get("stages")):

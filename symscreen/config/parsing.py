@@ -26,6 +26,9 @@ _POOL_SIZE_PATTERN = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
 _MAX_COUNTED_LAYERS = 6  # layers that may be given by their number: more of them fit nowhere
 DEFAULT_LEVEL = 0.95  # confidence level of intervals
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get
+DEFAULT_MAX_CORRELATION = 0.95  # rank correlation above which a feature is a near-duplicate
+MAX_P_VALUE_CELLS = 10**11  # features times rows up to which p-values are computed by default
+DEFAULT_FDR = 0.05  # false discovery rate of the verdict
 _MEMORY_SHARE = 0.8
 _MIN_PLAIN_BYTES = 10**6  # a smaller number without a unit was hardly meant as bytes
 
@@ -231,6 +234,13 @@ def check_fraction(name: str, value: object, description: str) -> float:
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise OptionError(f"{name_subject(name)} is {quote(value)}; give {description}")
     return float(value)
+
+
+def check_max_correlation(name: str, value: object) -> float:
+    """Check the largest rank correlation of two features of a list; 1 excludes none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == 1:
+        return 1.0
+    return check_fraction(name, value, "a rank correlation between 0 and 1, such as 0.95, or 1 for no limit")
 
 
 def check_share(name: str, value: Any, upper: float, *, above_zero: bool = False) -> Any:

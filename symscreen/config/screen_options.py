@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 from symscreen._option_values import EffortName, TargetTypeChoice, parse_name_list
 from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
+    DEFAULT_MAX_CORRELATION,
     DEFAULT_PRESCREEN,
+    MAX_P_VALUE_CELLS,
     check_fraction,
     check_jobs,
     check_level,
+    check_max_correlation,
     check_positive_int,
     check_ranges,
     check_seed,
@@ -416,8 +419,9 @@ class ScoringOptions:
         parse=parse_top_text,
         check=check_top,
         synonyms=("max_features",),
-        help="How many classes of equivalent features to show; all shows every feature, unmerged.",
-        doc='How many classes of equivalent features to return; ``"all"`` returns every feature, unmerged.',
+        help="How many distinct features to show; all shows every feature, unmerged.",
+        doc='How many distinct features to return (see `max_correlation`); ``"all"`` returns every feature, '
+        "unmerged.",
         type='int or "all"',
         verbs=(*_SCREENS, "power"),
     )
@@ -485,13 +489,16 @@ class InferenceOptions:
     group: ClassVar[str] = "Reliability"
 
     p_values: bool | None = option(
-        False,
-        help="Compute p- and q-values over all features of the space; takes some seconds.",
+        None,
+        help="Compute p- and q-values over all features; by default where they are available.",
         doc="Whether to compute the p-value of every feature of the space under the null distribution of the "
-        "first screener, and to show ``p_value`` and ``q_value`` of the features returned. The null "
-        "distribution takes some seconds. None computes them only where that is possible: where the screener "
-        "has a null distribution, search is exact, and no pruning used the target.",
-        type="bool or None",
+        "first screener, and to show ``p_value`` and ``q_value`` of the features returned. By default they "
+        "are computed where they are available: where the screener has a null distribution, search is exact, "
+        "no pruning used the target, rows have neither weights nor groups, and the number of features times "
+        f"the number of rows is at most {MAX_P_VALUE_CELLS:,}. True is an error where they are not "
+        "available. The verdict of the result is derived from them.",
+        type="bool",
+        negatable=True,
     )
     fdr: float | None = option(
         None,
@@ -521,11 +528,15 @@ class InferenceOptions:
     max_correlation: float | None = option(
         None,
         metavar="R",
-        check=partial(check_fraction, description="a rank correlation between 0 and 1, such as 0.99"),
-        help="Leave out features whose rank correlation with a better one is above R, such as 0.99.",
+        check=check_max_correlation,
+        help="Leave out features whose rank correlation with a better one is above R; 1 shows all, the "
+        f"default is {DEFAULT_MAX_CORRELATION:g}.",
         doc="Leave out near-duplicates: features whose |Spearman's rank correlation| with a better returned "
-        "feature is above this value, such as 0.99. The list is filled up to `top`. The column "
-        "``n_redundant`` has the number of features that each one represents; the record lists them.",
+        "feature is above this value. The list is filled up to `top`. The simplest feature whose score is "
+        "within one standard error of the best of its group represents the group. The column "
+        "``n_redundant`` has the number of features that each one represents; the record lists them. 1 "
+        f'leaves out none. The default is {DEFAULT_MAX_CORRELATION:g}, and 1 with ``top="all"``, several '
+        "rounds, stability, and where a joint screener ranks.",
         record="given",
     )
     class_members: int | None = option(
@@ -556,7 +567,7 @@ class InferenceOptions:
         help="Intervals of T0 and Γ of the features shown, at 0.95 or --intervals=LEVEL.",
         doc="Whether to give the standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features "
         "returned, at this level; True means 0.95. Columns: ``t0_se``, ``t0_low``, ``t0_high``, "
-        "``gamma``, ``gamma_low``, ``gamma_high``. They do not account for the selection. T0 must be "
+        "``gini_low``, ``gini_high``. They do not account for the selection. T0 must be "
         "among the screeners.",
         type="bool or float",
         record="given",

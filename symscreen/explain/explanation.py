@@ -234,8 +234,8 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
 def _describe_omitted(task: ScreeningTask) -> str:
     """Name the features that the list leaves out, with the options."""
     options, parts = task.options, []
-    if options.max_correlation is not None:
-        parts.append(f"redundant features ({name_option('max_correlation', options.max_correlation)})")
+    if task.max_correlation < 1.0:
+        parts.append(f"redundant features ({name_option('max_correlation', task.max_correlation)})")
     if options.unsafe == "drop":
         parts.append(f"unsafe features ({name_option('unsafe', 'drop')})")
     return " and ".join(parts)
@@ -266,8 +266,8 @@ def _format_safety(explanation: Explanation) -> Lines:
 
 def _format_redundant(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``redundant``."""
-    cap = f"{task.options.max_correlation:g}"
-    limit = name_option("max_correlation", task.options.max_correlation)
+    cap = f"{task.max_correlation:g}"
+    limit = name_option("max_correlation", task.max_correlation)
     lines = [
         f"{explanation.formula} is left out by {limit}: {explanation.shown_instead} is listed instead.",
         f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, task)}.",

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._limits import read_resident_bytes
-from symscreen.expansion import CandidateStatus, rank_features
-from symscreen.expansion.validity import compute_projection, find_projected_duplicates
+from symscreen.expansion import CandidateStatus
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.safety import analyze_safety
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
@@ -22,13 +21,12 @@ from symscreen.expressions.tree import parse_printed_expression
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import build_inference, compute_error_control
 from symscreen.screening.inference.numerical_error import estimate_numerical_error
-from symscreen.screening.inference.redundancy import screen_until_filled
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
 from symscreen.screening.scoring.rank_counting import compute_ranks
 from symscreen.screening.scoring.score_space import make_search_goals, score_space
-from symscreen.screening.scoring.streaming import add_margin
+from symscreen.screening.scoring.streaming import add_margin, find_streamed_representatives
 from symscreen.screening.scoring.top_features import (
     compute_signatures,
     concatenate_features,
@@ -56,7 +54,6 @@ if TYPE_CHECKING:
 # A feature computed in two ways may be in two classes with slightly different losses, which are merged later.
 # So classes whose loss is higher by this margin are kept too. A loss is 0 at best and about 1 by chance.
 _LOSS_MARGIN = 0.01
-_BATCH_VALUES = 1 << 22  # feature values that are computed together
 _MIN_MERGE_SIZE = 1 << 14  # pending classes before they are merged
 _COPIES_PER_CLASS = 6  # copies of a class that exist while lists are joined, sorted and merged
 _CLASS_BYTES, _SCORE_BYTES = 64, 8  # bytes per class, and per score of a class
@@ -257,18 +254,7 @@ def compute_max_classes(space: Space, task: ScreeningTask, n_screeners: int) -> 
 
 def _merge_equal_classes(classes: FeatureTable, space: Space) -> tuple[FeatureTable, NDArray[np.int64]]:
     """Merge classes whose representatives are equal up to rounding, as `top_features` does."""
-    step = max(1, _BATCH_VALUES // max(1, space.n_rows))
-    numbers = classes.number
-    projections = np.concatenate(
-        [
-            compute_projection(space.compute_values(numbers[first : first + step]))
-            for first in range(0, len(numbers), step)
-        ]
-    )
-    preference = rank_features(classes.keys, classes.complexity)
-    representatives = find_projected_duplicates(
-        projections, lambda indices: space.compute_values(numbers[indices]), space.n_rows, preference
-    )
+    representatives = find_streamed_representatives(classes, space)
     return merge_numeric_copies(classes, representatives), representatives
 
 
@@ -461,33 +447,29 @@ def apply_display_filters(
     options = generated.task.options
     if generated.task.limit is None and options.unsafe == "drop" and explanation.unsafe:
         explanation = replace(explanation, status="unsafe")
-    elif generated.task.limit is not None and (
-        options.max_correlation is not None or options.unsafe == "drop"
-    ):
-        explanation = _apply_selection(explanation, generated.task)
+    elif generated.task.is_selective:
+        explanation = _apply_selection(explanation, generated)
     if explanation.status not in {"redundant", "unsafe"} and control is not None and control.fdr is not None:
         explanation = _apply_fdr(explanation, generated, replace(control, permutations=0), control.fdr)
     return explanation
 
 
-def _apply_selection(explanation: Explanation, task: ScreeningTask) -> Explanation:
+def _apply_selection(explanation: Explanation, generated: GeneratedSpace) -> Explanation:
     """Leave out redundant and unsafe features as the screen does, and find the class of the feature."""
     if explanation.rank is None:  # more classes rank before it than fit into memory
         return replace(explanation, past_end=True)
-    filtered = screen_until_filled(task)
-    index, features = explanation.rank - 1, filtered.round_result.scoring_result.features
-    if index >= len(filtered.representatives):
+    # the whole space is scored, without deadline or checkpoint
+    task = replace(generated.task, error_control=None, run_control=DEFAULT_RUN_CONTROL)
+    result = score_space(generated.space, task)
+    distinct, index = result.distinct, explanation.rank - 1
+    if distinct is None or index >= distinct.n_examined:
         return replace(explanation, past_end=True)
-    representative = int(filtered.representatives[index])
-    if filtered.unsafe_reasons[index]:
+    if distinct.unsafe_reasons[index]:
         return replace(explanation, status="unsafe")
-    if representative == index:
-        return replace(
-            explanation, filtered_rank=int(np.flatnonzero(filtered.selected_indices == index)[0]) + 1
-        )
-    shown_instead = to_text(
-        filtered.round_result.space.build_expression(int(features.number[representative]))
-    )
+    place = int(np.flatnonzero(distinct.shown_groups == distinct.group[index])[0])
+    if distinct.representatives[distinct.group[index]] == index:
+        return replace(explanation, filtered_rank=place + 1)
+    shown_instead = to_text(generated.space.build_expression(int(result.features.number[place])))
     return replace(explanation, status="redundant", shown_instead=shown_instead)
 
 

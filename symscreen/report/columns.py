@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.messages import escape_control_chars
 from symscreen.screeners import SCREENERS
+from symscreen.targets.registry import find_recorded_type
 from symscreen.targets.survival import HARRELL_C
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
@@ -72,14 +73,16 @@ class RankingColumn:
     alignment: Literal["left", "right", "fold"] = "right"
 
 
-SCORES, GAMMA = "scores", "gamma"
-# In the order of the terminal; `SCORES` holds the place of the columns of the screeners.
+SCORES, ALIKE = "scores", "alike"
+GINI_HEADING = "Gini"
+# In the order of the terminal. `SCORES` holds the place of the columns of the screeners, with gini for t0,
+# and `ALIKE` that of the number of features that each one represents.
 COLUMNS = {
     column.name: column
     for column in (
         RankingColumn("rank", "rank"),
         RankingColumn("expression", "expression", alignment="fold"),
-        RankingColumn("complexity", "compl.", "compl.", "the formula's complexity"),
+        RankingColumn("complexity", "cost", "cost", "the complexity of the formula"),
         RankingColumn("layer", meaning="the layer that generated it"),
         RankingColumn(
             "direction", "dir.", "dir.", "+ increases with the target, − decreases", alignment="left"
@@ -95,11 +98,11 @@ COLUMNS = {
         RankingColumn(SCORES),
         RankingColumn(HARRELL_C, HARRELL_C, write=format_score),
         RankingColumn(
-            "class_size",
-            "class",
-            "class",
-            "the number of features that are equivalent to it on these data: the same or mirrored ranks, for "
-            "linear screeners affine copies",
+            ALIKE,
+            "alike",
+            "alike",
+            "the number of formulas that it stands for: those that are equivalent to it on these data, and "
+            "its near-duplicates among the formulas examined",
             format_integer,
         ),
         RankingColumn(
@@ -121,20 +124,11 @@ COLUMNS = {
             "the share of permuted targets for which the best of the whole space is as good",
             format_p_value,
         ),
-        RankingColumn("t0_se", meaning="the standard error of t0"),
-        RankingColumn(
-            GAMMA,
-            meaning="1 − t0/Δ: 1 is the order of the target, −1 the reverse, 0 no relation; its interval is "
-            "for a feature chosen in advance",
-        ),
-        RankingColumn(
-            "n_redundant", "for", "", "the number of near-duplicates that it represents", format_integer
-        ),
         RankingColumn(
             "stability",
             "stab.",
             "",
-            "how often it, or one of its class, was among the best on half-samples",
+            "how often it, or one with the same ranks, was among the best on half-samples",
             "{:.2f}".format,
         ),
         RankingColumn("unit", "unit", "", "the unit of its values", alignment="left"),
@@ -150,7 +144,6 @@ COLUMNS = {
         ),
     )
 }
-_OMITTED_COLUMNS = {"rank", "expression"}  # a page shows them in its own way
 
 
 def get_screener_names(result: ScreenResult) -> list[str]:
@@ -182,48 +175,96 @@ class TableCell:
     sort_key: str
 
 
+def count_represented(result: ScreenResult) -> list[int]:
+    """Count the formulas that each feature stands for, with itself: equivalent ones and near-duplicates."""
+    counts = result.table["class_size"]
+    if "n_redundant" in result.table:
+        counts = counts + result.table["n_redundant"]
+    return [int(count) for count in counts]
+
+
+def format_gini(value: Any) -> str:
+    """Format a Gini correlation to three decimals; only one of exactly 1 or -1 has none."""
+    if is_missing(value):
+        return "-"
+    return f"{value:g}" if abs(value) == 1.0 else f"{value:.3f}"
+
+
+def format_gini_cell(row: Mapping[Any, Any], result: ScreenResult) -> str:
+    """Format the Gini correlation of a row of a ranking with its interval, if there is one."""
+    text = format_gini(row["gini"])
+    if "gini_low" not in result.table or is_missing(row["gini_low"]):
+        return text
+    return f"{text} ({row['gini_low']:.2f} to {row['gini_high']:.2f})"
+
+
+def format_score_heading(name: str, result: ScreenResult) -> str:
+    """Return the heading of the scores of a screener: the Gini correlation stands for T0."""
+    if name.startswith("t0["):
+        return f"{GINI_HEADING}{escape_control_chars(name.removeprefix('t0'))}"
+    if name != "t0":
+        return escape_control_chars(name)
+    level = result.record.get("intervals", {}).get("level")
+    return GINI_HEADING if level is None else f"{GINI_HEADING} ({100 * level:g} %)"
+
+
+# a page shows these in its own way, or in the cell of another column
+_OMITTED_COLUMNS = {
+    "rank", "expression", "gini", "gini_low", "gini_high", "t0_se", "t0_low", "t0_high", "n_redundant",
+}  # fmt: skip
+
+
 def build_headings(result: ScreenResult) -> list[ColumnHeading]:
     """Build the headings of a result's columns, except rank and formula, in the order of the table.
 
-    The rank, the interval and the selection mark of a screener are part of the cell of its score, and gamma's
-    interval is part of gamma's cell.
+    The interval, the rank and the selection mark of a screener are part of the cell of its score. The Gini
+    correlation stands for T0.
     """
-    merged = {name for pair in _collect_interval_columns(result).values() for name in pair}
-    merged |= {f"{name}{suffix}" for name in get_screener_names(result) for suffix in ("_rank", "_selected")}
+    names = get_screener_names(result)
+    merged = {f"{name}{suffix}" for name in names for suffix in ("_rank", "_selected")}
     blank = set() if (result.table["direction"] != "").any() else {"direction"}
-    described = {name: COLUMNS.get(name, RankingColumn(name)) for name in map(str, result.table.columns)}
-    return [
-        ColumnHeading(
-            name,
-            column.heading or escape_control_chars(name.replace("_", " ")),
-            column.meaning or _explain_score(result, name),
+    headings = []
+    for name in map(str, result.table.columns):
+        if name in _OMITTED_COLUMNS | merged | blank:
+            continue
+        column = COLUMNS.get(ALIKE if name == "class_size" else name, RankingColumn(name))
+        is_score = name in names or name.startswith("t0[")
+        text = column.heading or escape_control_chars(name.replace("_", " "))
+        headings.append(
+            ColumnHeading(
+                name,
+                format_score_heading(name, result) if is_score else text,
+                column.meaning or _explain_score(result, name),
+            )
         )
-        for name, column in described.items()
-        if name not in _OMITTED_COLUMNS | merged | blank
-    ]
+    return headings
 
 
 def build_cells(result: ScreenResult, headings: list[ColumnHeading], index: int) -> list[TableCell]:
     """Format one row of the ranking for a page, with a cell for each heading."""
-    row, screeners = result.table.iloc[index], get_screener_names(result)
-    bounds = _collect_interval_columns(result)
-    return [
-        _build_score_cell(row, heading.name, bounds.get(heading.name))
-        if heading.name in screeners or heading.name in bounds
-        else _build_cell(row[heading.name])
-        for heading in headings
-    ]
+    row, represented = result.table.iloc[index], count_represented(result)[index]
+    return [_build_heading_cell(result, row, heading.name, represented) for heading in headings]
 
 
-def _build_score_cell(row: pd.Series[Any], name: str, bounds: tuple[str, str] | None) -> TableCell:
-    """Format a score with its interval, its rank and a selection mark; the sort key is the rank, if any."""
-    cell = _build_cell(row[name])
+def _build_heading_cell(result: ScreenResult, row: pd.Series[Any], name: str, represented: int) -> TableCell:
+    """Format a cell of the column of a page that shows the column `name` of the table."""
+    if name == "class_size":
+        return _build_cell(represented)
+    if name == "t0":
+        text = format_gini_cell(row.to_dict(), result).replace("-", "−")
+        return _add_rank_and_mark(TableCell(text, repr(float(row["gini"]))), row, name)
+    if name.startswith("t0["):
+        return TableCell(format_gini(1.0 - row[name]).replace("-", "−"), repr(1.0 - float(row[name])))
+    if name in get_screener_names(result):
+        return _add_rank_and_mark(_build_cell(row[name]), row, name)
+    return _build_cell(row[name])
+
+
+def _add_rank_and_mark(cell: TableCell, row: pd.Series[Any], name: str) -> TableCell:
+    """Add the rank of a score, which is then the sort key, and a selection mark."""
     if not cell.sort_key:
         return cell
     text, sort_key = cell.text, cell.sort_key
-    if bounds is not None:
-        low, high = (_build_cell(row[bound]).text for bound in bounds)
-        text += f" [{low}, {high}]"
     rank = _build_cell(row.get(f"{name}_rank"))
     if rank.sort_key:
         text, sort_key = f"{text} ({rank.text})", rank.sort_key
@@ -244,17 +285,12 @@ def _build_cell(value: Any) -> TableCell:
     return TableCell(f"{value:.4g}".replace("-", "−"), repr(float(value)))
 
 
-def _collect_interval_columns(result: ScreenResult) -> dict[str, tuple[str, str]]:
-    pairs = {name: find_interval_columns(result, name) for name in (*get_screener_names(result), GAMMA)}
-    return {name: pair for name, pair in pairs.items() if pair is not None}
-
-
 def _explain_score(result: ScreenResult, name: str) -> str:
     """Explain the column of a screener; empty for other columns."""
     if name not in get_screener_names(result):
         return ""
     summary = SCREENERS[name].summary if name in SCREENERS else ""
-    meaning = [_explain_t0_scale(result) if name == "t0" else summary]
+    meaning = [_explain_gini(result) if name == "t0" else summary]
     if f"{name}_rank" in result.table:
         meaning.append("(in parentheses) its rank among the features compared")
     if f"{name}_selected" in result.table:
@@ -262,10 +298,9 @@ def _explain_score(result: ScreenResult, name: str) -> str:
     return "; ".join(filter(None, meaning))
 
 
-def _explain_t0_scale(result: ScreenResult) -> str:
-    """Describe the scale of T0; for rankings and stages only one end is good."""
-    delta = result.scale
-    if {"ranking", "stages"} & set(result.record["data"]):
-        return f"0 is best, {delta:.5g} no relation"
-    free = "; both ends are good" if result.record["options"]["sign"] == "free" else ""
-    return f"0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}"
+def _explain_gini(result: ScreenResult) -> str:
+    """Explain the Gini correlation, and its interval if there is one."""
+    data = result.record["data"]
+    meaning = find_recorded_type(data).explain_gini(data, result.record["options"])
+    interval = "; its interval ignores that the formulas were selected" if "gini_low" in result.table else ""
+    return f"the Gini correlation: {meaning}{interval}"

@@ -107,6 +107,7 @@ def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, An
     reasons = list_reasons(record)
     return {
         "target": escape_control_chars(record["data"]["target"]),
+        "verdict": escape_control_chars(render_message(result.verdict, COMMAND_LINE)),
         "summary": [render_message(line, COMMAND_LINE) for line in _build_summary(result)],
         "notices": [escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.notices],
         "reasons": reasons,
@@ -142,7 +143,8 @@ def _build_summary(result: ScreenResult) -> list[str]:
     names = ", ".join(record["options"]["screener"])
     rows, inputs = f"{data['rows']:,} rows", f"{len(data['inputs']):,} inputs"
     target = f"{find_recorded_type(data).prefix}{escape_control_chars(data['target'])} in {rows}"
-    lines = [f"{scored} features of {inputs} scored against {target} by {names}; {len(result):,} are kept."]
+    kept = f"{len(result):,} distinct ones" if "redundancy" in record else f"{len(result):,}"
+    lines = [f"{scored} features of {inputs} scored against {target} by {names}; {kept} are kept."]
     if len(result) > MAX_FEATURES:
         lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")
     if result.data is None:
@@ -152,10 +154,6 @@ def _build_summary(result: ScreenResult) -> list[str]:
         )
     elif not has_scatters(result):
         lines.append("The target is not one column of numbers: there are no scatter plots against it.")
-    control = record.get("error_control", {})
-    if control.get("passing") is not None:
-        rate = f"a false discovery rate of {control['fdr']:g}"
-        lines.append(f"{control['passing']:,} features of all that were scored pass {rate}.")
     return lines
 
 

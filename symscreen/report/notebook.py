@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _MAX_ROWS = 100  # features
+_EXPLAINED_COLUMNS = ("t0", "class_size", "q_value")  # below the table
 
 
 def format_ranking_html(result: ScreenResult) -> str:
@@ -40,11 +41,16 @@ def format_ranking_html(result: ScreenResult) -> str:
         cells = "".join(f"<td>{escape(cell.text)}</td>" for cell in build_cells(result, headings, index))
         formula = f'<td style="text-align:left" title="{text}">{to_mathml(result.expressions[index])}</td>'
         rows.append(f"<tr><th>{index + 1}</th>{formula}{cells}</tr>")
+    verdict = (
+        f"<p><strong>{escape(escape_control_chars(result.verdict))}</strong></p>" if result.verdict else ""
+    )
     summary = f"{len(result):,} shown of {result.n_scored:,} features scored"
     summary += f"; the best {n_shown} here" if n_shown < len(result) else ""
     notices = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in result.notices)
+    meanings = (heading for heading in headings if heading.name in _EXPLAINED_COLUMNS and heading.meaning)
+    legend = "".join(f"<p>{escape(each.text)}: {escape(each.meaning)}</p>" for each in meanings)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"<p>{summary}</p>{notices}{table}"
+    return f"{verdict}<p>{summary}</p>{notices}{table}{legend}"
 
 
 def format_ranking_latex(result: ScreenResult) -> str:

@@ -22,6 +22,7 @@ from symscreen.expressions.input_ranges import keep_in_box
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
 from symscreen.messages import escape_control_chars
+from symscreen.results.verdict import build_verdict_record, format_verdict
 from symscreen.units import compute_unit, convert_to_base_units
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
+    from symscreen.messages import Message
     from symscreen.screeners import AnyScreener, JointScores
     from symscreen.screening.scoring.joint_screening import JointResult
     from symscreen.screening.scoring.score_space import ScoringResult
@@ -220,11 +222,12 @@ class ScreenResult:
     Parameters
     ----------
     table : pandas.DataFrame
-        One row per class of features (per feature, if all were requested), best first. Columns: ``rank``,
+        One row per distinct feature (per feature, if all were requested), best first. Columns: ``rank``,
         ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener, ``class_size``, and
         if available ``p_value``, ``q_value`` (over all scored features, not only the reported ones; a p-value
         has four significant digits, rounded up), ``p_family``; with intervals ``t0_se``, ``t0_low``,
-        ``t0_high``, ``gamma``, ``gamma_low``, ``gamma_high``; with units ``unit``.
+        ``t0_high``, ``gini_low``, ``gini_high``; with units ``unit``. With the screener t0 ``gini`` is the
+        Gini correlation 1 − T0/Δ.
     expressions : tuple of Expression
         The features, in the order of the table.
     n_scored : int
@@ -263,7 +266,17 @@ class ScreenResult:
 
     def __repr__(self) -> str:
         head = f"<ScreenResult: {len(self):,} shown of {self.n_scored:,} features scored>"
-        return format_repr(head, self.notices, {"table": self.table})
+        return format_repr(head, tuple(filter(None, (self.verdict, *self.notices))), {"table": self.table})
+
+    @property
+    def verdict(self) -> Message:
+        """Whether the formulas do better than noise, in one or two sentences.
+
+        It is derived from the q-values of all features scored at the false discovery rate `fdr`, 5 % by
+        default, or from permutations where there are no q-values. Without either it says why there is no
+        verdict. The part ``verdict`` of the record has the kind and the numbers.
+        """
+        return format_verdict(self.record, self.table)
 
     def __getstate__(self) -> dict[str, Any]:
         # a pickle contains formulas and scores, but not the rows, which may be private
@@ -356,7 +369,7 @@ class ScreenResult:
 
 
 def build_screen_result(
-    rounds: Sequence[tuple[Space, ScoringResult, NDArray[np.int64]]],
+    rounds: Sequence[tuple[Space, ScoringResult, NDArray[np.int64], float]],
     screeners: Sequence[AnyScreener],
     record: dict[str, Any],
     *,
@@ -369,8 +382,8 @@ def build_screen_result(
 
     Parameters
     ----------
-    rounds : sequence of (Space, ScoringResult, int64 array)
-        For each round its space, its result, and the indices of the features to report.
+    rounds : sequence of (Space, ScoringResult, int64 array, float)
+        For each round its space, its result, the indices of the features to report, and Δ of its target.
     screeners : sequence of Screener or JointScreener
         The requested screeners. The first one orders the ranking.
     record : dict
@@ -391,15 +404,22 @@ def build_screen_result(
     """
     import pandas as pd
 
-    parts = [_build_round_table(*part, screeners, units) for part in rounds]
+    parts = [_build_round_table(*part, screeners=screeners, units=units) for part in rounds]
     table = pd.concat([frame for frame, _ in parts], ignore_index=True) if len(parts) > 1 else parts[0][0]
     if len(parts) > 1:
         table.insert(4, "round", np.repeat(np.arange(1, len(parts) + 1), [len(frame) for frame, _ in parts]))
     if target_ranks is not None:
         table.insert(list(table.columns).index("round") + 1, "place_alone", target_ranks)
     table.insert(0, "rank", range(1, len(table) + 1))
-    record = {**record, "shown": len(table)}
-    first_space, first_result, _ = rounds[0]
+    first_space, first_result, _, _ = rounds[0]
+    verdict = build_verdict_record(
+        record.get("error_control"),
+        table,
+        first_result.p_value_obstacle,
+        screener=screeners[0].name,
+        n_rows=record["data"]["rows"],
+    )
+    record = {**record, "shown": len(table), "verdict": verdict}
     agreement = None
     if first_result.comparison is not None:
         top = record["options"]["top"]
@@ -422,6 +442,8 @@ def _build_round_table(
     space: Space,
     result: ScoringResult,
     shown_indices: NDArray[np.int64],
+    scale: float,
+    *,
     screeners: Sequence[AnyScreener],
     units: Units | None,
 ) -> tuple[pd.DataFrame, list[Expression]]:
@@ -436,7 +458,10 @@ def _build_round_table(
         "layer": space.get_metadata(features.number).layer,
         "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in features.direction],
     }
-    columns |= {screener.name: features.scores[:, index] for index, screener in enumerate(screeners)}
+    for index, screener in enumerate(screeners):
+        columns[screener.name] = features.scores[:, index]
+        if screener.name == "t0":
+            columns["gini"] = 1.0 - features.scores[:, index] / scale
     columns["class_size"] = features.class_size
     if units is not None:
         columns["unit"] = [compute_unit(expression, units) for expression in expressions]

@@ -74,7 +74,7 @@ def t0_interval(Z: ArrayLike, y: ArrayLike, level: float = 0.95) -> T0Intervals:
     -------
     T0Intervals
         Arrays of shape (q,), or (1,) for one feature: ``error``, ``low``, ``high`` of T0 in the unit of y;
-        ``gamma``, ``gamma_low``, ``gamma_high`` in [−1, 1]. Does not depend on the order of the rows.
+        ``gini``, ``gini_low``, ``gini_high`` in [−1, 1]. Does not depend on the order of the rows.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def t0_interval(Z: ArrayLike, y: ArrayLike, level: float = 0.95) -> T0Intervals:
     >>> from symscreen import t0_interval
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
     >>> intervals = t0_interval(x[:, 0], x.sum(axis=1))
-    >>> bool(intervals.gamma_low[0] < np.sqrt(0.5) < intervals.gamma_high[0])
+    >>> bool(intervals.gini_low[0] < np.sqrt(0.5) < intervals.gini_high[0])
     True
     """
     values, target, _ = _check_arrays(Z, y)

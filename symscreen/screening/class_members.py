@@ -25,7 +25,7 @@ from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity
 from symscreen.expressions.tree import parse_printed_expression
 from symscreen.messages import hint_option, name_option, quote
-from symscreen.screening.inference.redundancy import run_selective_rounds
+from symscreen.screening.residual_rounds import run_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_sorted_blocks, iterate_values
 from symscreen.screening.scoring.top_features import (
     concatenate_features,
@@ -604,7 +604,7 @@ def classes(
         _check_formulas(stored, result.record)
         return stored[stored.member <= limit].reset_index(drop=True)
     task = prepare_from_record(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
-    round_results, _ = run_selective_rounds(task)
+    round_results = run_rounds(task)
     formulas = [
         to_text(expression) for round_result in round_results for expression in round_result.expressions
     ]

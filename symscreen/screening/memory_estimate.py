@@ -19,7 +19,7 @@ from symscreen.expansion import (
     estimate_pool_order_bytes,
 )
 from symscreen.screening.scoring.score_space import find_shortlist_kinds
-from symscreen.screening.scoring.streaming import add_margin
+from symscreen.screening.scoring.streaming import MAX_COMPARED_VALUES, add_margin
 
 if TYPE_CHECKING:
     from symscreen.expansion import Space, SpaceSizeEstimate
@@ -168,7 +168,7 @@ def estimate_scoring_bytes(
     """
     kinds = find_shortlist_kinds(task)
     entry_bytes = _FEATURE_BYTES + _SCORE_BYTES * len(task.screeners)
-    ranking_length = _compute_max_list_length(task.limit, n_features)
+    ranking_length = _compute_max_list_length(task.n_examined, n_features)
     shortlist_length = _compute_max_list_length(task.prescreen, n_features)
     n_entries = ranking_length + len(kinds) * len(task.prescreeners) * shortlist_length
     # without a limit, chunk results that wait to be merged hold every feature
@@ -181,7 +181,13 @@ def estimate_scoring_bytes(
     streaming += _estimate_inference_bytes(n_rows, task)
     finalizing = entry_bytes * _MERGE_COPIES * n_entries + ranking_length * _RESULT_ROW_BYTES
     if task.limit is not None:
-        finalizing += int(_DEDUPLICATION_COPIES * _VALUE_BYTES * n_rows * ranking_length)
+        n_values = min(MAX_COMPARED_VALUES + n_rows, n_rows * ranking_length)
+        finalizing += int(_DEDUPLICATION_COPIES * _VALUE_BYTES * n_values)
+    if task.n_examined != task.limit:  # the ranks of the distinct features and of those examined
+        n_shown = _compute_max_list_length(task.limit, n_features)
+        finalizing += _VALUE_BYTES * n_rows * n_shown + min(
+            _SORTED_BLOCK_BYTES, _SORTED_VALUE_BYTES * n_rows * ranking_length
+        )
     if kinds:
         copies = (_JOINT_COPIES if task.joint_screeners else _COMPARISON_COPIES) * len(kinds)
         finalizing += copies * _VALUE_BYTES * n_rows * shortlist_length + min(

@@ -86,7 +86,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     target_class.check_options(options.sign, options.search, options.rounds)
     check_search(options, screeners)
     backend, run_control = parse_backend(options), build_run_control(options)
-    error_control, notices = parse_error_control(
+    error_control, p_value_obstacle = parse_error_control(
         options,
         ranking_screener=screeners[0],
         target_type=target_class.target_type,
@@ -98,6 +98,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     build_half_sampling(dataset, options, row_groups)
     if error_control is not None and row_groups is not None:
         # permutations shuffle whole groups; there are no null distributions that do
+        p_value_obstacle = "groups" if error_control.p_values else p_value_obstacle
         error_control = (
             replace(error_control, p_values=False, groups=row_groups.group_ids)
             if error_control.permutations
@@ -112,7 +113,6 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     notices = (
         *dataset.notices,
         *format_unused_rule_notices(grammar, layers, dataset.names),
-        *notices,
         *format_group_notices(row_groups, options),
     )
     formulas = [
@@ -136,6 +136,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         max_bytes=max_bytes,
         run_control=run_control,
         error_control=error_control,
+        p_value_obstacle=p_value_obstacle,
         row_groups=row_groups,
         box=box,
     )
@@ -318,15 +319,10 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
 
 
 def format_group_notices(row_groups: RowGroups | None, options: ScreenOptions) -> tuple[str, ...]:
-    """Say what is left out because of groups, and which groups keep their places under permutations."""
+    """Say which groups keep their places under permutations."""
     if row_groups is None:
         return ()
     notices = []
-    if options.p_values is None:
-        notices.append(
-            "p- and q-values are left out: null distributions take rows for exchangeable, and those of one "
-            f"group by {row_groups.column} are not"
-        )
     n_moved, n_groups = count_exchangeable_groups(row_groups.group_ids), row_groups.n_groups
     if options.permutations is not None and n_moved < n_groups:
         notices.append(

@@ -153,7 +153,13 @@ def run_rounds(task: ScreeningTask) -> list[RoundResult]:
         )
         if fit is None:
             reason = "the features found leave nothing to explain" if expressions else "no feature was found"
-            results[-1] = replace(results[-1], notices=(f"round {len(results) + 1} was not run: {reason}",))
+            results[-1] = replace(
+                results[-1],
+                notices=(
+                    *results[-1].notices,
+                    f"round {len(results) + 1} was not run: {reason}",
+                ),
+            )
             break
         residual, members = fit
         # p-values would be invalid: the residual depends on the features found
@@ -219,7 +225,7 @@ def score_round(
     if task.error_control is not None and task.error_control.fdr is not None:
         passing = np.flatnonzero(result.extra_columns["q_value"] <= task.error_control.fdr)
         shown = passing if len(passing) else shown
-    return RoundResult(space, result, pruning_records, shown, task.dataset)
+    return RoundResult(space, result, pruning_records, shown, task.dataset, notices=result.notices)
 
 
 def build_extra_record(round_results: Sequence[RoundResult], task: ScreeningTask) -> dict[str, Any]:
@@ -234,6 +240,7 @@ def build_extra_record(round_results: Sequence[RoundResult], task: ScreeningTask
         }
     if first.search_record is not None:
         record["search"] = first.search_record
+    record |= first.selection_record
     if first.error_control_record is not None:
         record["error_control"] = first.error_control_record
     if task.units is not None:

@@ -22,13 +22,16 @@ from symscreen.results.record import (
 )
 from symscreen.results.screen_result import ScreenResult, build_screen_result
 from symscreen.screening.checkpoint import open_checkpoint
-from symscreen.screening.inference.feature_safety import build_box_record, mark_unsafe_features
+from symscreen.screening.inference.feature_safety import (
+    build_box_record,
+    drop_unsafe_features,
+    mark_unsafe_features,
+)
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
-from symscreen.screening.inference.redundancy import run_selective_rounds
 from symscreen.screening.inference.stability import add_stability
 from symscreen.screening.preparation import prepare_screen
-from symscreen.screening.residual_rounds import build_extra_record
+from symscreen.screening.residual_rounds import build_extra_record, run_rounds
 from symscreen.statistics.nulls.xi_null import build_xi_null, is_dominated_by_one_value
 
 if TYPE_CHECKING:
@@ -101,11 +104,13 @@ def run_screen(task: ScreeningTask) -> ScreenResult:
 def _build_result(task: ScreeningTask) -> ScreenResult:
     """Run all rounds of a screen and the requested analyses, and build the result with its record."""
     dataset, options = task.dataset, task.options
-    round_results, selection_record = run_selective_rounds(task)
+    round_results = run_rounds(task)
     space, first = round_results[0].space, round_results[0].scoring_result
     extra_record = build_extra_record(round_results, task)
     extra_record |= build_partial_record(space, first.stream_result, len(task.layers))
-    extra_record |= selection_record
+    if options.unsafe == "drop" and not task.is_selective:
+        round_results, safety_record = drop_unsafe_features(task, round_results)
+        extra_record |= safety_record
     if options.stability is not None:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.intervals is not None:
@@ -131,7 +136,15 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         extra_record=extra_record,
     )
     result = build_screen_result(
-        [(each.space, each.scoring_result, each.shown_indices) for each in round_results],
+        [
+            (
+                each.space,
+                each.scoring_result,
+                each.shown_indices,
+                each.dataset.target.gini_mean_difference,
+            )
+            for each in round_results
+        ],
         task.screeners,
         record,
         scale=dataset.target.gini_mean_difference,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symscreen.config.parsing import DEFAULT_PRESCREEN
+from symscreen.config.parsing import DEFAULT_MAX_CORRELATION, DEFAULT_PRESCREEN
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.expressions.input_ranges import build_box
 from symscreen.screeners import JointScreener, Screener, select_prescreeners
@@ -28,12 +28,18 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer
+    from symscreen.results.verdict import Obstacle
     from symscreen.screeners import AnyScreener
     from symscreen.screening.inference.error_control import ErrorControl
     from symscreen.targets import Target
     from symscreen.units import Units
 
 _DEFAULT_RISK = 1e-6  # probability that a race loses any of the best classes
+_MAX_WIDENING, _MIN_WIDENING = (
+    128,
+    16,
+)  # classes examined per distinct feature wanted: at most, and at least ...
+_EXAMINED_VALUES = 1 << 24  # ... and as many as have this number of values in between
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,8 @@ class ScreeningTask:
         Progress, deadlines and checkpoint.
     error_control : ErrorControl or None
         p-values and permutations; None for neither.
+    p_value_obstacle : Obstacle or None
+        Why there are no p-values; None if they are computed.
     row_groups : RowGroups or None
         Rows that belong together; None if rows are independent.
     box : mapping of str to sequence of two floats
@@ -100,6 +108,7 @@ class ScreeningTask:
     max_bytes: int | None = None
     run_control: RunControl = DEFAULT_RUN_CONTROL
     error_control: ErrorControl | None = None
+    p_value_obstacle: Obstacle | None = None
     row_groups: RowGroups | None = None
     box: Mapping[str, Sequence[float]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -123,8 +132,39 @@ class ScreeningTask:
 
     @property
     def limit(self) -> int | None:
-        """Number of classes to report; None for all features, unmerged."""
+        """Number of distinct features to report; None for all features, unmerged."""
         return self.options.top if isinstance(self.options.top, int) else None
+
+    @property
+    def max_correlation(self) -> float:
+        """The rank correlation above which a feature is a near-duplicate of a better one; 1 for no limit.
+
+        By default near-duplicates stay where the list is compared with others (several rounds, stability),
+        where it has every feature, and where a joint screener ranks, which selects among them itself.
+        """
+        options = self.options
+        if options.max_correlation is not None:
+            return options.max_correlation
+        is_compared = options.rounds > 1 or options.stability is not None or self.limit is None
+        ranks_jointly = not self.screeners or isinstance(self.screeners[0], JointScreener)
+        return 1.0 if is_compared or ranks_jointly else DEFAULT_MAX_CORRELATION
+
+    @property
+    def is_selective(self) -> bool:
+        """Whether features are left out of the ranking and the next best take their places."""
+        drops_unsafe = self.options.unsafe == "drop" and self.options.rounds == 1
+        return self.limit is not None and (self.max_correlation < 1.0 or drops_unsafe)
+
+    @property
+    def n_examined(self) -> int | None:
+        """Number of classes from which the features are first selected; None for all features.
+
+        It does not depend on the memory or the number of threads. A longer list is made if it is too short.
+        """
+        if self.limit is None or not self.is_selective:
+            return self.limit
+        n_fitting = _EXAMINED_VALUES // max(1, self.target.n)
+        return max(_MIN_WIDENING * self.limit, min(_MAX_WIDENING * self.limit, n_fitting))
 
     @property
     def prescreen(self) -> int:

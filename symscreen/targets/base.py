@@ -108,6 +108,8 @@ class Target(ABC):
         Whether null distributions, half-samples, races and residual rounds apply: they need one number a row.
     accepts_weights : bool
         Whether it is known what row weights mean for the type.
+    has_signed_gini : bool
+        Whether the Gini correlation is negative for a feature that falls with the target.
     combines_outputs : bool
         Whether screeners score each of several outputs as a numeric target and combine the losses.
     """
@@ -122,6 +124,7 @@ class Target(ABC):
     supports_inference: ClassVar[bool] = False
     accepts_weights: ClassVar[bool] = False
     combines_outputs: ClassVar[bool] = False
+    has_signed_gini: ClassVar[bool] = True
 
     # ---- reading
 
@@ -195,15 +198,16 @@ class Target(ABC):
         return "dir.: + increases with the target, - decreases."
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0; `delta` is the value without a relation."""
-        del data
-        if "t0" not in options["screener"]:
-            return []
-        free = "; both ends are good" if options["sign"] == "free" else ""
-        return [
-            f"t0: 0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}."
-        ]
+    def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+        """Explain the scale of the Gini correlation 1 − T0/Δ in a phrase."""
+        del data, options
+        return "1 is the order of the target, -1 the reverse, 0 no relation"
+
+    @classmethod
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Describe the target in sentences, if there is more to say than its name."""
+        del data, options
+        return []
 
     # ---- what screens need
 
@@ -284,6 +288,8 @@ class Target(ABC):
 
 class BinaryDecomposedTarget(Target):
     """A target that is a set of binary targets, each over the rows that it observes."""
+
+    has_signed_gini: ClassVar[bool] = False
 
     @property
     @abstractmethod

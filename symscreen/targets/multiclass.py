@@ -156,18 +156,21 @@ class MulticlassTarget(BinaryDecomposedTarget):
         return f"dir.: + is higher in {escape_control_chars(names[1])}, - lower." if len(names) == 2 else None
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0."""
+    def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+        """Explain the scale of the Gini correlation."""
+        del options
+        mean = "" if len(data["classes"]["rows"]) == 2 else "mean over classes, each against the rest; "
+        return f"{mean}1 separates the classes, 0 does not"
+
+    @classmethod
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Give the classes with their numbers of rows."""
+        del options
         names, rows = data["classes"]["names"], data["classes"]["rows"]
         pairs = list(zip(names, rows, strict=True))[:_MAX_LISTED]
         shown = ", ".join(f"{escape_control_chars(name)} {count:,}" for name, count in pairs)
         more = f" and {len(rows) - _MAX_LISTED} more" if len(rows) > _MAX_LISTED else ""
-        mean = "" if len(rows) == 2 else "the mean over classes, each against the rest; "
-        scale = f"t0: {mean}0 separates the classes, {delta:.5g} does not."
-        return [
-            f"{len(rows)} classes with their numbers of rows: {shown}{more}.",
-            *([scale] if "t0" in options["screener"] else []),
-        ]
+        return [f"{len(rows)} classes with their numbers of rows: {shown}{more}."]
 
     @lockfree_cached_property
     def class_counts(self) -> Integers:

@@ -60,6 +60,7 @@ class MultiOutputTarget(Target):
     pool_screeners: ClassVar[str] = "t0,xi"
     sign_conflict: ClassVar[tuple[str, str]] = ("several targets", "with all of them alike")
     combines_outputs: ClassVar[bool] = True
+    has_signed_gini: ClassVar[bool] = False
     gini_mean_difference: ClassVar[float] = 1.0  # each output is normalised by its own Δ
 
     @classmethod
@@ -164,14 +165,20 @@ class MultiOutputTarget(Target):
         return "dir.: + increases with every target, - decreases; empty if they disagree."
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0."""
-        del data, delta
+    def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+        """Explain the scale of the Gini correlation."""
+        del data
         aggregate = "mean over" if options["aggregate"] == "mean" else "worst of"
-        if "t0" not in options["screener"]:
-            return [f"{options['screener'][0]}: the {aggregate} targets, without a sign."]
-        scale = "each in units of its own Δ and without a sign; 0 is best, 1 is no relation"
-        return [f"t0: the {aggregate} targets, {scale}."]
+        return f"{aggregate} the targets, without a sign; 1 is best, 0 no relation"
+
+    @classmethod
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Say how scores by several targets are combined, if T0 is not among them."""
+        del data
+        if "t0" in options["screener"]:
+            return []
+        aggregate = "mean over" if options["aggregate"] == "mean" else "worst of"
+        return [f"{options['screener'][0]}: the {aggregate} targets, without a sign."]
 
     def compute_ranking_metrics(self, ordered: SortedBlock) -> Values:
         """Compute Δ_k − T0_k of m features for each output; shape (K, m)."""

@@ -210,8 +210,15 @@ class RankingTarget(BinaryDecomposedTarget):
         return None
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0."""
+    def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+        """Explain the scale of the Gini correlation."""
+        del data, options
+        return "mean over pairs of labels, in the better direction of each; 1 is best, 0 no relation"
+
+    @classmethod
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Describe labels, pairs and rows of the rankings."""
+        del options
         record = data["ranking"]
         labels = [escape_control_chars(quote_label(label)) for label in record["labels"]]
         more = f" and {len(labels) - _MAX_LISTED} more" if len(labels) > _MAX_LISTED else ""
@@ -223,9 +230,7 @@ class RankingTarget(BinaryDecomposedTarget):
             f"rankings of {format_count(len(labels), 'label')} ({', '.join(labels[:_MAX_LISTED])}{more}); "
             f"{pairs} compared, each in {row_range} rows; rows: {rows}."
         )
-        scale = f"0 orders the rows as every pair of labels does, {delta:.5g} is no relation"
-        t0 = f"t0: the mean over pairs of labels, in the better direction of each; {scale}."
-        return [rankings, t0] if "t0" in options["screener"] else [rankings]
+        return [rankings]
 
     def find_directions(self, ordered: SortedBlock, directions: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return 0: an order of several labels neither rises nor falls."""

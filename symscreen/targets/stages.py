@@ -414,8 +414,14 @@ class StagesTarget(BinaryDecomposedTarget):
         return "dir.: + increases with every pair of stages, - decreases; empty if they disagree."
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0."""
+    def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+        """Explain the scale of the Gini correlation."""
+        del data, options
+        return "mean over pairs of stages, weighted by their rows; 1 separates who goes on, 0 does not"
+
+    @classmethod
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Describe the pairs of stages."""
         del options
         pairs = data["stages"]["pairs"]
         listed = "; ".join(
@@ -424,11 +430,9 @@ class StagesTarget(BinaryDecomposedTarget):
             for pair in pairs[:_MAX_LISTED]
         )
         more = f"; and {len(pairs) - _MAX_LISTED} more" if len(pairs) > _MAX_LISTED else ""
-        scale = f"0 separates the rows that go on in every pair, {delta:.5g} is no relation"
-        mean = "the mean over pairs of stages, weighted by their rows, in the better direction of each"
         count = f"{format_count(len(pairs), 'pair')} of stages"
         rows = "how many rows at the first go on to the second"
-        return [f"{count}, and {rows}: {listed}{more}.", f"t0: {mean}; {scale}."]
+        return [f"{count}, and {rows}: {listed}{more}."]
 
     @property
     def weighted_pairs(self) -> list[tuple[int, int]]:

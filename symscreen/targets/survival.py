@@ -148,17 +148,19 @@ class SurvivalTarget(CensoredTimes, Target):
         return "dir.: + longer times where it is higher, - shorter times."
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0."""
-        del options, delta
+    def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+        """Explain the scale of the Gini correlation."""
+        del data, options
+        return "of comparable pairs the share in order less the share in reverse; 0 is no relation"
+
+    @classmethod
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Describe the events and the comparable pairs."""
+        del options
         survival = data["survival"]
         events = f"{escape_control_chars(survival['event'])}: {survival['met']:,} events"
         comparable = f"{survival['comparable']:,} pairs of rows are comparable"
-        share = "twice the share of comparable pairs in which the higher value has the shorter time"
-        return [
-            f"{events} in {data['rows']:,} rows; {comparable}.",
-            f"t0: {share}; 1 is no relation. harrell_c: 1 - t0/2.",
-        ]
+        return [f"{events} in {data['rows']:,} rows; {comparable}.", "harrell_c: Harrell's C, 1 - t0/2."]
 
     def compute_ranking_metric(self, ordered: SortedBlock) -> Values:
         """Compute 1 − T0 of m features."""

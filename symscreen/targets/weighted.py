@@ -139,9 +139,8 @@ class WeightedTarget(WeightedValues, Target):
         return {"weighted": {"effective_rows": self.effective_sample_size}}
 
     @classmethod
-    def explain_scores(cls, data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-        """Describe the target and the scale of its T0."""
-        del delta
+    def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+        """Describe the weights of the rows."""
         rows = f"{data['rows']:,} rows with weights {escape_control_chars(options['weights'])}"
         n_effective = data["weighted"]["effective_rows"]
         return [f"{rows}: equivalent to {n_effective:,.1f} rows of equal weight."]

@@ -153,67 +153,32 @@ def draw_scores(axes: Axes, result: ScreenResult) -> None:
     """
     name = get_screener_names(result)[0]
     best = result.table.head(MAX_SCORES)
-    scores = best[name].to_numpy(dtype=float)
+    column = "gini" if name == "t0" else name
+    scores = best[column].to_numpy(dtype=float)
     positions = np.arange(len(best))
-    # T0 of a decreasing feature is near 2Δ; it is mirrored, so that good features are close together.
-    is_mirrored = (scores > result.scale) & (name == "t0") & (result.record["options"]["sign"] == "free")
-    low, high = _compute_bounds(result, name, is_mirrored)
-    axes.hlines(positions, low, high, color=MARK, linewidth=1.2)
-    scores = np.where(is_mirrored, 2.0 * result.scale - scores, scores)
-    for selection, face in ((~is_mirrored, MARK), (is_mirrored, "none")):
-        axes.plot(
-            scores[selection],
-            positions[selection],
-            linestyle="",
-            marker="o",
-            markersize=5,
-            color=MARK,
-            markerfacecolor=face,
-        )
-    _mark_no_relation(axes, result, name)
+    bounds = find_interval_columns(result, column)
+    if bounds is not None:
+        low, high = (best[bound].to_numpy(dtype=float) for bound in bounds)
+        axes.hlines(positions, low, high, color=MARK, linewidth=1.2)
+    axes.plot(scores, positions, linestyle="", marker="o", markersize=5, color=MARK)
+    if column == "gini":
+        _mark_no_relation(axes)
     texts = [
         f"{rank}. {shorten_label(text)}" for rank, text in zip(best["rank"], best["expression"], strict=True)
     ]
     axes.set_yticks(positions, texts, **PLAIN_TEXT)
     axes.set_ylim(len(best) - 0.4, -0.6)
-    axes.set_xlabel(
-        f"{name}; hollow: 2Δ − {name} of decreasing features" if is_mirrored.any() else shorten_label(name),
-        **PLAIN_TEXT,
-    )
+    axes.set_xlabel("Gini correlation" if column == "gini" else shorten_label(name), **PLAIN_TEXT)
     despine(axes)
     axes.yaxis.grid(visible=True, color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
 
 
-def _compute_bounds(result: ScreenResult, name: str, is_mirrored: NDArray[np.bool_]) -> tuple[Values, Values]:
-    """Return lower and upper bounds of intervals, shape (k,) each; NaN if there are none.
-
-    The bounds of mirrored features are computed from gamma's as Δ(1 − |γ|), because T0 near 2Δ is as
-    uncertain as Δ.
-    """
-    best, columns = result.table.head(MAX_SCORES), find_interval_columns(result, name)
-    gammas = find_interval_columns(result, "gamma")
-    low, high = np.full((2, len(best)), np.nan)
-    if columns is not None:
-        low, high = (np.where(is_mirrored, np.nan, best[column].to_numpy(dtype=float)) for column in columns)
-    if gammas is not None:
-        gamma_bounds = (
-            result.scale * (1.0 - np.abs(best[column].to_numpy(dtype=float))) for column in gammas
-        )
-        low, high = (
-            np.where(is_mirrored, gamma_bound, bound)
-            for gamma_bound, bound in zip(gamma_bounds, (low, high), strict=True)
-        )
-    return low, high
-
-
-def _mark_no_relation(axes: Axes, result: ScreenResult, name: str) -> None:
-    """Mark the score Δ of features unrelated to the target, if the screener is T0."""
-    if name != "t0":
-        return
-    axes.axvline(result.scale, color=CURVE, linewidth=1.0, linestyle=(0, (4, 3)))
+def _mark_no_relation(axes: Axes) -> None:
+    """Mark the Gini correlation of features unrelated to the target."""
+    axes.axvline(0.0, color=CURVE, linewidth=1.0, linestyle=(0, (4, 3)))
     axes.text(
-        result.scale, 1.0, "no relation", transform=axes.get_xaxis_transform(), color=CURVE,
+        0.0, 1.0, "no relation", transform=axes.get_xaxis_transform(), color=CURVE,
         fontsize="small", ha="center", va="bottom",
     )  # fmt: skip
 

@@ -9,23 +9,28 @@ from rich.console import Group
 from rich.text import Text
 
 from symscreen.expansion import EXCLUSION_REASONS
-from symscreen.messages import escape_control_chars, name_option
+from symscreen.messages import escape_control_chars
 from symscreen.report.columns import (
+    ALIKE,
     COLUMNS,
-    GAMMA,
     SCORES,
+    count_represented,
+    format_gini,
+    format_gini_cell,
     format_integer,
     format_number,
     format_score,
+    format_score_heading,
     get_screener_names,
     is_missing,
 )
+from symscreen.report.terminal.formula_lines import FormulaCell
+from symscreen.report.terminal.legend import build_legend
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.report.terminal.reading_notes import (
     explain_rounding_marks,
     explain_safety,
     explain_trust_columns,
-    format_intervals,
     format_rounding_mark,
     format_safety_mark,
     suggest_diagnostics,
@@ -44,10 +49,11 @@ if TYPE_CHECKING:
 
 _WIDTH = 80  # characters
 _MAX_SCORE_COLUMNS = 2  # with more screeners, all but the first show ranks instead of scores
+_MIN_FORMULA_WIDTH = 24  # characters of a formula in a line, if it has as many
 
 
 def show_result(result: ScreenResult, max_rows: int | None = None) -> RenderableType:
-    """Build the table of a ranking, with a line on what was scored and notes on how to read it.
+    """Build the verdict on a ranking, its table, and notes on how to read it.
 
     Parameters
     ----------
@@ -61,23 +67,31 @@ def show_result(result: ScreenResult, max_rows: int | None = None) -> Renderable
     rich renderable
         Input for `print_table`.
     """
+    verdict = [result.verdict.template, ""] if result.verdict else []
     if not len(result):
-        lines = [f"{_describe_scored(result)}no feature is left.", "", *_describe_exclusions(result)]
-        return Text("\n".join(lines))
-    is_full = result.record["options"]["top"] == "all"
-    unit = ("feature", "features") if is_full else ("class", "classes")
+        lines = [
+            *verdict,
+            f"{_describe_scored(result)}no feature is left.",
+            "",
+            *_describe_exclusions(result),
+        ]
+        return make_notes(lines)
     n_shown = len(result) if max_rows is None else min(max_rows, len(result))
-    selection = (
-        "all of them:"
-        if is_full and n_shown == result.n_scored
-        else f"the best {_format_count(n_shown, *unit)}:"
-    )
-    head = f"{_describe_scored(result)}{_describe_discoveries(result, n_shown)}{selection}"
-    table, dropped = _build_ranking_table(result, n_shown)
-    parts: list[RenderableType] = [Text(head), Text(""), table, Text("")]
+    if n_shown == result.n_scored and result.record["options"]["top"] == "all":
+        selection = "all of them:"
+    else:
+        adjective = "distinct " if "redundancy" in result.record else ""
+        selection = f"the best {_format_count(n_shown, f'{adjective}feature')}:"
+    head = f"{_describe_scored(result)}{selection}"
+    parts: list[RenderableType] = [make_notes([*verdict, head]), Text("")]
+    columns = _build_columns(result, n_shown)
+    gap = 1 if len(get_screener_names(result)) > _MAX_SCORE_COLUMNS or "round" in result.table else 2
+    for block in _split_into_blocks(columns, gap):
+        parts += [_build_table(block, gap), Text("")]
     if result.agreement is not None and len(result.agreement):
         parts += [_build_agreement_table(result.agreement, get_screener_names(result)), Text("")]
-    return Group(*parts, make_notes(_explain_ranking(result, n_shown, dropped)))
+    legend = build_legend(result, [column.heading for column in columns], n_shown)
+    return Group(*parts, *([make_notes(legend)] if legend else []), make_notes(_list_notes(result, n_shown)))
 
 
 def _describe_scored(result: ScreenResult) -> str:
@@ -94,19 +108,6 @@ def _describe_scored(result: ScreenResult) -> str:
         f"{escape_control_chars(data['target'])} ({data['rows']:,} rows) by "
         f"{', '.join(get_screener_names(result))}; "
     )
-
-
-def _describe_discoveries(result: ScreenResult, n_shown: int) -> str:
-    """Describe how many features of the space pass the requested false discovery rate."""
-    error_control = result.record.get("error_control", {})
-    if error_control.get("fdr") is None:
-        return ""
-    rate = f"a false discovery rate of {error_control['fdr']:g}"
-    if not error_control["passing"]:
-        return f"none passes {rate}, the smallest q is {error_control['least_q']:.2g}; "
-    passes = f"{error_control['passing']:,} {'passes' if error_control['passing'] == 1 else 'pass'} {rate}"
-    all_pass = bool((result.table["q_value"].head(n_shown) <= error_control["fdr"]).all())
-    return f"{passes}; " if all_pass else f"{passes}, none of them among these; "
 
 
 def _describe_audit(result: ScreenResult) -> list[str]:
@@ -136,37 +137,24 @@ class _TableColumn:
         return len(self.heading) if self.alignment == "fold" else max(map(len, (self.heading, *self.cells)))
 
 
-def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[RenderableType, list[str]]:
-    """Build the ranking table; return it with the headings of the columns that do not fit."""
-    names, rows = get_screener_names(result), result.table.head(n_shown).to_dict("records")
-    intervals = format_intervals(rows, result.record)
+def _build_columns(result: ScreenResult, n_shown: int) -> list[_TableColumn]:
+    """Build the columns of the ranking in their order."""
+    rows = result.table.head(n_shown).to_dict("records")
     data = result.record["data"]
-    has_directions = find_recorded_type(data).explain_directions(data) is not None
+    target_type = find_recorded_type(data)
+    has_directions = target_type.explain_directions(data) is not None
+    shows_direction = has_directions and not ("gini" in result.table and target_type.has_signed_gini)
     columns: list[_TableColumn] = []
     for name, column in COLUMNS.items():
         if name == SCORES:
             columns += _build_score_columns(result, rows)
-        elif name == GAMMA and intervals is not None:
-            columns.append(_TableColumn(intervals[0], "right", intervals[1]))
-        elif column.short and name in result.table and (name != "direction" or has_directions):
+        elif name == ALIKE:
+            cells = [format_integer(count) for count in count_represented(result)[:n_shown]]
+            columns.append(_TableColumn(column.short, column.alignment, cells))
+        elif column.short and name in result.table and (name != "direction" or shows_direction):
             cells = [column.write(row[name]) for row in rows]
             columns.append(_TableColumn(column.short, column.alignment, cells))
-    gap = 1 if len(names) > _MAX_SCORE_COLUMNS or "round" in result.table else 2
-    by_target = [column.heading for column in columns if column.heading.startswith(f"{names[0]}[")]
-    droppable = [
-        *([] if intervals is None else [intervals[0]]),
-        "unit",
-        "compl.",
-        "dir.",
-        *reversed(names[1:]),
-    ]
-    droppable += [COLUMNS[name].short for name in ("q_value", "p_family")]
-    dropped = _select_columns_to_drop(columns, gap, [*droppable, *reversed(by_target)])
-    shown = [column for column in columns if column.heading not in dropped]
-    table = make_table(*((column.heading, column.alignment) for column in shown), gap=gap)
-    for line in zip(*(column.cells for column in shown), strict=True):
-        add_row(table, line)
-    return table, [column.heading for column in columns if column.heading in dropped]
+    return columns
 
 
 def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]) -> list[_TableColumn]:
@@ -176,9 +164,9 @@ def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]
     by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
     columns = [
         _TableColumn(
-            name,
+            format_score_heading(name, result),
             "right",
-            [_format_cell(row, name, ranks=is_crowded and 0 < index < len(names)) for row in rows],
+            [_format_cell(row, name, result, ranks=is_crowded and 0 < index < len(names)) for row in rows],
         )
         for index, name in enumerate((*names, *by_target))
     ]
@@ -189,24 +177,45 @@ def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]
     return columns
 
 
-def _select_columns_to_drop(columns: list[_TableColumn], gap: int, droppable: list[str]) -> list[str]:
-    """Select columns to drop, in the order of `droppable`, until a line holds the others."""
-    free_width = _WIDTH - sum(column.width + gap for column in columns) + gap
-    widths = {column.heading: column.width + gap for column in columns}
-    dropped: list[str] = []
-    for heading in filter(widths.__contains__, droppable):
-        if free_width >= 0:
-            break
-        dropped.append(heading)
-        free_width += widths[heading]
-    return dropped
+def _split_into_blocks(columns: list[_TableColumn], gap: int) -> list[list[_TableColumn]]:
+    """Split columns into tables that fit: rank and formula with the first columns, then rank and others."""
+    formulas = next(column for column in columns if column.alignment == "fold")
+    min_width = max(len(formulas.heading), min(_MIN_FORMULA_WIDTH, max(map(len, formulas.cells), default=0)))
+    rank, blocks = columns[0], [[columns[0]]]
+    free_width = _WIDTH - rank.width
+    for column in columns[1:]:
+        width = gap + (min_width if column is formulas else column.width)
+        if width > free_width and len(blocks[-1]) > 1:
+            blocks.append([rank])
+            free_width = _WIDTH - rank.width
+        blocks[-1].append(column)
+        free_width -= width
+    return blocks
 
 
-def _format_cell(row: Mapping[Any, Any], name: str, *, ranks: bool) -> str:
+def _build_table(columns: list[_TableColumn], gap: int) -> RenderableType:
+    """Build a table of columns."""
+    table = make_table(*((column.heading, column.alignment) for column in columns), gap=gap)
+    cells = [
+        [FormulaCell(escape_control_chars(cell)) for cell in column.cells]
+        if column.alignment == "fold"
+        else [Text(escape_control_chars(cell)) for cell in column.cells]
+        for column in columns
+    ]
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _format_cell(row: Mapping[Any, Any], name: str, result: ScreenResult, *, ranks: bool) -> str:
     """Format a score or a rank, with a star if a joint screener selects the feature."""
     star = "*" if row.get(f"{name}_selected") is True else ""
     if ranks:
         return f"{format_integer(row[f'{name}_rank'])}{star}"
+    if name == "t0":
+        return format_gini_cell(row, result)
+    if name.startswith("t0["):
+        return format_gini(1.0 - row[name])
     return "-" if is_missing(row[name]) else f"{format_score(row[name])}{star}"
 
 
@@ -228,68 +237,43 @@ def _build_agreement_table(pairs: pd.DataFrame, names: list[str]) -> RenderableT
     return table
 
 
-def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> list[str]:
-    """Return the notes below the ranking."""
-    names, options = get_screener_names(result), result.record["options"]
-    data = result.record["data"]
-    legend = {
-        "compl.": "compl.: complexity.",
-        "dir.": find_recorded_type(data).explain_directions(data) or "",
-        "class": "class: how many features are equivalent to it on these data: the same or mirrored ranks, "
-        "for linear screeners affine copies.",
-    }
-    lines = [" ".join(line for heading, line in legend.items() if line and heading not in dropped)]
-    if dropped:
-        lines.append(
-            f"columns that do not fit: {', '.join(dropped)}; a file ({name_option('out')}) has every column."
-        )
-    others = [name for name in names[1:] if name not in dropped]
-    if len(names) > _MAX_SCORE_COLUMNS and others:
-        lines.append(f"{names[0]}: the score. {', '.join(others)}: the rank{_describe_compared(result)}.")
-    if any(f"{name}_selected" in result.table for name in names if name not in dropped):
-        lines.append("*: selected. -: not shown to that screener.")
+def _list_notes(result: ScreenResult, n_shown: int) -> list[str]:
+    """Return the facts about this run that stand below the legend."""
+    names, record = get_screener_names(result), result.record
+    lines = []
+    if len(names) > _MAX_SCORE_COLUMNS:
+        others = ", ".join(format_score_heading(name, result) for name in names[1:])
+        lines.append(f"{others}: the rank{_describe_compared(result)}.")
     rows = result.table.head(n_shown).to_dict("records")
-    lines += explain_rounding_marks(rows, result.record) + explain_safety(rows, result.record)
+    lines += explain_rounding_marks(rows, record) + explain_safety(rows, record)
     if result.agreement is not None and len(result.agreement):
         lines.append(
             f"agreement{_describe_compared(result)}: above the diagonal Kendall's tau of two rankings, below "
             f"it the overlap of their best {result.agreement['top'].max():,} (intersection over union; "
             "features that tie across the limit are in neither)."
         )
-    if "round" in result.table:
-        lines.append(
-            "round: the round that found it; later rounds score against residuals of the best model so far."
-        )
-    if "place_alone" in result.table:
-        lines[-1] += " alone: its place in the first round, among all features."
-    lines += _explain_error_control(result, dropped)
-    lines += explain_trust_columns(result.record) + _describe_audit(result)
-    lines += find_recorded_type(data).explain_scores(data, options, result.scale)
+    lines += _explain_error_control(result)
+    lines += explain_trust_columns(record) + _describe_audit(result)
+    lines += find_recorded_type(record["data"]).describe_target(record["data"], record["options"])
     lines += [
         f"{name} was shown {_format_count(joint['shown'], 'feature')}, {_describe_shortlist(result, joint)}."
-        for name, joint in result.record.get("joint", {}).items()
+        for name, joint in record.get("joint", {}).items()
     ]
-    return lines + _describe_exclusions(result) + suggest_diagnostics(result.record)
+    return lines + _describe_exclusions(result) + suggest_diagnostics(record)
 
 
-def _explain_error_control(result: ScreenResult, dropped: list[str]) -> list[str]:
-    """Explain the columns of q-values, max-T p-values and intervals."""
+def _explain_error_control(result: ScreenResult) -> list[str]:
+    """Describe how q-values by another method and max-T p-values were computed."""
     error_control = result.record.get("error_control", {})
     lines = []
-    if "q_value" in result.table and "q" not in dropped:
-        name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[error_control["method"]]
-        lines.append(
-            f"q: the false discovery rate at which it passes among all {error_control['tests']:,} ({name})."
-        )
-    if "p_family" in result.table and "p all" not in dropped:
+    if "q_value" in result.table and error_control["method"] == "by":
+        lines.append(f"q-values: Benjamini-Yekutieli over all {error_control['tests']:,} features.")
+    if "p_family" in result.table:
         lines.append(
             f"p all: how often noise is as good anywhere in the {_describe_scope(result)}, by "
             f"{_format_count(error_control['permutations'], 'permutation')} of the "
             f"target{_describe_permutation_groups(result)}."
         )
-    intervals = format_intervals([], result.record)
-    if intervals is not None and intervals[0] not in dropped:
-        lines.append(intervals[2])
     return lines
 
 

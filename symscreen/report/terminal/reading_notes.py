@@ -1,4 +1,4 @@
-"""Notes on how to read a ranking: the target and directions, trust columns, intervals and marks."""
+"""Notes below a ranking: near-duplicates, stability, groups, marks, further options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRUST_OPTIONS = ("fdr", "permutations", "stability", "max_correlation", "interv
 
 
 def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
-    """Explain the columns of near-duplicates and of stability, if the ranking has them.
+    """Describe near-duplicates that a limit of the user leaves out, stability, and groups of intervals.
 
     Parameters
     ----------
@@ -30,59 +30,25 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
     list of str
     """
     lines = []
-    if "redundancy" in record:
+    if "redundancy" in record and record["options"].get("max_correlation") is not None:
         distinct = record["redundancy"]
         lines.append(
-            "for: the number of omitted features that it represents, whose rank correlation with it is above "
-            f"{distinct['cap']:g}; a file ({name_option('out')}) lists {_describe_listed(distinct['shown'])}."
+            f"left out of the list: features whose rank correlation with a better one is above "
+            f"{distinct['cap']:g}; a file ({name_option('out')}) lists {_describe_listed(distinct)}."
         )
     if "stability" in record:
         lines.append(_explain_stability(record["stability"]))
+    if "groups" in record.get("intervals", {}):
+        groups = escape_control_chars(record["intervals"]["groups"])
+        lines.append(f"the intervals leave out groups by {groups}.")
     return lines
 
 
-def _describe_listed(representatives: Sequence[Mapping[str, Any]]) -> str:
+def _describe_listed(distinct: Mapping[str, Any]) -> str:
     """Say whether the record lists all near-duplicates, or only the best of very many."""
-    n_listed = max(
-        (len(each["features"]) for each in representatives if each["n_redundant"] > len(each["features"])),
-        default=0,
-    )
-    return f"the best {n_listed:,} of each" if n_listed else "them"
-
-
-def format_intervals(
-    rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]
-) -> tuple[str, list[str], str] | None:
-    """Format the intervals of Γ that a ranking shows.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Rows of the ranking.
-    record : mapping
-        The record of the result.
-
-    Returns
-    -------
-    tuple of str, list of str and str, or None
-        The column's heading, its cells and its legend; None if there are no intervals.
-    """
-    if "intervals" not in record:
-        return None
-    delta, intervals = record["data"]["gini_mean_difference"], record["intervals"]
-    heading = f"gamma {100 * intervals['level']:g} %"
-    bounds = [(row["gamma_low"], row["gamma_high"]) for row in rows]
-    separator = " to " if any(low < 0 for low, _ in bounds) else "-"
-    by_groups = (
-        f", leaving out groups by {escape_control_chars(intervals['groups'])}"
-        if "groups" in intervals
-        else ""
-    )
-    legend = (
-        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g} for a feature chosen in advance{by_groups}: "
-        "it does not account for the selection."
-    )
-    return heading, [f"{low:.2f}{separator}{high:.2f}" for low, high in bounds], legend
+    n_listed = distinct["listed_at_most"]
+    is_full = any(len(each["features"]) == n_listed for each in distinct["shown"])
+    return f"the best {n_listed:,} of each" if is_full else "them"
 
 
 def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
@@ -101,12 +67,12 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     options, data = record["options"], record["data"]
     is_numeric = find_recorded_type(data).supports_inference
     is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["prune_by"]
-    is_plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
+    is_plain = options["screener"][0] == "t0" and options["top"] != "all"
     has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
-    options = (("fdr", 0.05), ("permutations", 200), ("stability", 10), ("intervals", True))
-    return [f"how far to trust it: {', '.join(name_option(*each) for each in options)}."]
+    options = (("permutations", 200), ("stability", 10), ("intervals", True))
+    return [f"more on reliability: {', '.join(name_option(*each) for each in options)}."]
 
 
 def _explain_stability(metadata: Mapping[str, Any]) -> str:
@@ -114,7 +80,7 @@ def _explain_stability(metadata: Mapping[str, Any]) -> str:
     halves = f"{2 * metadata['pairs']:,} half-samples"
     if metadata["groups"] is not None:
         halves += f" (of {metadata['units']:,} groups by {escape_control_chars(metadata['groups'])})"
-    text = f"stab.: the share of {halves} in which its class is among the best."
+    text = f"stab.: the share of {halves} in which it, or one with the same ranks, is among the best."
     if "0.9" not in metadata["false_at_most"]:
         return text
     return (

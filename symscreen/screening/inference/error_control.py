@@ -12,13 +12,14 @@ scored on all rows (race, sieve).
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from symscreen.config.parsing import DEFAULT_FDR, MAX_P_VALUE_CELLS
 from symscreen.errors import OptionError
-from symscreen.messages import Message, name_option
+from symscreen.messages import name_option
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.config.screen_options import ScreenOptions
+    from symscreen.results.verdict import Obstacle
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.max_t import PermutedTarget
@@ -175,7 +177,7 @@ def merge_inference_states_if_due(parts: list[InferenceState]) -> list[Inference
 
 def compute_feature_p_values(
     inference: InferenceConfig, inference_state: InferenceState, blocks: Iterator[SortedBlock], target: Target
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:
     """Compute the p-values of the features that are shown.
 
     Parameters
@@ -195,19 +197,20 @@ def compute_feature_p_values(
         Encoded p-values (see `encode_p_values`); empty if none are wanted.
     family : float64 array, shape (k,) or (0,)
         Max-T p-values; empty if none are wanted.
+    tied : bool array, shape (k,)
+        Whether a feature has ties, so that its p-value is an upper bound.
     """
     keys, family = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
+    tied = [np.zeros(0, dtype=np.bool_)]
     for block in blocks:
+        tied.append(block.tied)
         if inference.null is not None:
             statistics = inference.screener.statistic(block, target)
             keys.append(encode_p_values(inference.compute_p_values(block, statistics)))
         if inference.permuted_target is not None and inference_state.max_statistics is not None:
             z_scores = compute_z_scores(block, inference.permuted_target)
             family.append(compute_max_t_p_values(z_scores, inference_state.max_statistics))
-    return np.concatenate(keys), np.concatenate(family)
-
-
-_PRUNING_REASON = "pruning between layers chose the features by the same target"
+    return np.concatenate(keys), np.concatenate(family), np.concatenate(tied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +225,8 @@ class ErrorControl:
         Method of the q-values: Benjamini and Hochberg, or Benjamini and Yekutieli.
     fdr : float or None
         False discovery rate that the features shown must pass; None to show the best regardless.
+    is_requested : bool
+        Whether the user asked for p-values. Otherwise they are left out where they cost too much.
     permutations : int
         Number B of permutations for max-T p-values; 0 for none.
     groups : int64 array, shape (n,), optional
@@ -233,11 +238,12 @@ class ErrorControl:
     fdr: float | None = None
     permutations: int = 0
     groups: NDArray[np.int64] | None = field(default=None, compare=False)
+    is_requested: bool = False
 
 
 def parse_error_control(
     options: ScreenOptions, *, ranking_screener: AnyScreener, target_type: TargetType, has_pruning: bool
-) -> tuple[ErrorControl | None, tuple[str, ...]]:
+) -> tuple[ErrorControl | None, Obstacle | None]:
     """Decide which p-values a screen computes.
 
     Parameters
@@ -255,8 +261,8 @@ def parse_error_control(
     -------
     control : ErrorControl or None
         None if nothing is computed.
-    notices : tuple of str
-        What is left out and why.
+    obstacle : Obstacle or None
+        Why there are no p-values; None if they are computed.
 
     Raises
     ------
@@ -266,74 +272,98 @@ def parse_error_control(
     Examples
     --------
     >>> from symscreen.config.screen_options import ScreenOptions
-    >>> options = ScreenOptions(permutations=200)
+    >>> options = ScreenOptions(permutations=200, p_values=False)
     >>> screener = SCREENERS["t0"]
     >>> parse_error_control(options, ranking_screener=screener, target_type="numeric", has_pruning=False)
-    (ErrorControl(p_values=False, method='bh', fdr=None, permutations=200, groups=None), ())
+    (ErrorControl(p_values=False, method='bh', fdr=None, permutations=200, groups=None, is_requested=False),
+    'off')
     """
-    p_values, fdr, n_permutations, rounds = (
-        options.p_values,
-        options.fdr,
-        options.permutations or 0,
-        options.rounds,
-    )
+    fdr, n_permutations, is_requested = options.fdr, options.permutations or 0, bool(options.p_values)
     obstacle = _find_obstacle(ranking_screener, target_type, options.search, has_pruning=has_pruning)
     has_null = isinstance(ranking_screener, Screener) and ranking_screener.null_distribution is not None
-    if p_values or fdr is not None:
+    p_value_obstacle: Obstacle | None = obstacle or (None if has_null else "null")
+    if is_requested or fdr is not None:
         option = name_option("p_values") if fdr is None else name_option("fdr", fdr)
-        names = _list_screeners_with("null_distribution")
-        unknown = f"the null distribution of {ranking_screener.name} is unknown, put {names} first"
-        _check_available(option, obstacle or (None if has_null else unknown))
-        if fdr is not None and rounds > 1:
-            _check_available(
-                option,
-                "later rounds screen residuals that were fitted to the target, use "
-                f"{name_option('rounds', 1)}",
+        _check_available(option, p_value_obstacle, ranking_screener, target_type, options.search)
+        if fdr is not None and options.rounds > 1:
+            raise OptionError(
+                f"{option} is not available: later rounds screen residuals that were fitted to the target, "
+                f"use {name_option('rounds', 1)}"
             )
+        is_requested = True
     if n_permutations:
         is_linear = isinstance(ranking_screener, Screener) and ranking_screener.rank_weights is not None
-        names = _list_screeners_with("rank_weights")
-        nonlinear = f"{ranking_screener.name} is not a linear rank statistic, put {names} first"
         _check_available(
-            name_option("permutations", n_permutations), obstacle or (None if is_linear else nonlinear)
+            name_option("permutations", n_permutations),
+            obstacle or (None if is_linear else "rank_weights"),
+            ranking_screener,
+            target_type,
+            options.search,
         )
-    computes_p_values = has_null and (p_values is not False or fdr is not None)
-    notices: tuple[str, ...] = ()
-    if computes_p_values and obstacle == _PRUNING_REASON:
-        notices = (Message(f"p- and q-values are left out: {_suggest_no_pruning()}"),)
-    elif computes_p_values and obstacle is None and rounds > 1:
-        notices = ("p- and q-values are for round 1 only: later rounds screen residuals of a fitted model",)
-    computes_p_values = computes_p_values and obstacle is None
-    if not (computes_p_values or n_permutations):
-        return None, notices
-    return ErrorControl(computes_p_values, options.fdr_method, fdr, n_permutations), notices
+    if p_value_obstacle is None and options.p_values is False and fdr is None:
+        p_value_obstacle = "off"
+    if p_value_obstacle is not None and not n_permutations:
+        return None, p_value_obstacle
+    control = ErrorControl(
+        p_value_obstacle is None, options.fdr_method, fdr, n_permutations, is_requested=is_requested
+    )
+    return control, p_value_obstacle
 
 
-def _check_available(option: str, reason: str | None) -> None:
-    if reason is not None:
-        explained = _suggest_no_pruning() if reason == _PRUNING_REASON else reason
-        raise OptionError(f"{option} is not available: {explained}")
+def limit_cost(
+    error_control: ErrorControl | None, n_features: int, n_rows: int
+) -> tuple[ErrorControl | None, Obstacle | None]:
+    """Leave out p-values that nobody asked for if features times rows exceed `MAX_P_VALUE_CELLS`.
+
+    Returns
+    -------
+    control : ErrorControl or None
+        None if nothing is left to compute.
+    obstacle : Obstacle or None
+        ``"cost"`` if p-values are left out.
+    """
+    is_costly = n_features * n_rows > MAX_P_VALUE_CELLS
+    if error_control is None or not error_control.p_values or error_control.is_requested or not is_costly:
+        return error_control, None
+    return (replace(error_control, p_values=False) if error_control.permutations else None), "cost"
+
+
+def _check_available(
+    option: str,
+    obstacle: Obstacle | Literal["rank_weights"] | None,
+    screener: AnyScreener,
+    target_type: TargetType,
+    search: SearchMode,
+) -> None:
+    """Refuse an option that needs p-values or permutations where there is an obstacle."""
+    if obstacle is None:
+        return
+    reasons = {
+        "joint": f"{screener.name} judges features together, put a column screener such as t0 first",
+        "target": f"the target is {TARGET_TYPES[target_type].description}",
+        "search": f"{name_option('search', search)} does not score every feature over all rows, use "
+        f"{name_option('search', 'exact')}",
+        "pruning": "pruning between layers chose the features by the same target; leave out "
+        f"{name_option('pool_size')} and {name_option('prune_by')}",
+        "null": f"the null distribution of {screener.name} is unknown, put "
+        f"{_list_screeners_with('null_distribution')} first",
+        "rank_weights": f"{screener.name} is not a linear rank statistic, put "
+        f"{_list_screeners_with('rank_weights')} first",
+    }
+    raise OptionError(f"{option} is not available: {reasons[obstacle]}")
 
 
 def _find_obstacle(
     ranking_screener: AnyScreener, target_type: TargetType, search: SearchMode, *, has_pruning: bool
-) -> str | None:
+) -> Obstacle | None:
     """Return the reason why p-values would not be valid for any screener, or None."""
     if not isinstance(ranking_screener, Screener):
-        return f"{ranking_screener.name} judges features together, put a column screener such as t0 first"
+        return "joint"
     if not TARGET_TYPES[target_type].supports_inference:
-        return f"the target is {TARGET_TYPES[target_type].description}"
+        return "target"
     if search != "exact":
-        return (
-            f"{name_option('search', search)} does not score every feature over all rows, use "
-            f"{name_option('search', 'exact')}"
-        )
-    return _PRUNING_REASON if has_pruning else None
-
-
-def _suggest_no_pruning() -> str:
-    """Say how to get p-values where pruning prevents them."""
-    return f"{_PRUNING_REASON}; leave out {name_option('pool_size')} and {name_option('prune_by')}"
+        return "search"
+    return "pruning" if has_pruning else None
 
 
 def _list_screeners_with(attribute: str) -> str:
@@ -410,24 +440,24 @@ def compute_error_control(
     record : dict
         Method, counts and settings, for the record.
     """
-    keys, family = compute_feature_p_values(inference, inference_state, blocks, target)
+    keys, family, tied = compute_feature_p_values(inference, inference_state, blocks, target)
     columns: dict[str, NDArray[np.float64]] = {}
     record: dict[str, Any] = {}
     if inference.null is not None:
         counts = inference_state.p_value_counts
         q = compute_q_values(counts, error_control.method)
         columns = {"p_value": decode_p_values(keys), "q_value": q[np.searchsorted(counts.keys, keys)]}
+        rate = DEFAULT_FDR if error_control.fdr is None else error_control.fdr
         record = {
             "method": error_control.method,
             "tests": counts.total,
             "histogram": count_p_values_per_bin(counts).tolist(),
+            "fdr": error_control.fdr,
+            "rate": rate,
+            "passing": count_rejections(counts, error_control.method, rate),
+            "least_q": float(q[0]) if len(q) else None,
+            "tied": bool(tied[:1].any()),
         }
-        if error_control.fdr is not None:
-            record |= {
-                "fdr": error_control.fdr,
-                "passing": count_rejections(counts, error_control.method, error_control.fdr),
-                "least_q": float(q[0]) if len(q) else None,
-            }
     if inference.permuted_target is not None:
         columns["p_family"] = family
         record["permutations"] = error_control.permutations

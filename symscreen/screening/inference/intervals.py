@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from symscreen.targets import Target
 
 
-INTERVAL_COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")
+INTERVAL_COLUMNS = ("t0_se", "t0_low", "t0_high", "gini_low", "gini_high")
 
 _METHOD = (
-    "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t; "
+    "jackknife; T0 on the scale of its logarithm, the Gini correlation on that of Fisher's z; Student's t; "
     "where few pairs disagree at least Fay and Feuer's gamma interval"
 )
 _ERROR_CONTROL_COLUMNS = ("p_value", "q_value", "p_family")
@@ -66,7 +66,7 @@ def add_intervals(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
     shown = round_result.shown_indices
     for part, values in iterate_values(round_result.space, scoring_result.features.number[shown]):
         t0 = compute_t0_intervals(values, target, level, group_ids)
-        bounds[:, shown[part]] = (t0.error, t0.low, t0.high, t0.gamma, t0.gamma_low, t0.gamma_high)
+        bounds[:, shown[part]] = (t0.error, t0.low, t0.high, t0.gini_low, t0.gini_high)
     columns = scoring_result.extra_columns
     first = {name: columns[name] for name in _ERROR_CONTROL_COLUMNS if name in columns}
     columns = first | dict(zip(INTERVAL_COLUMNS, bounds, strict=True)) | columns

@@ -7,19 +7,25 @@ then score their shortlists, and all screeners are compared on the shortlist wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.safety import SafetyAnalysis
+from symscreen.messages import Message, name_option
 from symscreen.results.screen_result import ScreenerComparison, compare_screeners
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import (
     build_inference,
     compute_error_control,
     limit_blas_threads,
+    limit_cost,
 )
+from symscreen.screening.inference.feature_safety import build_safety_record
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values, make_mirrored_spec
+from symscreen.screening.scoring.distinct_features import select_distinct_features
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
@@ -43,7 +49,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion import CandidateStatus, Space
+    from symscreen.results.verdict import Obstacle
     from symscreen.screeners import Sign
+    from symscreen.screening.scoring.distinct_features import DistinctFeatures
     from symscreen.screening.scoring.joint_screening import JointResult, Shortlist
     from symscreen.screening.scoring.streaming import StreamResult
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
@@ -53,6 +61,8 @@ if TYPE_CHECKING:
 
 
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
+_MAX_EXAMINED = 1 << 16  # classes from which distinct features are selected at most
+_MAX_LISTED = 100  # near-duplicates that the record lists for one feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +85,18 @@ class ScoringResult:
         Counts of the features that were excluded after their values were computed.
     classes : EquivalenceClasses
         Signatures of the classes of the ranking.
+    distinct : DistinctFeatures or None
+        The groups that the ranking represents; None if it has near-duplicates.
+    selection_record : dict
+        Record of the near-duplicates and of the unsafe features that were left out.
+    notices : tuple of str
+        Why the ranking is shorter than requested.
     search_record : dict or None
         Record of a search that did not score every feature.
     error_control_record : dict or None
         Record of the error control.
+    p_value_obstacle : Obstacle or None
+        Why there are no p-values.
     stream_result : StreamResult or None
         Result of the stream, including the numbers of candidates and tasks.
     """
@@ -90,8 +108,12 @@ class ScoringResult:
     n_scored: int
     n_invalid: dict[CandidateStatus, int]
     classes: EquivalenceClasses
+    distinct: DistinctFeatures | None = None
+    selection_record: dict[str, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
     search_record: dict[str, Any] | None = None
     error_control_record: dict[str, Any] | None = None
+    p_value_obstacle: Obstacle | None = None
     stream_result: StreamResult | None = None
 
 
@@ -110,8 +132,9 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
     """
     search = None if task.options.search == "exact" else run_search(space, make_search_goals(task), task)
     scored_space = space if search is None else search.space
+    error_control, cost_obstacle = limit_cost(task.error_control, space.size, task.target.n)
     inference = build_inference(
-        task.error_control, task.target, task.screeners[0], task.options.sign, task.options.seed
+        error_control, task.target, task.screeners[0], task.options.sign, task.options.seed
     )
     scorer = replace(make_scorer(scored_space, task), inference=inference)
     with limit_blas_threads(inference):
@@ -122,17 +145,23 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
     else:
         main_features = make_empty_features(len(task.column_screeners))
     joint_scoring = _score_shortlists(feature_lists, scored_space, task)
-    features, classes = _build_ranking(main_features, scored_space, task, joint_scoring.results)
+    n_listed = task.n_examined
+    features, classes = _build_ranking(main_features, scored_space, task, joint_scoring.results, n_listed)
+    ranking = _select_from_ranking(
+        features, classes, scored_space, task, is_complete=stream_result.is_complete
+    )
+    features, classes = ranking.features, ranking.classes
     search_record = None if search is None else search.record
     if search is not None and task.options.search == "sieve":
-        audit = _audit_search(space, search, task, stream_result.top_features[0])
+        audit = _audit_search(space, search, task, stream_result.top_features[0], ranking)
         search_record = search.record | {"audit": audit}
     features, columns = _add_joint_columns(features, scored_space, task, joint_scoring)
+    columns = ranking.columns | columns
     error_control_record = None
-    if inference is not None and task.error_control is not None:
+    if inference is not None and error_control is not None:
         error_control_columns, error_control_record = compute_error_control(
             inference,
-            task.error_control,
+            error_control,
             stream_result.inference_state,
             _iterate_sorted_blocks(features, scored_space),
             task.target,
@@ -151,8 +180,12 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
         stream_result.n_scored,
         stream_result.n_invalid,
         classes,
+        ranking.distinct,
+        ranking.record,
+        ranking.notices,
         search_record,
         error_control_record,
+        cost_obstacle or task.p_value_obstacle,
         stream_result,
     )
 
@@ -197,7 +230,9 @@ def _score_shortlists(
 
 def make_scorer(space: Space, task: ScreeningTask) -> Scorer:
     """Build the scorer of the chunks of a space."""
-    return Scorer(space, task.target, task.column_screeners, task.options.sign, _make_top_k_specs(task))
+    return Scorer(
+        space, task.target, task.column_screeners, task.options.sign, _make_top_k_specs(task, task.n_examined)
+    )
 
 
 def _has_main_list(task: ScreeningTask) -> bool:
@@ -205,12 +240,12 @@ def _has_main_list(task: ScreeningTask) -> bool:
     return task.limit is None or isinstance(task.screeners[0], Screener)
 
 
-def _make_top_k_specs(task: ScreeningTask) -> tuple[TopKSpec, ...]:
-    """Return the lists to maintain: the ranking first, then the lists of each shortlist."""
+def _make_top_k_specs(task: ScreeningTask, n_listed: int | None) -> tuple[TopKSpec, ...]:
+    """Return the lists to maintain: the ranking of `n_listed` classes first, then those of each shortlist."""
     first = task.screeners[0]
     specs = []
     if _has_main_list(task):
-        limit = None if task.limit is None else add_margin(task.limit)
+        limit = None if n_listed is None else add_margin(n_listed)
         specs.append(TopKSpec(0, first.equivalence, first.merges_mirrored(task.options.sign), limit))
     specs += [
         make_mirrored_spec(index, kind, add_margin(task.prescreen))
@@ -223,6 +258,9 @@ def _make_top_k_specs(task: ScreeningTask) -> tuple[TopKSpec, ...]:
 def make_search_goals(task: ScreeningTask) -> list[SearchGoal]:
     """Return the goals of a search: the longest list of each screener and sign, that of the ranking first.
 
+    A search promises the best classes, of which some are near-duplicates. The list is filled with distinct
+    features from all that it keeps.
+
     Parameters
     ----------
     task : ScreeningTask
@@ -233,18 +271,20 @@ def make_search_goals(task: ScreeningTask) -> list[SearchGoal]:
     list of SearchGoal
     """
     limits: dict[tuple[int, Sign], int] = {}
-    for spec in _make_top_k_specs(task):
+    for spec in _make_top_k_specs(task, task.limit):
         key = (spec.screener_index, spec.choose_sign(task.options.sign))
         limits[key] = max(limits.get(key, 0), spec.limit or 0)
     return [SearchGoal(task.column_screeners[index], sign, limit) for (index, sign), limit in limits.items()]
 
 
 def _audit_search(
-    space: Space, search: SearchResult, task: ScreeningTask, features: FeatureTable
+    space: Space, search: SearchResult, task: ScreeningTask, features: FeatureTable, ranking: _Ranking
 ) -> dict[str, Any]:
     """Estimate how many features the search dropped that are as good as the last one of the first list."""
-    limit = task.limit if isinstance(task.screeners[0], Screener) else task.prescreen
-    best_losses = np.sort(features.loss)[:limit]
+    if isinstance(task.screeners[0], Screener):
+        best_losses = np.sort(ranking.features.loss)
+    else:
+        best_losses = np.sort(features.loss)[: task.prescreen]
     return audit_search(
         space,
         search,
@@ -255,23 +295,27 @@ def _audit_search(
 
 
 def _build_ranking(
-    main_features: FeatureTable, space: Space, task: ScreeningTask, joint_results: dict[str, JointResult]
+    main_features: FeatureTable,
+    space: Space,
+    task: ScreeningTask,
+    joint_results: dict[str, JointResult],
+    n_listed: int | None,
 ) -> tuple[FeatureTable, EquivalenceClasses]:
     """Order the streamed features by the first screener; return the ranking and its classes."""
     first = task.screeners[0]
     mirrored = first.merges_mirrored(task.options.sign)
     if isinstance(first, Screener):
-        spec = _make_top_k_specs(task)[0]
-        if task.limit is not None:
-            return finalize_classes(main_features, space, task.limit, spec)
+        spec = _make_top_k_specs(task, task.n_examined)[0]
+        if n_listed is not None:
+            return finalize_classes(main_features, space, n_listed, spec)
         ranking = rank_all_features(main_features)
         return ranking, build_all_classes(ranking, first.equivalence, mirrored=mirrored)
     if first.name not in joint_results:
         return main_features, build_all_classes(main_features, first.equivalence, mirrored=mirrored)
     shortlist, scores = joint_results[first.name].shortlist, joint_results[first.name].scores
-    if task.limit is not None:
+    if n_listed is not None:
         features = replace(shortlist.features, loss=scores.loss, direction=scores.direction.astype(np.int8))
-        order = features.compute_member_order()[: task.limit]
+        order = features.compute_member_order()[:n_listed]
         return features.take(order), shortlist.classes.reorder(order)
     positions = _find_shortlist_positions(main_features, space, shortlist)
     worst_loss = float(scores.loss.max()) + 1.0  # features that are not in the shortlist come last
@@ -279,6 +323,142 @@ def _build_ranking(
     direction = np.where(positions >= 0, scores.direction[positions], 0).astype(np.int8)
     ranking = rank_all_features(replace(main_features, loss=loss, direction=direction))
     return ranking, build_all_classes(ranking, first.equivalence, mirrored=mirrored)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranking:
+    """The ranking to report, with its classes, and what near-duplicates were left out."""
+
+    features: FeatureTable
+    classes: EquivalenceClasses
+    distinct: DistinctFeatures | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+def _select_from_ranking(
+    features: FeatureTable,
+    classes: EquivalenceClasses,
+    space: Space,
+    task: ScreeningTask,
+    *,
+    is_complete: bool,
+) -> _Ranking:
+    """Leave out near-duplicates and unsafe features; stream the space again if too few are left."""
+    n_wanted, n_listed, max_correlation = task.limit, task.n_examined, task.max_correlation
+    if n_wanted is None or n_listed is None or not task.is_selective:
+        return _Ranking(features, classes)
+    first = task.screeners[0]
+    analysis = SafetyAnalysis(task.base_box) if task.options.unsafe == "drop" else None
+    limit_reason = ""
+    while True:
+        distinct = select_distinct_features(
+            space, features, n_wanted, max_correlation, analysis, has_losses=isinstance(first, Screener)
+        )
+        if len(distinct.representatives) == n_wanted or len(features) < n_listed:
+            break
+        if limit_reason := _find_limit(task, n_listed, is_complete=is_complete):
+            break
+        n_listed = min(8 * n_listed, _MAX_EXAMINED)
+        features, classes = _list_more(space, task, n_listed)
+    return _report_distinct(features, classes, distinct, limit_reason, space, task)
+
+
+def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool) -> str:
+    """Say what prevents a longer ranking; empty if nothing does."""
+    if not isinstance(task.screeners[0], Screener):
+        return "length of the shortlist"
+    if task.options.search != "exact":
+        return name_option("search", task.options.search)
+    if task.options.time_limit is not None or not is_complete:
+        return "time limit"
+    return "maximum length of a ranking" if n_listed >= _MAX_EXAMINED else ""
+
+
+def _list_more(space: Space, task: ScreeningTask, n_listed: int) -> tuple[FeatureTable, EquivalenceClasses]:
+    """Stream the space again for a longer ranking."""
+    spec = replace(_make_top_k_specs(task, task.n_examined)[0], limit=add_margin(n_listed))
+    scorer = replace(make_scorer(space, task), top_k_specs=(spec,))
+    stream_result = score_stream(scorer, task.backend, task.chunk_size, task.run_control)
+    return finalize_classes(stream_result.top_features[0], space, n_listed, spec)
+
+
+def _report_distinct(
+    features: FeatureTable,
+    classes: EquivalenceClasses,
+    distinct: DistinctFeatures,
+    limit_reason: str,
+    space: Space,
+    task: ScreeningTask,
+) -> _Ranking:
+    """Take the representatives from a ranking, in its order, with counts of what they represent."""
+    shown = distinct.representatives[distinct.shown_groups]
+    counts = np.zeros(len(shown), dtype=np.int64)
+    in_group = distinct.group >= 0
+    np.add.at(counts, distinct.group[in_group], features.class_size[: distinct.n_examined][in_group])
+    n_redundant = counts[distinct.shown_groups] - features.class_size[shown]
+    columns, record = {}, {}
+    if task.max_correlation < 1.0:
+        columns["n_redundant"] = n_redundant
+        record["redundancy"] = _build_redundancy_record(
+            features, distinct, n_redundant, space, task.max_correlation
+        )
+    if task.options.unsafe == "drop":
+        record |= build_safety_record(distinct.unsafe_reasons)
+    return _Ranking(
+        features.take(shown),
+        classes.reorder(shown),
+        distinct,
+        columns,
+        record,
+        _format_selection_notices(len(features), distinct, limit_reason, task),
+    )
+
+
+def _format_selection_notices(
+    n_examined: int, distinct: DistinctFeatures, limit_reason: str, task: ScreeningTask
+) -> tuple[str, ...]:
+    """Say why fewer features are shown than were asked for."""
+    n_shown = len(distinct.representatives)
+    if n_shown in {task.limit, n_examined}:
+        return ()
+    head = f"{n_shown} of {task.limit} features are shown"
+    if limit_reason:
+        return (Message(f"{head}, because only the best {n_examined:,} were examined ({limit_reason})"),)
+    reasons = []
+    if task.max_correlation < 1.0:
+        option = name_option("max_correlation", task.max_correlation)
+        reasons.append(f"near-duplicates of them ({option})")
+    if any(distinct.unsafe_reasons):
+        reasons.append(f"unsafe on new rows ({name_option('unsafe', 'drop')})")
+    return (Message(f"{head}: the others of all {n_examined:,} are {' or '.join(reasons)}"),)
+
+
+def _build_redundancy_record(
+    features: FeatureTable,
+    distinct: DistinctFeatures,
+    n_redundant: NDArray[np.int64],
+    space: Space,
+    max_correlation: float,
+) -> dict[str, Any]:
+    """Build the record of the features that each shown feature represents."""
+    listed = []
+    for rank, group in enumerate(distinct.shown_groups.tolist(), start=1):
+        others = np.flatnonzero(distinct.group == group)
+        others = others[others != distinct.representatives[group]][:_MAX_LISTED]
+        if len(others):
+            redundant = [
+                {"place": place, "expression": to_text(space.build_expression(number))}
+                for place, number in zip((others + 1).tolist(), features.number[others].tolist(), strict=True)
+            ]
+            listed.append({"rank": rank, "n_redundant": int(n_redundant[rank - 1]), "features": redundant})
+    return {
+        "cap": max_correlation,
+        "classes_looked_at": distinct.n_examined,
+        "listed_at_most": _MAX_LISTED,
+        "shown": listed,
+    }
 
 
 def _iterate_sorted_blocks(features: FeatureTable, space: Space) -> Iterator[SortedBlock]:

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.backends import map_reduce
-from symscreen.expansion import CandidateStatus, sort_features
+from symscreen.expansion import CandidateStatus, rank_features, sort_features
+from symscreen.expansion.validity import compute_projection, find_projected_duplicates
 from symscreen.logs import log_event
 from symscreen.screeners import PEARSON, T0, XI, Screener, make_multioutput_screener
 from symscreen.screening.inference.error_control import (
@@ -81,6 +82,7 @@ _STATE_OVERHEAD_BYTES = 1 << 16  # per list, and once per state file: names, hea
 _RECHECK_VALUES = 1 << 24  # values that are recomputed to check a state, about 0.2 s
 _MIN_RECHECK_FEATURES = 64  # minimum number of features to recompute
 _RELATIVE_TOLERANCE = 1e-9  # for scores that another machine computed
+MAX_COMPARED_VALUES = 1 << 22  # values of a list that are held at once while numeric copies are found
 
 
 @dataclass(frozen=True, eq=False)
@@ -561,8 +563,40 @@ def _merge_numeric_duplicates(
 ) -> tuple[FeatureTable, NDArray[np.int64], FeatureTable]:
     """Return the best classes with a margin, their representatives, and the best classes after merging."""
     features = select_best_classes(features, add_margin(limit)).take_first(add_margin(limit))
-    representatives = find_representatives(features, space.compute_values(features.number))
+    if len(features) * space.n_rows <= MAX_COMPARED_VALUES:
+        representatives = find_representatives(features, space.compute_values(features.number))
+    else:
+        representatives = find_streamed_representatives(features, space)
     return features, representatives, merge_numeric_copies(features, representatives).take_first(limit)
+
+
+def find_streamed_representatives(features: FeatureTable, space: Space) -> NDArray[np.int64]:
+    """Do what `find_representatives` does without holding the values of all features at once.
+
+    Parameters
+    ----------
+    features : FeatureTable, length k
+        The features.
+    space : Space
+        Their space.
+
+    Returns
+    -------
+    int64 array, shape (k,)
+        See `find_representatives`.
+    """
+    numbers = features.number
+    step = max(1, MAX_COMPARED_VALUES // max(1, space.n_rows))
+    projections = [
+        compute_projection(space.compute_values(numbers[first : first + step]))
+        for first in range(0, len(numbers), step)
+    ]
+    return find_projected_duplicates(
+        np.concatenate([np.zeros(0), *projections]),
+        lambda indices: space.compute_values(numbers[indices]),
+        space.n_rows,
+        rank_features(features.keys, features.complexity),
+    )
 
 
 def find_top_features(

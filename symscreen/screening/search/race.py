@@ -121,6 +121,7 @@ _MAX_PILOT_SPACE = 1 << 14  # a space of up to this many features is scored enti
 _MAX_FIRST_LIMIT = 0.92
 _ROWS_PER_PAIR = 2  # one more pair costs about as much as this many rows of an exact score
 _LOSS_TOLERANCE = 1e-9  # because losses are rounded
+_ENOUGH_SURVIVORS = 1024  # features whose exact scores cost little; the list is filled from them
 
 
 def run_race(
@@ -210,9 +211,8 @@ def race_to_loss(
     limit = _compute_pairs_limit(n_pairs, loss_threshold, log_confidence)
     survivors, n_defined = filter_on_subsample(space, subsample, limit, backend)
     rounds = [HalvingRound("pairs", n_pairs, n_defined, len(survivors.numbers), limit)]
-    while (
-        len(survivors.numbers) > goal.n_top_classes and 2 * n_pairs <= max_pairs and len(rounds) < MAX_ROUNDS
-    ):
+    n_enough = max(goal.n_top_classes, _ENOUGH_SURVIVORS)
+    while len(survivors.numbers) > n_enough and 2 * n_pairs <= max_pairs and len(rounds) < MAX_ROUNDS:
         subsample = make_pair_subsample(
             target, n_pairs, rng, sign_free=sign_free, max_pairs=batch_pairs, n_previous_pairs=n_pairs
         )

@@ -135,16 +135,16 @@ class T0Intervals:
         The standard error of T0, in the target's unit.
     low, high : float64 array
         The interval of T0, in the target's unit. For falling features it includes the error of Δ.
-    gamma, gamma_low, gamma_high : float64 array
+    gini, gini_low, gini_high : float64 array
         Γ = 1 − T0/Δ in [−1, 1] and its interval, which is mirrored for −θ.
     """
 
     error: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    gamma: NDArray[np.float64]
-    gamma_low: NDArray[np.float64]
-    gamma_high: NDArray[np.float64]
+    gini: NDArray[np.float64]
+    gini_low: NDArray[np.float64]
+    gini_high: NDArray[np.float64]
 
 
 def compute_t0_intervals(
@@ -182,8 +182,8 @@ def compute_t0_intervals(
     >>> from symscreen.statistics.ranks.sorted_values import SortedValues
     >>> y = SortedValues(np.arange(20.0))
     >>> intervals = compute_t0_intervals(np.array([np.roll(y.values, 1), y.values]), y)
-    >>> low, high, gamma_low = intervals.low, intervals.high, intervals.gamma_low
-    >>> bool(0 < low[0] < high[0]), low[1].tolist(), round(float(gamma_low[1]), 2)
+    >>> low, high, gini_low = intervals.low, intervals.high, intervals.gini_low
+    >>> bool(0 < low[0] < high[0]), low[1].tolist(), round(float(gini_low[1]), 2)
     (True, 0.0, 0.69)
     """
     from scipy.special import stdtrit  # imported here to keep start-up fast
@@ -243,13 +243,13 @@ def _compute_interval(
     log_error = _compute_jackknife_error(np.log(t0_without))
     z_error = _compute_jackknife_error(0.5 * np.log((2.0 - share_without) / share_without))
     z = math.atanh(1.0 - share)
-    gamma_bounds = math.tanh(z - t_quantile * z_error), math.tanh(z + t_quantile * z_error)
+    gini_bounds = math.tanh(z - t_quantile * z_error), math.tanh(z + t_quantile * z_error)
     return (
         error,
         t0 * math.exp(-t_quantile * log_error),
         t0 * math.exp(t_quantile * log_error),
         1.0 - share,
-        *gamma_bounds,
+        *gini_bounds,
     )
 
 

@@ -51,14 +51,14 @@ def test_marks_are_the_reasons_of_the_features_shown(frame):
 
 
 def test_dropped_features_are_replaced_by_the_next_best(frame):
-    everything = symscreen.screen(frame, **SPACE, top=400)
+    everything = symscreen.screen(frame, **SPACE, top=400, max_correlation=1)
     safe = [
         str(expression)
         for expression, reason in zip(everything.expressions, find_reasons(everything, frame), strict=True)
         if not reason
     ]
     for top in (1, 7, 25):
-        result = symscreen.screen(frame, **SPACE, top=top, unsafe="drop")
+        result = symscreen.screen(frame, **SPACE, top=top, unsafe="drop", max_correlation=1)
         assert list(result.table["expression"]) == safe[:top]
         assert "unsafe" not in result.table
         assert sum(result.record["safety"]["unsafe"].values()) == result.record["safety"]["examined"] - top
@@ -166,14 +166,15 @@ def test_the_terminal_marks_and_counts(frame):
 
 
 def test_why_names_the_reason_and_a_point(frame):
-    found = symscreen.why(frame, "1/b", **SPACE)
+    space = SPACE | {"max_correlation": 1.0}
+    found = symscreen.why(frame, "1/b", **space)
     assert (found.status, found.unsafe) == ("ranked", "pole")
     assert abs(found.unsafe_point["b"]) < 1e-9
     assert "unsafe on new rows: pole: it has no finite value at b = " in found.text
-    left_out = symscreen.why(frame, "1/b", **SPACE, unsafe="drop")
+    left_out = symscreen.why(frame, "1/b", **space, unsafe="drop")
     assert left_out.status == "unsafe"
     assert left_out.text.startswith("1/b is left out by unsafe='drop': 1/b is unsafe.")
-    safe = symscreen.why(frame, "a/c", **SPACE, unsafe="drop")
+    safe = symscreen.why(frame, "a/c", **space, unsafe="drop")
     assert (safe.status, safe.unsafe) == ("ranked", "")
 
 

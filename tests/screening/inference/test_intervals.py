@@ -31,7 +31,7 @@ def _printed(result) -> str:
 
 def _expected(result, frame, level):
     found = symscreen.t0_interval(result.transform(frame).to_numpy(), frame.target, level)
-    own = (found.error, found.low, found.high, found.gamma, found.gamma_low, found.gamma_high)
+    own = (found.error, found.low, found.high, found.gini, found.gini_low, found.gini_high)
     return pd.DataFrame(dict(zip(INTERVAL_COLUMNS, own, strict=True)))
 
 
@@ -52,7 +52,7 @@ def test_the_columns_are_those_of_the_features_shown(options, level, frame):
     pd.testing.assert_frame_equal(
         result.table[list(INTERVAL_COLUMNS)], _expected(result, frame, level), rtol=1e-9
     )
-    assert np.allclose(result.table.gamma, 1 - result.table.t0 / result.scale)
+    assert np.allclose(result.table.gini, 1 - result.table.t0 / result.scale)
     assert result.record["intervals"]["level"] == result.record["options"]["intervals"] == level
     assert "jackknife" in result.record["intervals"]["method"]
     plain = symscreen.screen(frame, **SMALL, **{**options, "intervals": False})
@@ -95,12 +95,12 @@ def test_what_has_no_meaning_is_refused_with_the_reason(options, message, frame)
 def test_the_terminal_shows_gamma_where_there_is_room(frame):
     rising = symscreen.screen(frame, intervals=True, top=2, **SMALL)
     text, first = _printed(rising), rising.table.iloc[0]
-    assert f"{first.gamma_low:.2f}-{first.gamma_high:.2f}" in text
+    assert f"{first.gini_low:.2f}-{first.gini_high:.2f}" in text
     assert "gamma 95 %: the interval of gamma = 1 - t0/" in text
     assert "does not account for the selection" in text
     falling = symscreen.screen(frame.assign(target=-frame.target), intervals=0.9, top=2, **SMALL)
     first = falling.table.iloc[0]
-    assert f"{first.gamma_low:.2f} to {first.gamma_high:.2f}" in _printed(falling)
+    assert f"{first.gini_low:.2f} to {first.gini_high:.2f}" in _printed(falling)
     several = "t0,xi,kendall,spearman,pearson,lasso,scad,mcp,stepwise"
     result = symscreen.screen(frame, intervals=True, screener=several, permutations=9, top=2, **SMALL)
     crowded = _printed(result)

@@ -27,9 +27,7 @@ def test_the_error_is_that_of_leaving_out_each_row(ties, rng):
     found = compute_t0_intervals(theta[None], NumericTarget(y))
     assert found.error[0] == pytest.approx(error, rel=1e-9)
     assert found.low[0] < t0(theta, y) < found.high[0]
-    assert found.gamma[0] == pytest.approx(
-        1.0 - t0(theta, y) / compute_gini_mean_difference(NumericTarget(y))
-    )
+    assert found.gini[0] == pytest.approx(1.0 - t0(theta, y) / compute_gini_mean_difference(NumericTarget(y)))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
@@ -53,7 +51,7 @@ def test_the_ends_are_those_of_the_logarithm_and_of_fishers_z_without_each_row(t
         np.exp(whole[0] + [-reach[0], reach[0]]).tolist(), rel=1e-8
     )
     ends = np.tanh(whole[1] + [-reach[1], reach[1]]).tolist()
-    assert [found.gamma_low[0], found.gamma_high[0]] == pytest.approx(ends, rel=1e-8)
+    assert [found.gini_low[0], found.gini_high[0]] == pytest.approx(ends, rel=1e-8)
 
 
 def test_covers_about_as_often_as_it_says(rng):
@@ -64,7 +62,7 @@ def test_covers_about_as_often_as_it_says(rng):
         order = np.argsort(y)
         found = compute_t0_intervals(x[order][None], NumericTarget(y[order]))
         held += (
-            found.gamma_low[0] <= np.sqrt(0.5) <= found.gamma_high[0]
+            found.gini_low[0] <= np.sqrt(0.5) <= found.gini_high[0]
         )  # Γ of a normal pair is its correlation
     assert 0.90 <= held / 300 <= 0.985
 
@@ -75,9 +73,9 @@ def test_features_that_agree_or_disagree_everywhere(rng):
     delta = compute_gini_mean_difference(y)
     most = 1 - 0.025 ** (1 / 20)  # none of 20 pairs without a common row disagrees
     assert (found.error[0], found.low[0]) == (0, 0)
-    assert found.gamma.tolist() == [1.0, -1.0]
-    assert found.gamma_low.tolist() == pytest.approx([1 - most, -1], abs=1e-12)
-    assert found.gamma_high.tolist() == pytest.approx([1, most - 1], abs=1e-12)
+    assert found.gini.tolist() == [1.0, -1.0]
+    assert found.gini_low.tolist() == pytest.approx([1 - most, -1], abs=1e-12)
+    assert found.gini_high.tolist() == pytest.approx([1, most - 1], abs=1e-12)
     without = np.array(
         [compute_gini_mean_difference(NumericTarget(np.delete(y.values, i))) for i in range(40)]
     )
@@ -95,11 +93,11 @@ def test_one_wrong_row_or_pair_is_told_from_none_and_from_many():
     slipped[10] = 500.0
     swapped[[30, 31]] = swapped[[31, 30]]
     found = compute_t0_intervals(np.array([slipped, swapped, slipped + 1e-9 * swapped]), y)
-    assert np.all(found.gamma_low[[0, 2]] > 0.3)  # it was -1
-    assert np.all(found.gamma_low[[0, 2]] < 0.8)
+    assert np.all(found.gini_low[[0, 2]] > 0.3)  # it was -1
+    assert np.all(found.gini_low[[0, 2]] < 0.8)
     # one discordant pair of neighbours gives hardly more information than none
-    assert found.gamma_low[1] == pytest.approx(0.025 ** (1 / 30), abs=0.03)
-    assert np.all((found.low > 0) & (found.gamma_high < 1))
+    assert found.gini_low[1] == pytest.approx(0.025 ** (1 / 30), abs=0.03)
+    assert np.all((found.low > 0) & (found.gini_high < 1))
 
 
 @pytest.mark.parametrize(("noise", "slips"), [(2e-4, 0.0), (1e-3, 0.0), (0.0, 0.01), (1e-4, 0.02)])
@@ -116,8 +114,8 @@ def test_covers_where_all_but_a_few_rows_agree(noise, slips, rng):
     gamma, held = 1 - truth / compute_gini_mean_difference(y), np.zeros(2)
     for _ in range(150):
         found = compute_t0_intervals(*drawn(100))
-        held += found.low[0] <= truth <= found.high[0], found.gamma_low[0] <= gamma <= found.gamma_high[0]
-        assert found.gamma_low[0] > -0.5
+        held += found.low[0] <= truth <= found.high[0], found.gini_low[0] <= gamma <= found.gini_high[0]
+        assert found.gini_low[0] > -0.5
     assert np.all(held >= 0.93 * 150)
 
 
@@ -137,7 +135,7 @@ def test_by_groups_it_leaves_out_each_group(sizes, rng):
     alone = compute_t0_intervals(theta[None], NumericTarget(y), groups=np.arange(30))
     plain = compute_t0_intervals(theta[None], NumericTarget(y))
     assert alone.error[0] == pytest.approx(plain.error[0], rel=1e-9)
-    assert alone.gamma_low[0] == pytest.approx(plain.gamma_low[0], rel=1e-9)
+    assert alone.gini_low[0] == pytest.approx(plain.gini_low[0], rel=1e-9)
 
 
 def test_by_groups_it_covers_where_groups_decide(rng):
@@ -149,7 +147,7 @@ def test_by_groups_it_covers_where_groups_decide(rng):
         order = np.argsort(y)
         for at, own in enumerate((groups[order], None)):
             found = compute_t0_intervals(x[order][None], NumericTarget(y[order]), groups=own)
-            held[at] += found.gamma_low[0] <= 0 <= found.gamma_high[0]
+            held[at] += found.gini_low[0] <= 0 <= found.gini_high[0]
     assert held[0] >= 0.9 * 200 > 0.7 * 200 > held[1]
 
 
@@ -169,8 +167,8 @@ def test_of_the_negative_gamma_is_mirrored_and_t0_covers_as_well(ties, rng):
         order = np.argsort(y)
         theta = np.round(x[order], 1) if ties else x[order]
         found = compute_t0_intervals(np.array([theta, -theta]), NumericTarget(y[order]))
-        assert found.gamma_low[1] == pytest.approx(-found.gamma_high[0], abs=1e-9)
-        assert found.gamma_high[1] == pytest.approx(-found.gamma_low[0], abs=1e-9)
+        assert found.gini_low[1] == pytest.approx(-found.gini_high[0], abs=1e-9)
+        assert found.gini_high[1] == pytest.approx(-found.gini_low[0], abs=1e-9)
         # E|y - y'| of N(0, 1.09) is 2/√π · √1.09; Γ of a normal pair is its correlation
         truth = 2 / np.sqrt(np.pi) * np.sqrt(1.09) * (1 + 1 / np.sqrt(1.09))
         held += found.low[1] <= truth <= found.high[1]
@@ -195,7 +193,7 @@ def test_plain_arrays_in_any_order_of_rows(rng):
     expected = compute_t0_intervals(np.ascontiguousarray(x[order].T), NumericTarget(y[order]), 0.9)
     found = symscreen.t0_interval(x[rows], y[rows], level=0.9)
     single = symscreen.t0_interval(x[:, 0], y, 0.9)
-    for name in ("error", "low", "high", "gamma", "gamma_low", "gamma_high"):
+    for name in ("error", "low", "high", "gini", "gini_low", "gini_high"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
         assert getattr(single, name) == pytest.approx(getattr(expected, name)[:1], rel=1e-9)
     with pytest.raises(DataError, match="Z must be"):

@@ -1,0 +1,239 @@
+"""Select distinct and safe features from a ranking: one represents all that have nearly the same ranks.
+
+The ranking is read from best to worst. A feature whose |Spearman's rank correlation| with a better leader is
+above a limit joins the group of the first such leader. Any other feature becomes the leader of a new group.
+The simplest feature of a group whose score is within one standard error of the leader's then represents the
+group. No two representatives correlate above the limit. Features that are unsafe on new rows may be left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.screening.scoring.block_scoring import iterate_values
+from symscreen.statistics.ranks.sorted_block import sort_block
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expansion import Space
+    from symscreen.expressions.safety import SafetyAnalysis
+    from symscreen.screening.scoring.top_features import FeatureTable
+
+    Indices = NDArray[np.int64]
+
+
+_MAX_EXACT_ROWS = 200_000  # rows up to which sums of products of doubled ranks are exact in float64
+_MAX_CANDIDATES = 16  # simpler features of a group that are tried as its representative
+_MIN_ROWS = 4  # rows from which a standard error of a difference of correlations exists
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctFeatures:
+    """Distinct features of a ranking and the groups that they represent.
+
+    Parameters
+    ----------
+    group : int64 array, shape (m,)
+        Group of each feature examined, from the best to the last one that was needed; −1 for unsafe ones.
+    unsafe_reasons : tuple of str, length m
+        Why each feature examined is unsafe; empty for safe ones and for those that join a group.
+    representatives : int64 array, shape (k,)
+        Index in the ranking of the representative of each group; groups are in the order of their leaders.
+    shown_groups : int64 array, shape (k,)
+        Groups in the order in which their representatives are shown.
+    """
+
+    group: Indices
+    unsafe_reasons: tuple[str, ...]
+    representatives: Indices
+    shown_groups: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def n_examined(self) -> int:
+        """Number of features examined."""
+        return len(self.group)
+
+
+def select_distinct_features(
+    space: Space,
+    features: FeatureTable,
+    n_wanted: int,
+    max_correlation: float,
+    analysis: SafetyAnalysis | None = None,
+    *,
+    has_losses: bool,
+) -> DistinctFeatures:
+    """Select features from best to worst so that no two correlate above a limit.
+
+    Parameters
+    ----------
+    space : Space
+        The space of the features, n rows.
+    features : FeatureTable
+        Equivalence classes, best first.
+    n_wanted : int
+        Maximum number of features to select.
+    max_correlation : float
+        Maximum absolute rank correlation, in (0, 1]; 1 for any.
+    analysis : SafetyAnalysis or None
+        Decides which features are safe on new rows; None if unsafe ones may be selected.
+    has_losses : bool
+        Whether 1 − loss is a correlation with the target. Otherwise leaders represent their groups.
+
+    Returns
+    -------
+    DistinctFeatures
+    """
+    group, leaders, correlations, ranks, reasons = _group_features(
+        space, features, n_wanted, max_correlation, analysis
+    )
+    representatives = leaders.copy()
+    if not has_losses:
+        return DistinctFeatures(group, reasons, representatives, np.arange(len(leaders)))
+    for index, leader in enumerate(leaders.tolist()):
+        members = np.flatnonzero(group == index)
+        members = members[features.complexity[members] < features.complexity[leader]]
+        is_close = is_within_noise(
+            1.0 - features.loss[leader], 1.0 - features.loss[members], correlations[members], space.n_rows
+        )
+        candidates = members[is_close]
+        candidates = candidates[np.argsort(features.complexity[candidates], kind="stable")][:_MAX_CANDIDATES]
+        if analysis is not None:
+            numbers = features.number[candidates].tolist()
+            is_safe = [not analysis.analyze(space.build_expression(number)).reason for number in numbers]
+            candidates = candidates[np.array(is_safe, dtype=np.bool_)]
+        if not len(candidates):
+            continue
+        others = np.delete(ranks[: len(leaders)], index, axis=0)
+        candidate_ranks = _compute_centred_ranks(space.compute_values(features.number[candidates]))
+        is_distinct = (_correlate(candidate_ranks, others) <= max_correlation).all(axis=1)
+        if is_distinct.any():
+            first = int(np.flatnonzero(is_distinct)[0])
+            representatives[index] = candidates[first]
+            ranks[index] = candidate_ranks[first]
+    return DistinctFeatures(group, reasons, representatives, np.argsort(representatives, kind="stable"))
+
+
+def _group_features(
+    space: Space,
+    features: FeatureTable,
+    n_wanted: int,
+    max_correlation: float,
+    analysis: SafetyAnalysis | None,
+) -> tuple[Indices, Indices, Values, Values, tuple[str, ...]]:
+    """Group features until there are `n_wanted` groups.
+
+    Returns
+    -------
+    group : int64 array, shape (m,)
+        Group of each feature up to the last leader; −1 for unsafe features that no group has.
+    leaders : int64 array, shape (k,)
+        Index of the leader of each group.
+    correlations : float64 array, shape (m,)
+        Absolute rank correlation of each feature with its leader.
+    ranks : float64 array, shape (n_wanted, n)
+        Centred ranks of the leaders in the first k rows.
+    unsafe_reasons : tuple of str, length m
+        Why features without a group are unsafe.
+    """
+    n_wanted = min(n_wanted, max(1, len(features)))
+    ranks = np.zeros((n_wanted, space.n_rows))
+    group, leaders, correlations, reasons = list[int](), list[int](), list[float](), list[str]()
+    for part, values in iterate_values(space, features.number):
+        block_ranks = _compute_centred_ranks(values)
+        to_leaders = np.zeros((n_wanted, len(values)))
+        to_leaders[: len(leaders)] = _correlate(ranks[: len(leaders)], block_ranks)
+        for index in range(len(values)):
+            near = np.flatnonzero(to_leaders[: len(leaders), index] > max_correlation)
+            reason = ""
+            if analysis is not None and not len(near):
+                number = int(features.number[part.start + index])
+                reason = analysis.analyze(space.build_expression(number)).reason
+            reasons.append(reason)
+            if len(near) or reason:
+                group.append(int(near[0]) if len(near) else -1)
+                correlations.append(float(to_leaders[near[0], index]) if len(near) else 0.0)
+                continue
+            ranks[len(leaders)] = block_ranks[index]
+            to_leaders[len(leaders)] = _correlate(block_ranks[index : index + 1], block_ranks)[0]
+            group.append(len(leaders))
+            correlations.append(1.0)
+            leaders.append(part.start + index)
+            if len(leaders) == n_wanted:
+                return np.array(group), np.array(leaders), np.array(correlations), ranks, tuple(reasons)
+    return (
+        np.array(group, np.int64),
+        np.array(leaders, np.int64),
+        np.array(correlations),
+        ranks,
+        tuple(reasons),
+    )
+
+
+def _compute_centred_ranks(values: Values) -> Values:
+    """Compute the centred ranks of features, shape (m, n), as integers in float64."""
+    return np.asarray(sort_block(values).doubled_ranks.astype(np.float64) - (values.shape[1] + 1))
+
+
+def _correlate(first: Values, second: Values) -> Values:
+    """Compute |Spearman's rank correlations| from centred ranks, shapes (a, n) and (b, n); shape (a, b).
+
+    Sums of integers are exact, so their order does not matter. Beyond `_MAX_EXACT_ROWS` rows they are summed in
+    a fixed order. BLAS is not used: its threads would wait for those of the backend.
+    """
+    if first.shape[1] <= _MAX_EXACT_ROWS:
+        products = np.einsum("in,jn->ij", first, second)
+        squares = [np.einsum("ij,ij->i", ranks, ranks) for ranks in (first, second)]
+    else:
+        products = np.array([[(row * other).sum() for other in second] for row in first])
+        products = products.reshape(len(first), len(second))
+        squares = [(ranks * ranks).sum(axis=1) for ranks in (first, second)]
+    norms = np.sqrt(squares[0])[:, None] * np.sqrt(squares[1])
+    return np.asarray(np.round(np.abs(products) / norms, 12))
+
+
+def is_within_noise(
+    best: float, others: NDArray[np.float64], correlations: NDArray[np.float64], n: int
+) -> NDArray[np.bool_]:
+    """Find correlations with the target that are within one standard error of the best one.
+
+    The standard error is that of a difference of two correlations of dependent features with one target, on
+    the scale of Fisher's z (Meng, Rosenthal and Rubin 1992, Psychological Bulletin 111, 172-175).
+
+    Parameters
+    ----------
+    best : float
+        Correlation of the leader with the target, in [-1, 1].
+    others : float64 array, shape (m,)
+        Correlations of other features with the target.
+    correlations : float64 array, shape (m,)
+        Correlations of these features with the leader, in [0, 1].
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    bool array, shape (m,)
+
+    Examples
+    --------
+    >>> is_within_noise(0.6, np.array([0.595, 0.5]), np.array([0.97, 0.97]), 200).tolist()
+    [True, False]
+    >>> is_within_noise(1.0, np.array([1.0, 0.9999]), np.array([1.0, 0.9999]), 200).tolist()
+    [True, False]
+    """
+    is_equal = np.round(others, 12) >= np.round(best, 12)
+    if n < _MIN_ROWS or best >= 1.0:
+        return np.asarray(is_equal)
+    others = np.clip(others, -1.0 + 1e-12, 1.0 - 1e-12)
+    mean_square = (best**2 + others**2) / 2.0
+    f = np.minimum((1.0 - correlations) / (2.0 * (1.0 - mean_square)), 1.0)
+    h = (1.0 - f * mean_square) / (1.0 - mean_square)
+    error = np.sqrt(2.0 * (1.0 - correlations) * h / (n - 3))
+    difference = np.arctanh(min(best, 1.0 - 1e-12)) - np.arctanh(others)
+    return np.asarray(is_equal | (difference <= error))
