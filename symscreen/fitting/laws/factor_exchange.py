@@ -22,7 +22,7 @@ from symscreen.fitting.laws.power_products import compute_share_without_intercep
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -94,16 +94,17 @@ def _find_partners(factor: Expression, data: LawData) -> list[RankedLaw]:
     if not np.isfinite(values).all() or not values.any():
         return []
     gains = _compute_gains(values[data.pool_rows], data)
-    counts = np.cumsum(np.bincount(data.pool.complexity)).astype(np.float64)
-    n_simpler = counts[data.pool.complexity]
+    counts = np.bincount(data.pool.complexity).astype(np.float64)
+    n_simpler, n_pairs = np.cumsum(counts)[data.pool.complexity], np.cumsum(np.convolve(counts, counts)) / 2.0
     found = []
     for index in _rank_gains(gains, n_simpler, data).tolist():
         term = apply_operator(OPERATORS["mul"], factor, data.pool.build_expression(index))
         fitted = evaluate_expression(term, data.columns)
         if not np.isfinite(fitted).all() or not fitted.any():
             continue
-        size = _count_formulas(factor, counts) * n_simpler[index]
-        law = Law((term,), has_intercept=False, search_size=float(size))
+        complexity = compute_complexity(factor) + int(data.pool.complexity[index])
+        size = float(n_pairs[min(complexity, len(n_pairs) - 1)])
+        law = Law((term,), has_intercept=False, search_size=size)
         if data.allows(law):
             found.append(rank_law(compute_share_without_intercept(fitted, data.target), law, len(fitted)))
     return found
@@ -131,8 +132,3 @@ def _rank_gains(gains: Values, n_simpler: Values, data: LawData) -> NDArray[np.i
     unexplained = np.maximum(1.0 - gains / total, _MIN_UNEXPLAINED)
     scores = len(data.target) * np.log(unexplained) / 2.0 + np.log(n_simpler)
     return np.argsort(scores.round(6), kind="stable")[:_N_PARTNERS]
-
-
-def _count_formulas(factor: Expression, counts: Sequence[float] | Values) -> float:
-    """Return the number of formulas of the pool that are not more complex than a factor."""
-    return float(counts[min(compute_complexity(factor), len(counts) - 1)])
