@@ -53,7 +53,7 @@ class OptionStyle:
     arguments: Mapping[str, str] = field(default_factory=dict)
 
 
-COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data"})
+COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data", "with_operators": "--with"})
 KEYWORD = OptionStyle(is_command_line=False)
 ESTIMATOR = OptionStyle(
     is_command_line=False,

@@ -41,6 +41,7 @@ class SharedParameters(TypedDict, total=False):
     operators: str | Path | Grammar
     unary: Names | None
     binary: Names | None
+    with_operators: Names
     pool: PoolKind
     max_complexity: int | None
     also: Names
@@ -106,6 +107,7 @@ class RegressorParameters(TypedDict, total=False):
     operators: str | Path | Grammar | None
     unary: Names | None
     binary: Names | None
+    with_operators: Names
     pool: PoolKind
     max_complexity: int | None
     also: GuessSpec

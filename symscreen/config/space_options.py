@@ -19,15 +19,20 @@ if TYPE_CHECKING:
 _DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _FIT_GRAMMAR = "standard"  # default of a fit
 _NARROW_GRAMMARS = {_FIT_GRAMMAR: "basic"}  # by grammar: fewer operators, for larger spaces
+_NARROW_WAVES = ("sin", "cos")  # a law may have waves
 
 
 def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
     """Load the grammar, unless it is given as one, and change it as the options say; read its layers."""
     given = options.operators
-    grammar = (given if isinstance(given, Grammar) else load_grammar(given)).override(
-        unary=None if options.unary is None else split_names(options.unary),
-        binary=None if options.binary is None else split_names(options.binary),
-        max_complexity=options.max_complexity,
+    grammar = (
+        (given if isinstance(given, Grammar) else load_grammar(given))
+        .override(
+            unary=None if options.unary is None else split_names(options.unary),
+            binary=None if options.binary is None else split_names(options.binary),
+            max_complexity=options.max_complexity,
+        )
+        .add_operators(split_names(options.with_operators))
     )
     return grammar, grammar.resolve_layers(options.layers)
 
@@ -57,7 +62,11 @@ def find_narrow_grammar(options: FitOptions) -> Grammar | None:
     if not (options.layers is None and options.unary is None and options.binary is None):
         return None
     name = _NARROW_GRAMMARS.get(str(options.operators))
-    return None if name is None else load_grammar(name).override(max_complexity=options.max_complexity)
+    if name is None:
+        return None
+    narrow = load_grammar(name).override(max_complexity=options.max_complexity)
+    added = [*_NARROW_WAVES, *split_names(options.with_operators)]
+    return replace(narrow.add_operators(added), max_range={})
 
 
 def format_unused_rule_notices(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:

@@ -33,6 +33,7 @@ WORDS = {
     CandidateStatus.TOO_COMPLEX: "too complex",
     CandidateStatus.CONSTANT: "constant",
     CandidateStatus.UNDEFINED: "undefined",
+    CandidateStatus.WIDE_RANGE: "forbidden",
 }
 
 

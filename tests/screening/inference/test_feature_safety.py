@@ -23,9 +23,9 @@ SPACE = {"layers": "ub", "unary": "inv,sqrt,log", "binary": "add,sub,mul,div"}
 @pytest.fixture(scope="module")
 def frame():
     rng = np.random.default_rng(5)
-    a, b, c = rng.uniform(1.0, 3.0, 120), rng.normal(size=120), rng.uniform(0.5, 2.0, 120)
-    # rows at which b is near 0 make 1/b extreme, but not undefined
-    return pd.DataFrame({"a": a, "b": b, "c": c, "target": a / c + 0.004 / b + 0.1 * rng.normal(size=120)})
+    a, c = rng.uniform(1.0, 3.0, 120), rng.uniform(0.5, 2.0, 120)
+    b = rng.uniform(0.2, 2.0, 120) * rng.choice([-1.0, 1.0], 120)  # 1/b is defined in these rows
+    return pd.DataFrame({"a": a, "b": b, "c": c, "target": a / c + 0.2 / b + 0.1 * rng.normal(size=120)})
 
 
 def format_ranking(result):
