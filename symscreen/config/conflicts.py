@@ -83,7 +83,7 @@ CONFLICTS = (
     ),
     *(
         Conflict("time_limit", name, _TIME_REASON)
-        for name in ("max_correlation", "stability", "class_members")
+        for name in ("max_correlation", "unsafe", "stability", "class_members")
     ),
 )
 # these hold only where rows have different weights
@@ -96,6 +96,7 @@ _CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
     "top": ("all",),
     "search": ("race", "sieve"),
     "rounds": (2, 3, 4, 5),
+    "unsafe": ("drop",),
 }
 
 

@@ -66,7 +66,7 @@ def test_the_list_is_filled_by_looking_further(frame, monkeypatch):
 def test_a_space_with_fewer_says_so_and_plain_records_do_not_change(frame):
     few = symscreen.screen(frame, top=50, max_correlation=0.2, layers="u", unary="cube")
     assert len(few) < 5
-    assert few.notices[-1].startswith("distinct: of 3 classes only")
+    assert few.notices[-1].startswith("of 3 classes only")
     plain = symscreen.screen(frame, top=5, layers="u", unary="cube")
     assert "max_correlation" not in json.dumps(plain.record)
     assert "n_redundant" not in plain.table
