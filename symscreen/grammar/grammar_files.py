@@ -38,7 +38,7 @@ _Constants = Annotated[
 ]
 _Cost = Annotated[int, Meta(ge=0, le=1000, description="an integer from 0 to 1000")]
 _Complexity = Annotated[int, Meta(ge=1, le=1000, description="an integer from 1 to 1000")]
-_Range = Annotated[float, Meta(gt=0, description="a positive number")]
+_Range = Annotated[float, Meta(gt=0, le=1e300, description="a positive number such as 10")]
 _Starts = Annotated[
     int | float | Annotated[list[int | float], Meta(min_length=1)],
     Meta(description="a starting value, or a list of starting values such as [0.1, 1, 10]"),

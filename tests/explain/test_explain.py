@@ -300,6 +300,15 @@ def test_the_rule_that_bars_a_formula_is_named(frame):
     assert (inside.status, inside.rule) == ("forbidden", "[forbid_within] sin: cos")
 
 
+def test_an_argument_of_too_wide_a_range_is_told(frame):
+    frame["wide"] = np.linspace(0.0, 20.0, len(frame))
+    found = symscreen.why(frame, "exp(wide)", target="target", layers="u")
+    assert (found.status, found.rule) == ("forbidden", "[max_range] exp: 10, but the range is 20")
+    assert symscreen.why(frame, "exp(x1)", target="target", layers="u").status == "ranked"
+    counts = symscreen.screen(frame, target="target", layers="u").record["layers"][-1]["pruned"]
+    assert counts["argument of too wide a range"] == 1
+
+
 def test_a_formula_over_the_cap_is_told_its_complexity(frame):
     found = symscreen.why(frame, "x1*x2*x3", layers="bb", max_complexity=4)
     assert (found.status, found.complexity, found.max_complexity) == ("too complex", 5, 4)
