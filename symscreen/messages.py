@@ -56,7 +56,7 @@ class OptionStyle:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data"})
+COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data", "with_operators": "--with"})
 KEYWORD = OptionStyle(is_command_line=False)
 ESTIMATOR = OptionStyle(
     is_command_line=False,

@@ -73,6 +73,7 @@ def filter_with_threads(grammar: Grammar, pool: Pool, candidates: Candidates, jo
         pool.nodes,
         grammar,
         domain_masks={},
+        range_masks={},
         existing_keys=pool.nodes.keys,
         tie_break_ranks=compute_tie_break_rank(pool.nodes.complexity),
         has_next_layer=False,

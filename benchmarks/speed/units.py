@@ -12,7 +12,7 @@ It takes a few minutes.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,7 +161,7 @@ def judging_cost(inputs: int, repeats: int) -> dict[str, Any]:
     names = [f"x{place}" for place in range(inputs)]
     every = ["m", "s", "kg", "m/s", "J", "1"]
     units = {name: parse_unit(every[place % len(every)]) for place, name in enumerate(names)}
-    grammar = load_grammar("basic")
+    grammar = replace(load_grammar("basic").add_operators(("sin", "cos")), max_range={})
     layers = grammar.resolve_layers("b[add,sub,mul,div]")
     ways = {"without": None, "strict": Units(units), "target": Units(units, parse_unit("N"))}
     times: dict[str, list[float]] = {way: [] for way in ways}

@@ -118,18 +118,19 @@ def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callabl
     known, kind = get_option(field), str(field.type).removesuffix(" | None")
     details: dict[str, Any] = {"help": help_text, "group": group, "metavar": known.metavar}
     if kind == "bool":
-        flag = _format_flag(field.name)
+        flag = _format_flag(field)
         if known.negatable:
             details |= {"default": None}
-            flag += f"/{_format_flag(f'no_{field.name}')}"
-        return click.option(flag, cls=_GroupedOption, is_flag=True, **details)
+            flag += f"/--no-{flag.removeprefix('--')}"
+        return click.option(flag, field.name, cls=_GroupedOption, is_flag=True, **details)
     details["type"] = click.Choice(known.choices) if known.choices else _NUMBER_TYPES.get(kind, str)
     if known.value_if_bare is not None:
         details |= {"is_flag": False, "flag_value": known.value_if_bare}
     if not any(field.default is unset for unset in (None, False, ())):
         details |= {"default": field.default, "show_default": True}
     return click.option(
-        _format_flag(field.name),
+        _format_flag(field),
+        field.name,
         cls=_GroupedOption,
         multiple=known.multiple,
         callback=_make_callback(known.parse, field.default),
@@ -137,8 +138,8 @@ def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callabl
     )
 
 
-def _format_flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _format_flag(field: Field[Any]) -> str:
+    return get_option(field).flag or f"--{field.name.replace('_', '-')}"
 
 
 def _make_callback(

@@ -93,6 +93,7 @@ _CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
     "top": ("all",),
     "search": ("race", "sieve"),
     "rounds": (2, 3, 4, 5),
+    "unsafe": ("drop",),
 }
 _NEUTRAL_VALUES: dict[str, object] = {"max_correlation": 1.0}  # ... except these
 

@@ -71,6 +71,8 @@ class Option:
         The text of the Python docstring; `help` where it is empty.
     type : str
         The type in the docstring; empty where `choices` or the annotation says it.
+    flag : str
+        Its name on the command line, where that is not derived from the name of the field.
     metavar : str or None
         What the command line shows in the place of a value.
     choices : tuple of str
@@ -110,6 +112,7 @@ class Option:
     help: str
     doc: str = ""
     type: str = ""
+    flag: str = ""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     parse: Callable[[str, str], Any] | None = None

@@ -41,6 +41,7 @@ class SharedParameters(TypedDict, total=False):
     operators: str | Path | Grammar | Sequence[str]
     unary: Names | None
     binary: Names | None
+    with_operators: Names
     pool: PoolKind
     max_complexity: int | None
     also: Names
@@ -108,6 +109,7 @@ class RegressorParameters(TypedDict, total=False):
     operators: str | Path | Grammar | Sequence[str] | None
     unary: Names | None
     binary: Names | None
+    with_operators: Names
     pool: PoolKind
     max_complexity: int | None
     also: GuessSpec

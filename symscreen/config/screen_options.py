@@ -316,6 +316,16 @@ class SpaceOptions:
         verbs=_ALL,
         record="never",  # the record of the grammar has them
     )
+    with_operators: Names = option(
+        (),
+        flag="--with",
+        metavar="a,b",
+        help="More operators, such as sin,cos, in addition to the grammar's.",
+        doc='Operators in addition to the grammar\'s: ``"sin,cos"`` or a list.',
+        type="str or sequence of str",
+        verbs=_ALL,
+        record="never",  # the record of the grammar has them
+    )
     pool: PoolKind = option(
         "cumulative",
         choices=("cumulative", "strict"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _FIT_GRAMMAR = "standard"  # default of a fit
 _NARROW_GRAMMARS = {_FIT_GRAMMAR: "basic"}  # by grammar: fewer operators, for larger spaces
+_NARROW_WAVES = ("sin", "cos")  # a law may have waves
 
 
 def split_operators(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
         unary=None if options.unary is None else split_names(options.unary),
         binary=None if options.binary is None else split_names(options.binary),
         max_complexity=options.max_complexity,
-    )
+    ).add_operators(split_names(options.with_operators))
     return grammar, grammar.resolve_layers(get_layers(options))
 
 
@@ -133,7 +134,11 @@ def find_narrow_grammar(options: FitOptions) -> Grammar | None:
     if not (options.layers is None and options.unary is None and options.binary is None):
         return None
     name = _NARROW_GRAMMARS.get(str(options.operators))
-    return None if name is None else load_grammar(name).override(max_complexity=options.max_complexity)
+    if name is None:
+        return None
+    narrow = load_grammar(name).override(max_complexity=options.max_complexity)
+    added = [*_NARROW_WAVES, *split_names(options.with_operators)]
+    return replace(narrow.add_operators(added), max_range={})
 
 
 def format_unused_rule_notices(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:

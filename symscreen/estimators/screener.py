@@ -230,6 +230,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
                 "no features were selected: none is proved safe on new rows; unsafe='mark' keeps them",
                 stacklevel=3,
             )
+            return ()
         if self.fdr is None or (self.ranking_["q_value"] <= self.fdr).any():
             return self.result_.expressions
         least = self.ranking_["q_value"].min()

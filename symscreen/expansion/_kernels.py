@@ -33,7 +33,8 @@ ONE, UNORDERED, ORDERED = 0, 1, 2  # argument pairings, see `OperatorRange.pairi
 PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # how keys are computed
 # relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
-FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG = 1, 2  # argument flags: forbidden by a rule, outside the domain
+# argument flags: forbidden by a rule, outside the domain, of a wider range than the grammar allows
+FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG, WIDE_RANGE_FLAG = 1, 2, 4
 _MAX_RUN_LENGTH = 1024  # candidates processed together
 
 
@@ -50,6 +51,7 @@ class CandidateStatus(IntEnum):
     PRUNED = 7
     NO_UNIT = 8
     OTHER_UNITS = 9
+    WIDE_RANGE = 10
 
 
 # in the order of reports; texts and records name the reasons in these words
@@ -58,6 +60,7 @@ EXCLUSION_REASONS: dict[CandidateStatus, str] = {
     CandidateStatus.OTHER_UNITS: "other units than the target's",
     CandidateStatus.FORBIDDEN: "forbidden by rule",
     CandidateStatus.TOO_COMPLEX: "too complex",
+    CandidateStatus.WIDE_RANGE: "argument of too wide a range",
     CandidateStatus.CONSTANT: "constant",
     CandidateStatus.UNDEFINED: "undefined on the data",
     CandidateStatus.DUPLICATE: "algebraic duplicate",
@@ -70,6 +73,7 @@ EXCLUSION_REASONS: dict[CandidateStatus, str] = {
 KEPT, FORBIDDEN = int(CandidateStatus.KEPT), int(CandidateStatus.FORBIDDEN)
 TOO_COMPLEX = int(CandidateStatus.TOO_COMPLEX)
 CONSTANT, UNDEFINED = int(CandidateStatus.CONSTANT), int(CandidateStatus.UNDEFINED)
+WIDE_RANGE = int(CandidateStatus.WIDE_RANGE)
 NO_UNIT, OTHER_UNITS = int(CandidateStatus.NO_UNIT), int(CandidateStatus.OTHER_UNITS)
 
 
@@ -153,7 +157,7 @@ def apply_rules(
     max_cost : int
         Maximum complexity that the arguments may add.
     flags : uint8 array, shape (2, q)
-        Sum of `FORBIDDEN_FLAG` and `OUT_OF_DOMAIN_FLAG` for each argument.
+        Sum of `FORBIDDEN_FLAG`, `OUT_OF_DOMAIN_FLAG` and `WIDE_RANGE_FLAG` for each argument.
     statuses : uint8 array, shape (stop − first,)
         Status of each candidate. Entries that are `KEPT` are updated in place.
     shift : int
@@ -195,6 +199,7 @@ def _set_statuses(
     for k in range(statuses.size):
         flag = flags[k] | more_flags
         status = UNDEFINED if flag & OUT_OF_DOMAIN_FLAG else KEPT
+        status = WIDE_RANGE if flag & WIDE_RANGE_FLAG else status
         # equal words mark a constant, which is reported as constant even where it is undefined
         status = CONSTANT if first_words[k] == second_words[k] else status
         status = TOO_COMPLEX if costs[k] > max_cost else status

@@ -275,6 +275,7 @@ def filter_candidates(
     grammar: Grammar,
     *,
     domain_masks: Mapping[str, tuple[Flags, Flags]],
+    range_masks: Mapping[str, Flags],
     existing_keys: NDArray[np.uint64],
     tie_break_ranks: NDArray[np.int32],
     has_next_layer: bool,
@@ -297,6 +298,8 @@ def filter_candidates(
         The rules.
     domain_masks : mapping of operator name to two bool arrays, shape (q,)
         For each operator with a domain, which members of the pool may be its left and right argument.
+    range_masks : mapping of operator name to bool array, shape (q,)
+        For each operator in `Grammar.max_range`, which members have a range that is not too wide.
     existing_keys : uint64 array, shape (k, 2)
         Keys of features that the space already has.
     tie_break_ranks : int32 array, shape (k,)
@@ -324,6 +327,7 @@ def filter_candidates(
         pool,
         grammar,
         domain_masks=domain_masks,
+        range_masks=range_masks,
         has_next_layer=has_next_layer,
         units=units,
     )

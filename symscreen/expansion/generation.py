@@ -134,6 +134,7 @@ def filter_layer(
             pool.nodes,
             config.grammar,
             domain_masks=pool.compute_domain_masks(layer.operators),
+            range_masks=pool.compute_range_masks(config.grammar.max_range),
             existing_keys=np.concatenate((nodes.keys, user_keys)),
             # user formulas are never replaced
             tie_break_ranks=np.concatenate((member_ranks, np.full(len(user_keys), -1, dtype=np.int32))),

@@ -434,6 +434,7 @@ def build_operator_tasks(
     grammar: Grammar,
     *,
     domain_masks: Mapping[str, tuple[Flags, Flags]],
+    range_masks: Mapping[str, Flags],
     has_next_layer: bool,
     units: PoolUnits | None = None,
 ) -> list[OperatorTask]:
@@ -455,6 +456,8 @@ def build_operator_tasks(
         flags = np.stack([forbidden, forbidden]) * np.uint8(_kernels.FORBIDDEN_FLAG)
         if operator.name in domain_masks:
             flags |= ~np.stack(domain_masks[operator.name]) * np.uint8(_kernels.OUT_OF_DOMAIN_FLAG)
+        if operator.name in range_masks:
+            flags |= ~range_masks[operator.name] * np.uint8(_kernels.WIDE_RANGE_FLAG)
         tasks.append(
             OperatorTask(
                 operator_range=operator_range,

@@ -209,6 +209,13 @@ class Pool:
             if any(domain is not Domain.REAL for domain in operator.domain)
         }
 
+    def compute_range_masks(self, max_ranges: Mapping[str, float]) -> dict[str, NDArray[np.bool_]]:
+        """Return, for each operator with a maximum range, which members have no wider one."""
+        if self.feature_stats is None:
+            return {}
+        ranges = self.feature_stats.high - self.feature_stats.low
+        return {name: ranges <= max_range for name, max_range in max_ranges.items()}
+
     def select(self, indices: NDArray[np.int64]) -> Pool:
         """Return the pool of the given members; only for a pool that no operator has been applied to."""
         values = None if self.values is None else self.values[indices]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.explain.explanation import Explanation
 from symscreen.explain.feature_lookup import (
@@ -26,6 +28,7 @@ from symscreen.expressions.traversal import (
     collect_columns,
     compute_complexity,
     compute_key,
+    evaluate_expression,
     fold_expression,
     iterate_calls,
     iterate_constants,
@@ -322,7 +325,7 @@ def _rebuild_from_pool(form: Expression, generated: GeneratedSpace, formula: str
                 return replacement
             arguments.append(replacement)
         rebuilt = apply_operator(form.operator, *arguments)
-    violation = _find_own_violation(rebuilt, generated.task.grammar, formula)
+    violation = _find_own_violation(rebuilt, generated, formula)
     if violation is not None:
         return violation
     domain_facts = describe_domain_violation(rebuilt, generated.columns, generated.task.dataset.source_rows)
@@ -335,9 +338,7 @@ def _rebuild_from_pool(form: Expression, generated: GeneratedSpace, formula: str
 
 def find_violation(form: Expression, generated: GeneratedSpace) -> Explanation | None:
     """Return which rule or maximum complexity a formula violates, as it is written; else None."""
-    violations = (
-        _find_own_violation(part, generated.task.grammar, to_text(form)) for part in iterate_postorder(form)
-    )
+    violations = (_find_own_violation(part, generated, to_text(form)) for part in iterate_postorder(form))
     return next((violation for violation in violations if violation is not None), None)
 
 
@@ -367,8 +368,9 @@ def explain_unit_violation(expression: Expression, units: Units | None) -> Expla
     return None
 
 
-def _find_own_violation(form: Expression, grammar: Grammar, formula: str) -> Explanation | None:
+def _find_own_violation(form: Expression, generated: GeneratedSpace, formula: str) -> Explanation | None:
     """Return which rule or maximum complexity a formula violates whose parts are allowed."""
+    grammar = generated.task.grammar
     rule, complexity, max_complexity = (
         find_forbidding_rule(form, grammar),
         compute_complexity(form),
@@ -384,6 +386,11 @@ def _find_own_violation(form: Expression, grammar: Grammar, formula: str) -> Exp
             complexity=complexity,
             max_complexity=max_complexity,
         )
+    if isinstance(form, Call) and (limit := grammar.max_range.get(form.operator.name)) is not None:
+        ranges = [np.ptp(evaluate_expression(each, generated.columns)) for each in form.arguments]
+        if max(ranges) > limit:
+            rule = f"[max_range] {form.operator.name}: {limit:g}, but the range is {max(ranges):.4g}"
+            return Explanation(status="forbidden", formula=formula, part=to_text(form), rule=rule)
     return None
 
 

@@ -180,6 +180,8 @@ class Grammar:
         For an outer operator, the operators that must not occur anywhere inside it.
     columns : mapping of str to frozenset of str
         For an operator, the only columns that it may be applied to.
+    max_range : mapping of str to float
+        For an operator, the largest difference of two values, in the rows, that an argument may have.
     """
 
     name: str
@@ -193,6 +195,7 @@ class Grammar:
     forbid: Mapping[str, frozenset[str]] = field(default_factory=dict)
     forbid_within: Mapping[str, frozenset[str]] = field(default_factory=dict)
     columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    max_range: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         unary, binary = (
@@ -242,6 +245,36 @@ class Grammar:
             layers=_drop_empty_layers(self.layers, unary, binary),
             max_complexity=self.max_complexity if max_complexity is None else max_complexity,
         )
+
+    def add_operators(self, names: Sequence[str]) -> Grammar:
+        """Return this grammar with more operators, unary or binary, in layers without a list.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of operators or families. Those that layers have already stay where they are.
+
+        Returns
+        -------
+        Grammar
+
+        Raises
+        ------
+        GrammarError
+            If an operator is unknown.
+        """
+        lists = {1: list(self.unary), 2: list(self.binary)}
+        for name in map(str.strip, names):
+            matches = find_operators_by_name(name, self.operators)
+            if not matches:
+                raise GrammarError(
+                    f"{name_option('with_operators')}: there is no operator {name!r}"
+                    f"{suggest(name, self.operators)}"
+                )
+            for operator in matches:
+                if operator not in lists[operator.arity]:
+                    lists[operator.arity].append(operator)
+        return replace(self, unary=tuple(lists[1]), binary=tuple(lists[2]))
 
     def resolve_layers(self, text: str | None = None) -> tuple[Layer, ...]:
         """Parse layers with the operators of this grammar; None selects the grammar's default layers."""

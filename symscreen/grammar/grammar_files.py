@@ -38,6 +38,7 @@ _Constants = Annotated[
 ]
 _Cost = Annotated[int, Meta(ge=0, le=1000, description="an integer from 0 to 1000")]
 _Complexity = Annotated[int, Meta(ge=1, le=1000, description="an integer from 1 to 1000")]
+_Range = Annotated[float, Meta(gt=0, le=1e300, description="a positive number such as 10")]
 _Starts = Annotated[
     int | float | Annotated[list[int | float], Meta(min_length=1)],
     Meta(description="a starting value, or a list of starting values such as [0.1, 1, 10]"),
@@ -65,6 +66,7 @@ class _GrammarDocument(Struct, forbid_unknown_fields=True):
     forbid: dict[str, _Names] = {}
     forbid_within: dict[str, _Names] = {}
     columns: dict[str, _Names] = {}
+    max_range: dict[str, _Range] = {}
     define: dict[str, _FamilyDefinition] = {}
 
 
@@ -155,6 +157,7 @@ def _build_grammar(name: str, file: str, content: dict[str, Any]) -> Grammar:
         forbid=_read_rules(document.forbid, "forbid", operators, file),
         forbid_within=_read_rules(document.forbid_within, "forbid_within", operators, file),
         columns=_read_rules(document.columns, "columns", operators, file, are_nested=False),
+        max_range=_read_ranges(document.max_range, operators, file),
     )
 
 
@@ -290,6 +293,15 @@ def _read_rules(
         for operator_name in _expand_family(name, operators):
             found[operator_name] = found.get(operator_name, frozenset()) | inner
     return found
+
+
+def _read_ranges(
+    ranges: Mapping[str, float], operators: Mapping[str, Operator], file: str
+) -> dict[str, float]:
+    """Read the largest range of arguments by operator; that of a family holds for each of its operators."""
+    families = [operator.family.name for operator in operators.values() if operator.family]
+    _check_operator_names(ranges, "max_range.{}", list(dict.fromkeys((*operators, *families))), file)
+    return {each: float(limit) for name, limit in ranges.items() for each in _expand_family(name, operators)}
 
 
 def _expand_family(name: str, operators: Mapping[str, Operator]) -> list[str]:

@@ -157,6 +157,7 @@ def build_grammar_record(grammar: Grammar) -> dict[str, Any]:
             rule: {name: sorted(others) for name, others in getattr(grammar, rule).items()}
             for rule in ("forbid", "forbid_within", "columns")
         },
+        "max_range": dict(grammar.max_range),
     }
 
 

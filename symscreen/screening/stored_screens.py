@@ -137,6 +137,7 @@ def _restore_grammar(record: Mapping[str, Any]) -> str | Grammar:
         binary=resolve_operators(recorded["binary"], 2, operators, "the record's binary"),
         constants=read_constants(recorded["constants"]),
         max_complexity=recorded["max_complexity"],
+        max_range=recorded.get("max_range", {}),
         **rules,
     )
 

@@ -118,10 +118,14 @@ class ScreeningTask:
         return replace(self, options=replace(self.options, **changes))
 
     @property
+    def input_box(self) -> Mapping[str, Sequence[float]]:
+        """The box in the units of the data; that of the rows where none is given."""
+        return self.box or build_box(self.dataset.columns_by_name, {})
+
+    @property
     def base_box(self) -> dict[str, tuple[float, float]]:
         """The box in base units, in which formulas are computed."""
-        box = self.box or build_box(self.dataset.columns_by_name, {})
-        ends = {name: np.array(each, dtype=np.float64) for name, each in box.items()}
+        ends = {name: np.array(each, dtype=np.float64) for name, each in self.input_box.items()}
         converted = convert_to_base_units(ends, None if self.units is None else self.units.record)
         return {name: (float(low), float(high)) for name, (low, high) in converted.items()}
 

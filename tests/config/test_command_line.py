@@ -29,10 +29,11 @@ RUNS = [
         "seed": 3,
     },
     {"also": ["x1*x3", "-x1"], "exclude": ["x2"], "layers": "u[sqrt]", "max_complexity": 9},
+    {"layers": "ub", "with_operators": "sin", "unsafe": "drop", "ranges": {"x1": (-1, 3)}, "top": 5},
 ]
 
 
-@pytest.mark.parametrize("options", RUNS, ids=["trust", "plain", "joint", "prune_by", "also"])
+@pytest.mark.parametrize("options", RUNS, ids=["trust", "plain", "joint", "prune_by", "also", "safe"])
 def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     data, out = tmp_path / "my data.csv", tmp_path / "again.json"
     frame.to_csv(data, index=False)

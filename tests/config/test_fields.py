@@ -24,7 +24,13 @@ from symscreen.config.fields import (
     make_options,
     option,
 )
-from symscreen.config.screen_options import FitOptions, ScreenOptions, make_fit_options, make_screen_options
+from symscreen.config.screen_options import (
+    FitOptions,
+    ScreenerOptions,
+    ScreenOptions,
+    make_fit_options,
+    make_screen_options,
+)
 from symscreen.errors import OptionError
 
 FRONT_ENDS = {
@@ -33,7 +39,7 @@ FRONT_ENDS = {
     symscreen.why: list_options(ScreenOptions),
     symscreen.power: list_options(ScreenOptions),
     symscreen.fit: list_options(FitOptions, verb="fit"),
-    symscreen.SymbolicScreener: list_options(ScreenOptions, estimator=True),
+    symscreen.SymbolicScreener: list_options(ScreenerOptions, estimator=True),
     symscreen.SymbolicRegressor: list_options(FitOptions, verb="fit", estimator=True),
 }
 

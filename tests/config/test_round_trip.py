@@ -54,6 +54,9 @@ SPACE = _optional(
     pool_size=st.integers(1, 50) | st.sampled_from(["u:4,b:9", {"u": 3}]),
     screener=st.sampled_from(["t0", "t0,xi", ["t0", "pearson"]]),
     top=st.integers(1, 99),
+    with_operators=st.sampled_from(["tanh", ["max", "tanh"]]),
+    unsafe=st.sampled_from(["keep", "mark", "drop"]),
+    ranges=st.sampled_from([{"x1": (0, 5)}, {"a,b": (-1.5, 1e300), "`c` d": [0.1, 0.1]}]),
     seed=st.integers(0, 2**31),
     jobs=st.integers(1, 3),
     chunk_size=st.integers(1, 10**6),
@@ -157,5 +160,6 @@ def test_a_value_is_read_back_from_the_text_that_is_written(field):
     known = get_option(field)
     if known.parse is None or known.write is None:
         return
-    for names in (["a,b", "c"], ["`", " x"], ["plain"]):
-        assert list(known.parse(known.write(names), f"--{field.name}")) == names
+    for names in (["a,b", "c"], ["`", " x"], ["plain"], ["a=b", "c:d"]):
+        value = {name: [-1.5, 2.0] for name in names} if field.name == "ranges" else names
+        assert type(value)(known.parse(known.write(value), field.name)) == value

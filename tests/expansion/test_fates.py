@@ -99,6 +99,7 @@ def judged(layer, names, values=None, *, known=True, **rules):
         pool.nodes,
         grammar,
         domain_masks=pool.compute_domain_masks(layers[0].operators),
+        range_masks=pool.compute_range_masks(grammar.max_range),
         existing_keys=pool.nodes.keys[have],
         tie_break_ranks=operator_tasks.compute_tie_break_rank(pool.nodes.complexity[have]),
         has_next_layer=False,
@@ -142,6 +143,14 @@ class TestReasons:
         assert (
             judged("u[inv,log]", ["x", "y"], values) == [CandidateStatus.UNDEFINED, CandidateStatus.KEPT] * 2
         )
+
+    def test_an_argument_of_a_wider_range_than_allowed_is_left_out(self):
+        values = [[0.0, 1.0, 2.0], [1.0, 2.0, 12.0], [-5.0, 0.0, 5.0]]
+        names, rules = ["x", "y", "z"], {"max_range": {"exp": 10.0}}
+        expected = [CandidateStatus.KEPT, CandidateStatus.WIDE_RANGE, CandidateStatus.KEPT]
+        assert judged("u[exp]", names, values, **rules) == expected
+        assert judged("u[exp]", names, values, max_range={}) == [CandidateStatus.KEPT] * 3
+        assert judged("u[exp]", names, **rules) == [CandidateStatus.KEPT] * 3  # without values
 
     def test_what_is_undefined_does_not_stand_for_its_equal(self):
         # x/1 is listed before 1·x and stands for it, unless 1 may not be divided by
@@ -187,7 +196,7 @@ def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
             "excluded": {},
         }
         found = candidate_filter.filter_candidates(
-            candidates, structure, nodes, grammar, domain_masks={}, **known
+            candidates, structure, nodes, grammar, domain_masks={}, range_masks={}, **known
         ).statuses
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -33,6 +33,7 @@ WORDS = {
     CandidateStatus.TOO_COMPLEX: "too complex",
     CandidateStatus.CONSTANT: "constant",
     CandidateStatus.UNDEFINED: "undefined",
+    CandidateStatus.WIDE_RANGE: "forbidden",
 }
 
 
@@ -297,6 +298,15 @@ def test_the_rule_that_bars_a_formula_is_named(frame):
     assert (found.status, found.rule, found.affine_copy) == ("forbidden", "[forbid] log: square", "log(x1)")
     inside = symscreen.why(frame, "sin(x1*cos(x2))", layers="ub")  # of no use to add layers
     assert (inside.status, inside.rule) == ("forbidden", "[forbid_within] sin: cos")
+
+
+def test_an_argument_of_too_wide_a_range_is_told(frame):
+    frame["wide"] = np.linspace(0.0, 20.0, len(frame))
+    found = symscreen.why(frame, "exp(wide)", target="target", layers="u")
+    assert (found.status, found.rule) == ("forbidden", "[max_range] exp: 10, but the range is 20")
+    assert symscreen.why(frame, "exp(x1)", target="target", layers="u").status == "ranked"
+    counts = symscreen.screen(frame, target="target", layers="u").record["layers"][-1]["pruned"]
+    assert counts["argument of too wide a range"] == 1
 
 
 def test_a_formula_over_the_cap_is_told_its_complexity(frame):

@@ -48,6 +48,23 @@ def test_a_bad_change_is_refused(change, error, message):
     assert str(caught.value).startswith(message)
 
 
+def test_operators_are_added_behind_those_of_the_grammar():
+    basic = load_grammar("basic")
+    more = basic.add_operators(["cos", " pow", "sqrt"])
+    assert more.unary == (*basic.unary, more.operators["cos"])
+    assert more.binary == (*basic.binary, more.operators["pow"])
+    assert more.forbid is basic.forbid
+    assert basic.add_operators([]).unary == basic.unary
+    with pytest.raises(GrammarError, match="there is no operator 'cosine'; did you mean 'cos'"):
+        basic.add_operators(["cosine"])
+
+
+def test_waves_are_in_no_grammar_that_is_a_default_of_screens():
+    assert {"sin", "cos", "tan"}.isdisjoint(operator.name for operator in load_grammar().unary)
+    for name in ("physics", "standard", "strogatz"):
+        assert {"sin", "cos"} <= {operator.name for operator in load_grammar(name).unary}
+
+
 def test_layers_are_the_grammars_unless_given():
     strogatz = load_grammar("strogatz")
     assert [layer.kind for layer in strogatz.resolve_layers()] == ["b", "u", "b"]

@@ -110,6 +110,8 @@ def test_a_grammar_with_every_key(load):
         gauss = ["sin", "gauss"]
         [columns]
         sin = ["angle", "a column that these data lack"]
+        [max_range]
+        gauss = 4
         [define.gauss]
         formula = "exp(-x**2)"
         [define.harmonic]
@@ -127,6 +129,7 @@ def test_a_grammar_with_every_key(load):
     assert grammar.forbid == {"sin": {"gauss"}}
     assert grammar.forbid_within == {"gauss": {"sin", "gauss"}}
     assert grammar.columns == {"sin": {"angle", "a column that these data lack"}}
+    assert grammar.max_range == {"gauss": 4.0}
     assert [operator.cost for operator in grammar.unary + grammar.binary] == [3, 2, 1, 5]
     assert grammar.operators["wave"].cost == 3 + 1 + 2  # what a definition calls costs what this grammar says
     assert grammar.operators["harmonic"].commutative
@@ -142,7 +145,7 @@ def test_what_a_file_leaves_out_has_a_default(load, content, layers):
     grammar = load(content)
     assert grammar.layers == layers
     assert (grammar.description, grammar.constants, grammar.max_complexity) == ("", (), None)
-    assert grammar.forbid == grammar.forbid_within == grammar.columns == {}
+    assert grammar.forbid == grammar.forbid_within == grammar.columns == grammar.max_range == {}
 
 
 # fmt: off
@@ -194,6 +197,9 @@ BAD_KEYS = [
     ('[forbid_within]\nsin = ["expp"]', "forbid_within.sin: there is no operator 'expp'; did you mean"),
     ('[columns]\nsine = ["angle"]', "columns.sine: there is no operator 'sine'; did you mean 'sin' or"),
     ('[columns]\nsin = [1]', 'columns.sin: expected a list of names such as ["sin", "exp"], found [1]'),
+    ('[max_range]\nexpp = 1', "max_range.expp: there is no operator 'expp'; did you mean 'exp'"),
+    ('[max_range]\nexp = 0', "max_range.exp: expected a positive number such as 10, found 0"),
+    ('[max_range]\nexp = inf', "max_range.exp: expected a positive number such as 10, found inf"),
     ('define = "x"', "define: expected a table, [define], found 'x'"),
     ('[define]\nf = "sin(x)"', "define.f: expected a table, [define.f], found 'sin(x)'"),
     ('[define.f]', 'define.f.formula: missing; give for instance formula = "sin(pi*x)"'),

@@ -60,6 +60,7 @@ def layers(draw):
     grammar = replace(
         load_grammar("basic"), operators=OPERATORS | operators, forbid=draw(rules), forbid_within=draw(rules),
         max_complexity=draw(st.sampled_from([None, None, None, 3, 5])), columns={}, constants=(),
+        max_range={},
     )  # fmt: skip
     others = draw(st.lists(named, max_size=3, unique=True))
     layer = Layer("ub"[arity - 1], tuple(operators[name] for name in chosen))
@@ -91,6 +92,11 @@ def layers(draw):
     options = {
         "domain_masks": {
             operator.name: (_draw_array(draw, flags, q, np.bool_), _draw_array(draw, flags, q, np.bool_))
+            for operator in layer.operators
+            if draw(st.booleans())
+        },
+        "range_masks": {
+            operator.name: _draw_array(draw, flags, q, np.bool_)
             for operator in layer.operators
             if draw(st.booleans())
         },
@@ -173,6 +179,8 @@ def _alone(operator, code, left, right, drawn):
         fate = CandidateStatus.TOO_COMPLEX
     elif key[0] == key[1]:
         fate = CandidateStatus.CONSTANT
+    elif not all(options["range_masks"].get(operator.name, np.ones(len(pool)))[place] for place in places):
+        fate = CandidateStatus.WIDE_RANGE
     elif good is not None and not (good[0][left] and good[1][right]):
         fate = CandidateStatus.UNDEFINED
     bars = sum(

@@ -163,6 +163,10 @@ def show_grammar(grammar: Grammar) -> RenderableType:
     lines = [f"{grammar.name}: {grammar.description}".rstrip(": "), f"default layers: {grammar.layers}"]
     if grammar.constants:
         lines.append("constants: " + ", ".join(map(str, write_constants(grammar.constants))))
+    lines += [
+        f"{name} takes only arguments with a range of at most {limit:g}"
+        for name, limit in grammar.max_range.items()
+    ]
     if grammar.max_complexity is not None:
         lines.append(f"max_complexity: {grammar.max_complexity}")
     for word, rules in (("directly in", grammar.forbid), ("anywhere in", grammar.forbid_within)):

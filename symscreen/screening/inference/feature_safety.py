@@ -47,7 +47,8 @@ def build_safety_record(reasons: Sequence[str]) -> dict[str, Any]:
 
 def build_box_record(task: ScreeningTask, expressions: Iterable[Expression]) -> dict[str, Any]:
     """Build the record of the box of the inputs that formulas use, in the units of the data."""
-    return {"box": {name: list(task.box[name]) for name in collect_inputs(expressions)}}
+    box = task.input_box
+    return {"box": {name: list(box[name]) for name in collect_inputs(expressions)}}
 
 
 def mark_unsafe_features(

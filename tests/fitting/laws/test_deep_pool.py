@@ -21,7 +21,7 @@ from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import load_grammar
 from symscreen.units import Units, parse_unit
 
-BASIC = load_grammar("basic")
+BASIC = load_grammar("basic").add_operators(["sin", "cos"])
 
 
 def make_data(rng, noise=0.0, n=300):
@@ -128,6 +128,13 @@ def test_a_thorough_fit_names_the_deep_pool_as_the_stage_that_found_its_law(rng,
     small = replace(EFFORTS["thorough"], pool_formulas=60, deep_pool_formulas=5000, layer_candidates=10)
     monkeypatch.setitem(EFFORTS, "thorough", small)
     data = make_data(rng)
-    result = symscreen.fit(dict(data.columns), data.target, effort="thorough", operators="basic", max_terms=2)
+    result = symscreen.fit(
+        dict(data.columns),
+        data.target,
+        effort="thorough",
+        operators="basic",
+        with_operators="sin,cos",
+        max_terms=2,
+    )
     assert result.verdict.startswith("exact")
     assert result.record["stage"] == "deep pool"

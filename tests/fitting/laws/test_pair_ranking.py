@@ -24,7 +24,7 @@ def compute_explained(nuisance, terms, target):
 
 def make_pool(rng, n, limit):
     columns = {name: rng.uniform(1.0, 4.0, n) for name in "uvw"}
-    return grow_formula_pool(columns, load_grammar("basic"), limit)
+    return grow_formula_pool(columns, load_grammar("basic").add_operators(["sin", "cos"]), limit)
 
 
 def rank(pool, target, nuisance, n_ranked):

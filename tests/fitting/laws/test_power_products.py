@@ -31,7 +31,9 @@ def make_data(formula, rng, n=300, noise=0.0, grammar=None, pool_limit=5000):
     columns = {name: rng.uniform(3, 5, n) if name in "bc" else rng.uniform(1, 2, n) for name in names}
     target = 2.5 * evaluate_expression(parse_expression(formula), columns)
     target = target + noise * np.sqrt(np.mean(target**2)) * rng.normal(size=n)
-    return build_law_data(columns, target, grammar or load_grammar("basic"), pool_limit=pool_limit)
+    return build_law_data(
+        columns, target, grammar or load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=pool_limit
+    )
 
 
 def compute_share(law, data):

@@ -72,7 +72,9 @@ def test_an_index_of_five_of_eight_inputs_is_found(rng, noise):
     a, b, c, d, e, f, g, h = columns.values()
     target = f * g / h * (1 + a * b / (c * d * e**2))
     target = target + noise * np.sqrt(np.mean(target**2)) * rng.normal(size=2000)
-    data = build_law_data(columns, target, load_grammar("basic"), pool_limit=2000)
+    data = build_law_data(
+        columns, target, load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=2000
+    )
     values = [evaluate_expression(law.terms[0], columns) for law in find_single_index_laws(data)]
     residuals = [target - each * (each @ target) / (each @ each) for each in values]
     assert min(np.mean(each**2) for each in residuals) < max(1.1 * noise**2, 1e-20) * np.mean(target**2)

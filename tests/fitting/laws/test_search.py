@@ -73,7 +73,7 @@ def test_a_law_costs_no_more_than_all_formulas_that_are_not_more_complex(rng):
     data = build_law_data(
         dict(zip("xy", rng.uniform(1, 2, (2, 50)), strict=True)),
         rng.normal(size=50),
-        load_grammar("basic"),
+        load_grammar("basic").add_operators(["sin", "cos"]),
         pool_limit=2000,
     )
     pool = data.pool
@@ -97,7 +97,9 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
         (name, lambda data, stage=stage: runs.append(stage) or stage(data)) for name, stage in search._STAGES
     ]
     monkeypatch.setattr(search, "_STAGES", stages)
-    found = find_laws(build_law_data(frame, target, load_grammar("basic"), pool_limit=5000))
+    found = find_laws(
+        build_law_data(frame, target, load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=5000)
+    )
     assert runs == [find_power_products]
     assert {each.law.stage for each in found} == {"power products"}
 
@@ -105,7 +107,10 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
 @pytest.mark.slow
 def test_a_law_is_hardly_ever_claimed_for_noise(rng):
     frame = make_frame(rng, n=200)
-    columns, grammar = {name: frame[name] for name in ("m", "r")}, load_grammar("basic")
+    columns, grammar = (
+        {name: frame[name] for name in ("m", "r")},
+        load_grammar("basic").add_operators(["sin", "cos"]),
+    )
     claims = 0
     for _ in range(8):
         data = build_law_data(columns, rng.normal(size=200), grammar, pool_limit=500)

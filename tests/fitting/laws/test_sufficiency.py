@@ -14,7 +14,9 @@ def make_data(rng, noise, n=800):
     columns = dict(zip("abcde", rng.uniform(1, 3, (5, n)), strict=True))
     target = columns["a"] * columns["b"] / columns["c"]
     target += noise * target.std() * rng.normal(size=n)
-    return build_law_data(columns, target, load_grammar("basic"), pool_limit=3000)
+    return build_law_data(
+        columns, target, load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=3000
+    )
 
 
 def fit(data, *texts, search_size=100.0):
