@@ -37,7 +37,14 @@ def _known_writers():
         yield
 
 
-_EXACT_NULLS = ("statistics", "inference", "test_error_control", "test_readme", "test_trust_pages", "benchmarks")
+_EXACT_NULLS = (
+    "statistics",
+    "inference",
+    "test_error_control",
+    "test_readme",
+    "test_trust_pages",
+    "benchmarks",
+)
 
 
 @pytest.fixture(autouse=True)

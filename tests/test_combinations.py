@@ -269,11 +269,6 @@ def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
         ("several", {"intervals": True}, "intervals= .*numeric"),
         ("several", {"rounds": 2}, "in one round"),
         ("numeric", {"time_limit": 5, "stability": 3}, "time_limit= cannot be combined with stability="),
-        (
-            "numeric",
-            {"time_limit": 5, "max_correlation": 0.9},
-            "time_limit= cannot be combined with max_correlation=",
-        ),
         ("numeric", {"checkpoint": "kept", "categorical": "x1,x2"}, "has no column 'x1,x2'"),
         ("survival", {"categorical": "died"}, "'died' is in categorical= and has another role"),
         ("stages", {"categorical": ["liked"]}, "'liked' is in categorical= and has another role"),

@@ -14,6 +14,7 @@ import numpy as np
 from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar_files import write_constants
+from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +86,43 @@ def format_partial_notice(partial: Mapping[str, Any]) -> str:
     return (
         f"partial: time ran out while layer {layer} of {partial['layers']} was generated; this is the "
         f"ranking of {previous}{coverage}"
+    )
+
+
+LIST_LIMITS = {
+    "shortlist": "those that the joint screeners were shown",
+    "search": "those that the search kept",
+    "time_limit": "a longer list would take longer than the time limit",
+    "length": "the longest list that is made",
+}
+
+
+def format_redundancy_notice(record: Mapping[str, Any]) -> Message | None:
+    """Format the notice that a list has fewer distinct features than were asked for.
+
+    Parameters
+    ----------
+    record : mapping
+        The record of a run, with the number of features shown.
+
+    Returns
+    -------
+    Message or None
+        None if the list is full, or has all features.
+    """
+    distinct, n_wanted = record.get("redundancy"), record["options"]["top"]
+    if distinct is None:
+        return None
+    n_listed, n_distinct = distinct["listed"], distinct["distinct"]
+    if n_distinct in {n_wanted, n_listed}:
+        return None
+    if distinct["limit"] is not None:
+        reason = f"only the best {n_listed:,} were examined ({LIST_LIMITS[distinct['limit']]})"
+        return Message(f"{n_distinct:,} of {n_wanted:,} distinct features are shown: {reason}")
+    option = name_option("max_correlation", distinct["cap"])
+    return Message(
+        f"{n_distinct:,} of {n_wanted:,} features are shown: the others of all {n_listed:,} are "
+        f"near-duplicates of them ({option})"
     )
 
 

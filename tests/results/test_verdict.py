@@ -53,7 +53,9 @@ def test_noise_is_said_to_be_noise(noise):
 
 def test_repeated_values_make_the_q_value_of_noise_a_bound(noise):
     rounded = noise.assign(a=noise.a.round(), b=noise.b.round(), c=noise.c.round())
-    assert "Its values repeat, so its q-value is an upper bound." in symscreen.screen(rounded, **SMALL).verdict
+    assert (
+        "Its values repeat, so its q-value is an upper bound." in symscreen.screen(rounded, **SMALL).verdict
+    )
 
 
 def test_too_few_rows_for_any_verdict(frame):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.expressions.printing import to_text
-from symscreen.messages import Message, name_option
 from symscreen.results.screen_result import ScreenerComparison, compare_screeners
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import (
@@ -87,8 +86,6 @@ class ScoringResult:
         The groups that the ranking represents; None if it has near-duplicates.
     redundancy_record : dict or None
         Record of the near-duplicates that were left out.
-    notices : tuple of str
-        Why the ranking is shorter than requested.
     search_record : dict or None
         Record of a search that did not score every feature.
     error_control_record : dict or None
@@ -108,7 +105,6 @@ class ScoringResult:
     classes: EquivalenceClasses
     distinct: DistinctFeatures | None = None
     redundancy_record: dict[str, Any] | None = None
-    notices: tuple[str, ...] = ()
     search_record: dict[str, Any] | None = None
     error_control_record: dict[str, Any] | None = None
     p_value_obstacle: Obstacle | None = None
@@ -180,7 +176,6 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
         classes,
         ranking.distinct,
         ranking.record,
-        ranking.notices,
         search_record,
         error_control_record,
         cost_obstacle or task.p_value_obstacle,
@@ -228,7 +223,9 @@ def _score_shortlists(
 
 def make_scorer(space: Space, task: ScreeningTask) -> Scorer:
     """Build the scorer of the chunks of a space."""
-    return Scorer(space, task.target, task.column_screeners, task.options.sign, _make_top_k_specs(task, task.n_examined))
+    return Scorer(
+        space, task.target, task.column_screeners, task.options.sign, _make_top_k_specs(task, task.n_examined)
+    )
 
 
 def _has_main_list(task: ScreeningTask) -> bool:
@@ -330,7 +327,6 @@ class _Ranking:
     distinct: DistinctFeatures | None = None
     columns: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] | None = None
-    notices: tuple[str, ...] = ()
 
 
 def _select_from_ranking(
@@ -346,29 +342,29 @@ def _select_from_ranking(
     if n_wanted is None or n_listed is None or max_correlation == 1.0:
         return _Ranking(features, classes)
     first = task.screeners[0]
-    limit_reason = ""
+    list_limit = None
     while True:
         distinct = select_distinct_features(
             space, features, n_wanted, max_correlation, has_losses=isinstance(first, Screener)
         )
         if len(distinct.representatives) == n_wanted or len(features) < n_listed:
             break
-        if limit_reason := _find_limit(task, n_listed, is_complete=is_complete):
+        if list_limit := _find_limit(task, n_listed, is_complete=is_complete):
             break
         n_listed = min(8 * n_listed, _MAX_EXAMINED)
         features, classes = _list_more(space, task, n_listed)
-    return _report_distinct(features, classes, distinct, limit_reason, space, task)
+    return _report_distinct(features, classes, distinct, list_limit, space, task)
 
 
-def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool) -> str:
-    """Say what prevents a longer ranking; empty if nothing does."""
+def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool) -> str | None:
+    """Say what prevents a longer ranking (a key of `LIST_LIMITS`); None if nothing does."""
     if not isinstance(task.screeners[0], Screener):
-        return "length of the shortlist"
+        return "shortlist"
     if task.options.search != "exact":
-        return name_option("search", task.options.search)
+        return "search"
     if task.options.time_limit is not None or not is_complete:
-        return "time limit"
-    return "maximum length of a ranking" if n_listed >= _MAX_EXAMINED else ""
+        return "time_limit"
+    return "length" if n_listed >= _MAX_EXAMINED else None
 
 
 def _list_more(space: Space, task: ScreeningTask, n_listed: int) -> tuple[FeatureTable, EquivalenceClasses]:
@@ -383,7 +379,7 @@ def _report_distinct(
     features: FeatureTable,
     classes: EquivalenceClasses,
     distinct: DistinctFeatures,
-    limit_reason: str,
+    list_limit: str | None,
     space: Space,
     task: ScreeningTask,
 ) -> _Ranking:
@@ -397,26 +393,8 @@ def _report_distinct(
         classes.reorder(shown),
         distinct,
         {"n_redundant": n_redundant},
-        _build_redundancy_record(features, distinct, n_redundant, space, task.max_correlation),
-        _format_redundancy_notices(len(features), len(shown), limit_reason, task),
-    )
-
-
-def _format_redundancy_notices(
-    n_examined: int, n_shown: int, limit_reason: str, task: ScreeningTask
-) -> tuple[str, ...]:
-    """Say why fewer features are shown than were asked for."""
-    if n_shown in {task.limit, n_examined}:
-        return ()
-    if limit_reason:
-        reason = f"only the best {n_examined:,} were examined ({limit_reason})"
-        return (Message(f"{n_shown} of {task.limit} distinct features are shown, because {reason}"),)
-    option = name_option("max_correlation", task.max_correlation)
-    return (
-        Message(
-            f"{n_shown} of {task.limit} features are shown: the others of all {n_examined:,} are "
-            f"near-duplicates of them ({option})"
-        ),
+        _build_redundancy_record(features, distinct, n_redundant, space, task.max_correlation)
+        | {"listed": len(features), "limit": list_limit},
     )
 
 
@@ -441,6 +419,7 @@ def _build_redundancy_record(
     return {
         "cap": max_correlation,
         "classes_looked_at": distinct.n_examined,
+        "distinct": len(distinct.representatives),
         "listed_at_most": _MAX_LISTED,
         "shown": listed,
     }
