@@ -278,7 +278,7 @@ def test_the_command_line_screens_and_plans(rng, tmp_path, kind):
             "3 classes with their numbers of rows: high",
             "each against the rest",
         ],
-        "several": ["scored against the targets a,b (", "t0[a] t0[b]", "t0: the mean over targets"],
+        "several": ["scored against the targets a,b (", "Gini[a] Gini[b]", "Gini: mean over the targets"],
         "survival": [
             "scored against the time until the event, time (",
             "pairs of rows are comparable",
