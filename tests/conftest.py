@@ -43,7 +43,16 @@ def _known_writers():
 def _no_compile_notice():
     """Only the first run on a machine compiles kernels: tests compare what the later ones write."""
     COMPILE_NOTICE.mute()
-_EXACT_NULLS = ("statistics", "inference", "test_error_control", "test_readme", "test_trust_pages", "benchmarks")
+
+
+_EXACT_NULLS = (
+    "statistics",
+    "inference",
+    "test_error_control",
+    "test_readme",
+    "test_trust_pages",
+    "benchmarks",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -43,27 +43,41 @@ def noise(frame, rng):
 def test_the_figures_stand_after_the_size_of_the_class(frame):
     result = symscreen.screen(frame, p_values=True, permutations=19, top=5, **SMALL)
     columns = list(result.table.columns)
-    assert columns[columns.index("class_size") :] == ["class_size", "p_value", "q_value", "p_family"]
+    figures = ["p_value", "q_value", "p_family"]
+    assert columns[columns.index("class_size") :] == ["class_size", *figures, "n_redundant"]
     assert result.table.p_value.is_monotonic_increasing
     assert (result.table.p_family == 0.05).all()
     told = result.record["error_control"]
     assert sum(told.pop("histogram")) == result.n_scored
-    assert told == {"method": "bh", "tests": result.n_scored, "permutations": 19}
+    passing = told.pop("passing")
+    least = told.pop("least_q")
+    assert 0 < passing <= result.n_scored
+    assert 0 < least <= result.table.q_value.min()
+    assert not told.pop("tied")
+    assert told == {
+        "method": "bh",
+        "tests": result.n_scored,
+        "permutations": 19,
+        "fdr": None,
+        "rate": 0.05,
+    }
     assert result.record["options"]["permutations"] == 19
     assert result.record["options"]["p_values"] is True
 
 
-def test_nothing_is_added_unasked(frame):
-    result = symscreen.screen(frame, top=3, **SMALL)
+def test_p_values_are_there_unless_they_are_turned_off(frame):
+    result = symscreen.screen(frame, p_values=False, top=3, max_correlation=1, **SMALL)
     assert list(result.table.columns)[-1] == "class_size"
     assert "error_control" not in result.record
-    by_itself = symscreen.screen(frame, p_values=None, top=3, **SMALL)
+    assert result.record["options"]["p_values"] is False
+    by_itself = symscreen.screen(frame, top=3, max_correlation=1, **SMALL)
     assert list(by_itself.table.columns)[-2:] == ["p_value", "q_value"]
+    assert by_itself.record["options"]["p_values"] is None
 
 
 def test_what_passes_is_shown(frame):
-    every = symscreen.screen(frame, p_values=True, top=10**6, **SMALL).table
-    some = symscreen.screen(frame, fdr=1e-9, top=10**6, **SMALL)
+    every = symscreen.screen(frame, p_values=True, top=10**6, max_correlation=1, **SMALL).table
+    some = symscreen.screen(frame, fdr=1e-9, top=10**6, max_correlation=1, **SMALL)
     passing = every[every.q_value <= 1e-9].reset_index(drop=True)
     pd.testing.assert_frame_equal(some.table, passing)
     assert 0 < len(passing) < len(every)
@@ -71,7 +85,9 @@ def test_what_passes_is_shown(frame):
     count = int((all_of_them.q_value <= 1e-9).sum())
     assert some.record["error_control"]["passing"] == count
     head = _flat(_printed(some))
-    assert f"by t0; {count:,} pass a false discovery rate of 1e-09; the best {len(some)} classes:" in head
+    rate = f"{count:,} of {some.n_scored:,} formulas do better than noise (false discovery rate 1e-07 %)."
+    assert head.startswith(rate)
+    assert f"by t0; the best {len(some)} features:" in head
     assert list(some.table.expression) == [
         symscreen.expressions.printing.to_text(expression) for expression in some.expressions
     ]
@@ -83,9 +99,9 @@ def test_where_nothing_passes_the_best_are_shown(noise):
     least = result.record["error_control"]["least_q"]
     assert least > 0.01
     first_line = _printed(result).split("\n\n")[0]
-    words = f"none passes a false discovery rate of 0.01, the smallest q is {least:.2g}; the best 4 classes:"
+    words = f"has a q-value of {least:.2g}, above the limit of 0.01."
     assert words in _flat(first_line)
-    assert "(Benjamini-Yekutieli)" in _flat(_printed(result))
+    assert "q-values: Benjamini-Yekutieli over all " in _flat(_printed(result))
 
 
 def test_what_passes_may_not_be_among_the_best(frame):
@@ -101,9 +117,9 @@ def test_what_passes_may_not_be_among_the_best(frame):
     options = SMALL | {"screener": replace(T0, null_distribution=shy_of_the_best)}
     result = symscreen.screen(frame, fdr=0.01, top=1, **options)
     assert result.table.q_value[0] == 1.0
-    assert "pass a false discovery rate of 0.01, none of them among these; the best 1 class" in _flat(
-        _printed(result)
-    )
+    text = _flat(_printed(result))
+    assert "do better than noise (false discovery rate 1 %). None of them is shown." in text
+    assert "the best 1 distinct feature:" in text
 
 
 def test_later_rounds_have_no_figures(frame):
@@ -112,14 +128,15 @@ def test_later_rounds_have_no_figures(frame):
     for name in ("p_value", "q_value", "p_family"):
         assert result.table.loc[later, name].isna().all()
         assert result.table.loc[~later, name].notna().all()
-    assert any("round 1" in notice for notice in result.notices)
     assert _printed(result)
 
 
 def test_cuts_leave_the_figures_out_with_a_word(frame):
-    result = symscreen.screen(frame, p_values=None, pool_size=4, top=3, **SMALL)
+    result = symscreen.screen(frame, pool_size=4, top=3, **SMALL)
     assert "p_value" not in result.table
-    assert any("left out: pruning" in notice for notice in result.notices)
+    assert (
+        result.verdict == "No verdict: there are no p-values, because pruning between layers used the target."
+    )
     with pytest.raises(OptionError, match="pruning between layers"):
         symscreen.screen(frame, fdr=0.1, pool_size=4, **SMALL)
 
@@ -128,11 +145,11 @@ def test_the_terminal_shows_two_digits_and_says_how_to_read_them(frame):
     result = symscreen.screen(frame, p_values=True, permutations=19, top=5, **SMALL)
     text = _printed(result)
     header = next(line for line in text.splitlines() if line.startswith("rank"))
-    assert header.split() == ["rank", "expression", "compl.", "dir.", "t0", "class", "q", "p", "all"]
+    assert header.split() == ["rank", "expression", "cost", "Gini", "alike", "q", "p", "all"]
     for row in result.table.to_dict("records"):
         assert f"{row['q_value']:.2g}" in text
     flat = _flat(text)
-    assert f"q: the false discovery rate at which it passes among all {result.n_scored} (Benja" in flat
+    assert "q: false discovery rate; p all: p-value among all formulas" in flat
     assert "p all: how often noise is as good anywhere in the space, by 19 permutations" in flat
 
 
@@ -161,7 +178,7 @@ def test_the_command_line_controls_errors(rng):
     done = _run("screen", "-", *options, "--permutations", "49", "--fdr", "0.5", text=csv)
     assert (done.returncode, drop_compile_notice(done.stderr)) == (0, "")
     table = pd.read_csv(io.StringIO(done.stdout))
-    assert list(table.columns)[-3:] == ["p_value", "q_value", "p_family"]
+    assert list(table.columns)[-4:] == ["p_value", "q_value", "p_family", "n_redundant"]
     # of 8! orders of the rows few are so near that of the response
     assert table.p_value[0] < 1e-3
     assert (table.q_value <= 0.5).all()

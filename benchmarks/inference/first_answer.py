@@ -18,15 +18,17 @@ from sklearn import datasets
 import symscreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-_LAWS = (
-    ("a*b", lambda a, b, c: a * b),
-    ("a/b", lambda a, b, c: a / b),
-    ("a**2 + b", lambda a, b, c: a**2 + b),
-    ("log(a) - c", lambda a, b, c: np.log(a) - c),
-    ("sqrt(a)*c", lambda a, b, c: np.sqrt(a) * c),
-    ("a - b", lambda a, b, c: a - b),
+    Values = np.ndarray
+
+_LAWS: tuple[Callable[[dict[str, Values]], Values], ...] = (
+    lambda x: x["a"] * x["b"],
+    lambda x: x["a"] / x["b"],
+    lambda x: x["a"] ** 2 + x["b"],
+    lambda x: np.log(x["a"]) - x["c"],
+    lambda x: np.sqrt(x["a"]) * x["c"],
+    lambda x: x["a"] - x["b"],
 )
 _MAX_CORRELATION = 0.95
 _N_SHOWN = 20
@@ -44,14 +46,12 @@ def draw_noise(seed: int) -> tuple[pd.DataFrame, str]:
     return pd.DataFrame(x, columns=names).assign(y=y), "ub" if n_inputs < _WIDE else "b"
 
 
-def draw_planted(seed: int) -> tuple[pd.DataFrame, np.ndarray, str]:
+def draw_planted(seed: int) -> tuple[pd.DataFrame, Values]:
     """Draw a table of 200 rows and six inputs with a planted law at R² 0.5; return the law's values, too."""
     rng = np.random.default_rng([2, seed])
-    x = rng.uniform(0.5, 2.5, (200, 6))
-    name, law = _LAWS[seed % len(_LAWS)]
-    values = np.asarray(law(*x[:, :3].T))
-    y = values + rng.normal(size=200) * values.std()
-    return pd.DataFrame(x, columns=list("abcdef")).assign(y=y), values, name
+    columns = dict(zip("abcdef", rng.uniform(0.5, 2.5, (6, 200)), strict=True))
+    values = _LAWS[seed % len(_LAWS)](columns)
+    return pd.DataFrame(columns | {"y": values + rng.normal(size=200) * values.std()}), values
 
 
 def judge_noise(seed: int) -> str:
@@ -61,8 +61,8 @@ def judge_noise(seed: int) -> str:
 
 
 def judge_planted(seed: int) -> tuple[bool, float]:
-    """Return whether the verdict is a signal, and |Spearman's ρ| of the first formula with the planted one."""
-    frame, values, _ = draw_planted(seed)
+    """Return whether the verdict is a signal, and |ρ| of the first formula with the planted one."""
+    frame, values = draw_planted(seed)
     result = symscreen.screen(frame, target="y", quiet=True)
     first = result.transform(frame).iloc[:, 0].rank()
     return result.record["verdict"]["kind"] == "signal", abs(float(first.corr(pd.Series(values).rank())))
@@ -82,12 +82,15 @@ def load_tables() -> Iterator[tuple[str, pd.DataFrame]]:
     for name, make in makers.items():
         x, y = make(n_samples=400, noise=1.0, random_state=0)
         yield name, _to_frame(x, y)
-    yield "correlated", _to_frame(rng.normal(size=(300, 1)) + 0.3 * rng.normal(size=(300, 6)), rng.normal(size=300))
+    yield (
+        "correlated",
+        _to_frame(rng.normal(size=(300, 1)) + 0.3 * rng.normal(size=(300, 6)), rng.normal(size=300)),
+    )
     x = rng.lognormal(size=(500, 5))
     yield "lognormal", _to_frame(x, x[:, 0] * x[:, 1] + rng.normal(size=500))
 
 
-def _to_frame(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+def _to_frame(x: Values, y: Values) -> pd.DataFrame:
     return pd.DataFrame(x, columns=[f"x{index}" for index in range(x.shape[1])]).assign(target=y)
 
 
@@ -102,12 +105,17 @@ def count_distinct(result: symscreen.ScreenResult, frame: pd.DataFrame) -> int:
 
 
 def measure_cost(n_inputs: int, layers: str) -> dict[str, Any]:
-    """Measure a screen of 400 rows without, with p-values, and with distinct formulas, the median of three."""
+    """Measure screens of 400 rows with and without p-values and distinct formulas, the median of three."""
     rng = np.random.default_rng(4)
     x = rng.uniform(0.5, 2.5, (400, n_inputs))
     frame = _to_frame(x, x[:, 0] * x[:, 1] + rng.normal(size=400))
     plain = {"p_values": False, "max_correlation": 1}
-    settings = {"plain": plain, "distinct": {"p_values": False}, "p_values": {"max_correlation": 1}, "default": {}}
+    settings = {
+        "plain": plain,
+        "distinct": {"p_values": False},
+        "p_values": {"max_correlation": 1},
+        "default": {},
+    }
     seconds: dict[str, Any] = {}
     for name, options in settings.items():
         times = []

@@ -296,8 +296,8 @@ def evaluate_bounds(
     Raises
     ------
     OptionError
-        If the first screener is a joint screener, there are several rounds, or `outside` exceeds the number
-        of hidden features.
+        If the first screener is a joint screener, there are several rounds, near-duplicates were left out,
+        or `outside` exceeds the number of hidden features.
     FormulaError
         If the truth is invalid or constant.
 
@@ -305,7 +305,8 @@ def evaluate_bounds(
     --------
     >>> import symscreen
     >>> data = symscreen.datasets.make_additive(n=50, noise_variance=0)
-    >>> result = symscreen.screen(data.frame, operators="ablation", layers="bu", pool="strict", top=5)
+    >>> options = {"operators": "ablation", "layers": "bu", "pool": "strict", "max_correlation": 1}
+    >>> result = symscreen.screen(data.frame, top=5, **options)
     >>> table = evaluate_bounds(result, data.truth, outside=7).table
     >>> bool((table.average_precision_low <= table.average_precision_high).all())
     True
@@ -313,6 +314,11 @@ def evaluate_bounds(
     parsed_truth, correct = _find_correct_rows(result, truth, criterion, operators)
     _check_target(result.record)
     _check_rounds(result.record)
+    if "redundancy" in result.record:
+        raise OptionError(
+            "the ranking leaves out near-duplicates that are better than the last feature shown, so there "
+            f"are no bounds: screen with {name_option('max_correlation', 1)}"
+        )
     screener = result.record["options"]["screener"][0]
     if not isinstance(get_screener(screener), Screener):
         raise OptionError(

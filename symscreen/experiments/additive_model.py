@@ -138,6 +138,7 @@ def screen_additive_model(
         screener=[specs[name] for name in screener_names],
         sign="positive",
         top="all",
+        p_values=False,
         seed=seed,
         jobs=jobs,
     )
@@ -412,7 +413,9 @@ def _time_screeners(seed: int, plan: _Figure6Plan) -> pd.DataFrame:
     specs = _SHORT_SPECS if plan.is_short else SCREENER_SPECS
     for order in LAYER_ORDERS:
         data = datasets.make_additive(n=100, noise_variance=0.01, seed=seed)
-        result = screen(data.frame, operators="ablation", layers=order, pool="strict", top="all")
+        result = screen(
+            data.frame, operators="ablation", layers=order, pool="strict", top="all", p_values=False
+        )
         by_target = np.argsort(data.frame["target"].to_numpy(), kind="stable")
         values = np.ascontiguousarray(result.transform(data.frame).to_numpy()[by_target].T)
         target = NumericTarget(data.frame["target"].to_numpy()[by_target])

@@ -277,7 +277,8 @@ def _find_first_choices(
         signs: tuple[Sign, ...] = ("positive", "free") if name in _SIGNED_SCREENERS else ("free",)
         for sign in signs:
             space: _Row = {"layers": system.layers, "unary": system.unary, "binary": system.binary}
-            options: _Row = {"screener": spec, "sign": sign, "top": 1, "seed": seed, "jobs": settings.jobs}
+            options: _Row = {"screener": spec, "sign": sign, "seed": seed, "jobs": settings.jobs}
+            options |= {"top": 1, "max_correlation": 1, "p_values": False}  # the first choice itself
             result = screen(frame, pool=pool, **space, **options)
             joint_result, first = result.joint_results.get(name), result.table.iloc[0]
             yield _FirstChoice(

@@ -351,7 +351,10 @@ def _rank_by_joint_screener(number: int, space: Space, task: ScreeningTask) -> d
     """Find the rank in a list that a joint screener orders, if the feature is on its shortlist."""
     first_screener = task.screeners[0]
     limit = None if task.limit is None else max(task.limit, task.prescreen)
-    result = score_space(space, task.change_options(top="all" if limit is None else limit))
+    # of all near-duplicates, since a list without them has other ranks
+    result = score_space(
+        space, task.change_options(top="all" if limit is None else limit, max_correlation=1.0)
+    )
     facts: dict[str, Any] = {"n_features": result.n_scored, "rank_cutoff": task.limit}
     _add_joint_scores(facts, number, space, result, task)
     row = _find_row(number, space, result, task)

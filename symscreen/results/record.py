@@ -14,6 +14,7 @@ import numpy as np
 from symscreen.expansion import EXCLUSION_REASONS, CandidateStatus
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.grammar_files import write_constants
+from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +86,49 @@ def format_partial_notice(partial: Mapping[str, Any]) -> str:
     return (
         f"partial: time ran out while layer {layer} of {partial['layers']} was generated; this is the "
         f"ranking of {previous}{coverage}"
+    )
+
+
+LIST_LIMITS = {
+    "shortlist": "those that the joint screeners were shown",
+    "search": "those that the search kept",
+    "time_limit": "a longer list would take longer than the time limit",
+    "length": "the longest list that is made",
+}
+
+
+def format_selection_notice(record: Mapping[str, Any]) -> Message | None:
+    """Format the notice that a list has fewer features than were asked for.
+
+    Parameters
+    ----------
+    record : mapping
+        The record of a run, with the number of features selected.
+
+    Returns
+    -------
+    Message or None
+        None if the list is full, or has all features.
+    """
+    selection, n_wanted = record.get("selection"), record["options"]["top"]
+    if selection is None:
+        return None
+    n_listed, n_selected = selection["listed"], selection["selected"]
+    if n_selected in {n_wanted, n_listed}:
+        return None
+    if selection["limit"] is not None:
+        reason = f"only the best {n_listed:,} were examined ({LIST_LIMITS[selection['limit']]})"
+        adjective = "distinct " if "redundancy" in record else ""
+        return Message(f"{n_selected:,} of {n_wanted:,} {adjective}features are shown: {reason}")
+    reasons = []
+    if "redundancy" in record:
+        option = name_option("max_correlation", record["redundancy"]["cap"])
+        reasons.append(f"near-duplicates of them ({option})")
+    if record.get("safety", {}).get("unsafe") and record["options"].get("unsafe") == "drop":
+        reasons.append(f"unsafe on new rows ({name_option('unsafe', 'drop')})")
+    return Message(
+        f"{n_selected:,} of {n_wanted:,} features are shown: the others of all {n_listed:,} are "
+        f"{' or '.join(reasons)}"
     )
 
 

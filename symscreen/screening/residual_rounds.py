@@ -225,7 +225,7 @@ def score_round(
     if task.error_control is not None and task.error_control.fdr is not None:
         passing = np.flatnonzero(result.extra_columns["q_value"] <= task.error_control.fdr)
         shown = passing if len(passing) else shown
-    return RoundResult(space, result, pruning_records, shown, task.dataset, notices=result.notices)
+    return RoundResult(space, result, pruning_records, shown, task.dataset)
 
 
 def build_extra_record(round_results: Sequence[RoundResult], task: ScreeningTask) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from symscreen.results.record import (
     build_partial_record,
     build_run_record,
     format_partial_notice,
+    format_selection_notice,
 )
 from symscreen.results.screen_result import ScreenResult, build_screen_result
 from symscreen.screening.checkpoint import open_checkpoint
@@ -153,6 +154,7 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
             *dataset.notices,
             *round_results[-1].notices,
             *_format_run_notices(task, round_results),
+            *filter(None, [format_selection_notice(record)]),
             *_format_null_notices(task),
             *_format_numerical_error_notices(numerical_error_record),
         ),

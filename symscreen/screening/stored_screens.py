@@ -21,7 +21,11 @@ from symscreen.grammar.grammar_files import read_constants
 from symscreen.messages import escape_control_chars, quote
 from symscreen.report.notebook import VIEWS
 from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
-from symscreen.results.record import build_grammar_record, format_partial_notice
+from symscreen.results.record import (
+    build_grammar_record,
+    format_partial_notice,
+    format_selection_notice,
+)
 from symscreen.results.screen_result import ScreenResult
 from symscreen.screeners import Screener, get_screener
 from symscreen.screening.preparation import prepare_screen
@@ -318,4 +322,7 @@ def _collect_notices(record: dict[str, Any], dataset: Dataset | None) -> tuple[s
     partial = record.get("partial")
     if partial is not None:
         notices.append(format_partial_notice(partial))
+    selection_notice = format_selection_notice(record)
+    if selection_notice is not None:
+        notices.append(selection_notice)
     return tuple(notices)

@@ -18,7 +18,7 @@ def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
     assert run_command(words) == 0
     shown = capsys.readouterr()
     assert f"symscreen: written: {report}" in shown.err
-    assert "the best 3 classes" in " ".join(shown.out.split())
+    assert "the best 3 distinct features" in " ".join(shown.out.split())
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert data in report.read_text(encoding="utf-8")
     assert run_command(words) == 2

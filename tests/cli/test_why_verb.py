@@ -35,11 +35,14 @@ def data(frame, tmp_path):
     return path
 
 
+ALL = ("--max-correlation", "1")
+
+
 @pytest.mark.parametrize(
     ("answer", "formula", "options", "begins"),
     [
-        ("ranked", "x1*(x2 + x3)", ["--layers", "bb"], "x1*(x2 + x3) is in the space"),
-        ("duplicate", "sin(x1 + x2)", ["--layers", "bu"], "sin(x1 + x2) has the values of sin(total)"),
+        ("ranked", "x1*(x2 + x3)", ["--layers", "bb", *ALL], "x1*(x2 + x3) is in the space"),
+        ("duplicate", "sin(x1 + x2)", ["--layers", "bu", *ALL], "sin(x1 + x2) has the values of sin(total)"),
         ("not shown", "sin(x3)*sin(x2)",
          ["--layers", "ub", "--screener", "lasso", "--prescreen", "3"],
          "sin(x3)*sin(x2) is not on the shortlist"),
@@ -55,7 +58,8 @@ def data(frame, tmp_path):
         ("unsafe", "1/(x1 - x2)",
          ["--layers", "bu", "--unary", "inv", "--binary", "sub", "--top", "100", "--unsafe", "drop"],
          "1/(x1 - x2) is left out by --unsafe drop: "),
-        ("not passing", "sin(x3)", ["--layers", "ub", "--fdr", "0.001"], "sin(x3) does not pass --fdr 0.001"),
+        ("not passing", "sin(x3)", ["--layers", "ub", "--fdr", "0.001", *ALL],
+          "sin(x3) does not pass --fdr 0.001"),
         ("pruned", "sin(x3)*x2", ["--layers", "ub", "--pool-size", "u:2"],
          "sin(x3)*x2 was pruned after layer 1"),
     ],

@@ -89,7 +89,7 @@ def test_a_lone_joint_screener_keeps_its_ties(data):
 
 
 def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
-    top = symscreen.screen(data.frame, **SMALL, sign="positive", top=4)
+    top = symscreen.screen(data.frame, **SMALL, sign="positive", top=4, max_correlation=1)
     with pytest.raises(OptionError, match=r"contains 4 of 24 features screened.*top='all'.*outside="):
         evaluate(top, data.truth)
     shown = evaluate_shown(top)
@@ -106,7 +106,7 @@ def evaluate_shown(result) -> int:
 
 
 def test_what_bounds_cannot_tell_is_refused(data, whole):
-    top = symscreen.screen(data.frame, **SMALL, top=4)
+    top = symscreen.screen(data.frame, **SMALL, top=4, max_correlation=1)
     with pytest.raises(OptionError, match=r"100 correct features .*outside=.*, but 20 are not shown"):
         evaluate_bounds(top, data.truth, outside=100)
     joint = symscreen.screen(data.frame, **SMALL, screener="lasso", top=4)

@@ -4,7 +4,7 @@ import pytest
 
 import symscreen
 
-SMALL = {"layers": "ub", "unary": "cube,log", "binary": "mul,sub"}
+SMALL = {"layers": "ub", "unary": "cube,log", "binary": "mul,sub", "p_values": False}
 
 
 def first_line(found):
@@ -14,7 +14,8 @@ def first_line(found):
 @pytest.mark.parametrize("changes", [{}, {"screener": "pearson,t0", "sign": "positive"}])
 def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, changes):
     options = SMALL | {"top": 4, "max_correlation": 0.8} | changes
-    whole = symscreen.screen(frame, **SMALL, **changes, top=10**6).table.expression.tolist()
+    everything = SMALL | {"top": 10**6, "max_correlation": 1}
+    whole = symscreen.screen(frame, **everything, **changes).table.expression.tolist()
     screened = symscreen.screen(frame, **options)
     thinned = screened.table.expression.tolist()
     told = {one["rank"]: one["features"] for one in screened.record["redundancy"]["shown"]}
@@ -43,7 +44,7 @@ def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, c
 
 @pytest.mark.slow
 def test_what_does_not_pass_is_told_with_its_q_value(frame):
-    every = symscreen.screen(frame, p_values=True, top="all", **SMALL).table
+    every = symscreen.screen(frame, top="all", **SMALL | {"p_values": True}).table
     for row in every.to_dict("records")[:: len(every) // 12]:
         found = symscreen.why(frame, row["expression"], fdr=0.01, permutations=50, top=3, **SMALL)
         assert found.q_value == row["q_value"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from symscreen import _limits
 from symscreen.backends import dask
+from symscreen.config import parsing
 from symscreen.data.readers import file_bytes
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.deep_pool import estimate_deep_bytes
@@ -58,6 +59,9 @@ _LEVEL = f"{100 * _get_default(compute_t0_intervals, 'level'):.0f} %"
 _QUIET_S = f"{file_bytes._QUIET_PERIOD_S:g} s"
 
 FROM_CODE: Phrases = [
+    ("README.md", f"do better than noise (false discovery rate {100 * parsing.DEFAULT_FDR:g} %)"),
+    ("docs/glossary.md", f"(`--max-correlation`, {parsing.DEFAULT_MAX_CORRELATION:g} by default)"),
+    ("docs/trust.md", f"Some features have q-values of at most {parsing.DEFAULT_FDR:g}, or of the rate of"),
     ("docs/cluster.md", f"no scheduler answers within {dask._CONNECT_TIMEOUT_S:.0f} s"),
     ("docs/cluster.md", f"no worker comes within {dask._FIRST_WORKER_TIMEOUT_S:.0f} s"),
     ("docs/fit.md", _format_shares()),

@@ -64,7 +64,7 @@ def change_task(task, *, limit=0, jobs=None, **changes):
 
 
 def request_of(*screeners, table=None, layers="ub", operators="ablation", **changes):
-    """Build the task of a screen by screeners or their names; without a table, of a small one."""
+    """Build the task of a screen that shows near-duplicates; without a table, of a small one."""
     grammar = load_grammar(operators)
     task = ScreeningTask(
         dataset=read_dataset({"x": np.arange(9.0), "y": np.arange(9.0)}) if table is None else table,
@@ -72,7 +72,7 @@ def request_of(*screeners, table=None, layers="ub", operators="ablation", **chan
         layers=grammar.resolve_layers(layers),
         screeners=tuple(SCREENERS[item] if isinstance(item, str) else item for item in screeners),
         backend=Threads(1),
-        options=ScreenOptions(prescreen=1000, chunk_size=1 << 14),
+        options=ScreenOptions(prescreen=1000, chunk_size=1 << 14, max_correlation=1),
     )
     return change_task(task, **changes)
 

@@ -13,7 +13,8 @@ def test_a_notebook_typesets_the_formulas(frame):
     page = Page(result._repr_html_())
     assert len(page.all("math")) == 4
     assert [cell["title"] for cell in page.all("td") if "title" in cell] == result.table.expression.tolist()
-    assert page.texts["p"][0] == f"4 shown of {result.n_scored:,} features scored"
+    assert page.texts["p"][:2] == [result.verdict, f"4 shown of {result.n_scored:,} features scored"]
+    assert any(text.startswith("Gini: the Gini correlation: 1 is the order") for text in page.texts["p"])
     latex = result._repr_latex_()
     assert latex.startswith("$$")
     for place, expression in enumerate(result.expressions, start=1):

@@ -53,7 +53,9 @@ def test_noise_is_said_to_be_noise(noise):
 
 def test_repeated_values_make_the_q_value_of_noise_a_bound(noise):
     rounded = noise.assign(a=noise.a.round(), b=noise.b.round(), c=noise.c.round())
-    assert "Its values repeat, so its q-value is an upper bound." in symscreen.screen(rounded, **SMALL).verdict
+    assert (
+        "Its values repeat, so its q-value is an upper bound." in symscreen.screen(rounded, **SMALL).verdict
+    )
 
 
 def test_too_few_rows_for_any_verdict(frame):
@@ -69,7 +71,7 @@ def test_too_few_rows_for_any_verdict(frame):
         ({"pool_size": 3, "layers": "bb"}, "pruning between layers used the target"),
         ({"screener": "lasso"}, "there are no p-values for lasso, which judges formulas together"),
         ({"target": "x1,target"}, "there are no p-values for several targets"),
-        ({"weights": "x2"}, "there are no p-values for a weighted target"),
+        ({"weights": "x2"}, "there are no p-values for a target with weights"),
         ({"groups": "x3", "intervals": True}, "there are no p-values where rows come in groups"),
     ],
     ids=["off", "search", "pruning", "joint", "several", "weighted", "groups"],
@@ -95,7 +97,8 @@ def test_the_cost_rule_depends_on_formulas_and_rows_alone_and_an_explicit_option
     assert parsing.MAX_P_VALUE_CELLS == 10**11
 
 
-def test_permutations_decide_where_there_are_no_p_values(frame, noise):
+def test_permutations_decide_where_there_are_no_p_values(frame):
+    noise = pd.DataFrame(np.random.default_rng(3).normal(size=(60, 4)), columns=["a", "b", "c", "target"])
     options = SMALL | {"p_values": False}
     few = symscreen.screen(frame, permutations=18, **options)
     assert few.record["verdict"]["kind"] == "undecided"

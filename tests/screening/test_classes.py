@@ -13,7 +13,7 @@ from symscreen.errors import DataError, GrammarError, OptionError
 from symscreen.results.ranking_files import write_ranking
 from symscreen.results.ranking_reader import StoredRanking
 
-SMALL = {"layers": "ub", "unary": "neg,cube,log", "binary": "sub,mul", "top": 12}
+SMALL = {"layers": "ub", "unary": "neg,cube,log", "binary": "sub,mul", "top": 12, "max_correlation": 1}
 
 
 def _sizes(members):

@@ -63,11 +63,10 @@ def test_what_takes_rows_for_exchangeable_is_refused_or_left_out(frame):
     for asked, name in (({"fdr": 0.05}, "fdr=0.05"), ({"p_values": True}, "p_values=True")):
         with pytest.raises(OptionError, match=f"{name} cannot be combined with groups='site': null"):
             symscreen.screen(sites, groups="site", stability=2, **SMALL, **asked)
-    result = symscreen.screen(sites, groups="site", p_values=None, permutations=20, **SMALL)
-    assert "p- and q-values are left out" in " ".join(result.notices)
+    result = symscreen.screen(sites, groups="site", permutations=20, **SMALL)
     assert "p_value" not in result.table
     assert "p_family" in result.table
-    assert not result.record["options"]["p_values"]
+    assert result.record["verdict"]["by"] == "p_family"
 
 
 def test_too_few_groups_or_groups_that_nothing_heeds_are_refused(frame):

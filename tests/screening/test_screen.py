@@ -65,7 +65,7 @@ def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, t
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
     options = GLIDER | {"sign": sign, "screener": "t0"}
-    streamed = symscreen.screen(glider, top=100, chunk_size=50, **options).table
+    streamed = symscreen.screen(glider, top=100, chunk_size=50, max_correlation=1, **options).table
     every = symscreen.screen(glider, top="all", **options)
     # class and order computed anew from the matrix of all features
     columns = {name: glider[name].to_numpy() for name in ("x1", "x2")}
@@ -95,7 +95,7 @@ def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
 def test_every_feature_is_kept_unmerged_on_request(glider):
     result = symscreen.screen(glider, top="all", **GLIDER)
     assert len(result) == result.n_scored == result.record["layers"][-1]["features"]
-    merged = symscreen.screen(glider, top=10**6, **GLIDER)
+    merged = symscreen.screen(glider, top=10**6, max_correlation=1, **GLIDER)
     assert merged.table.class_size.sum() == result.n_scored
     leaders = result.table.expression[result.table.class_size == 1]
     assert set(leaders) <= set(merged.table.expression)
@@ -129,8 +129,10 @@ COLUMNS = ["rank", "expression", "complexity", "layer", "direction"]
 
 @pytest.mark.parametrize("screener", [name for name, one in SCREENERS.items() if isinstance(one, Screener)])
 def test_each_column_screener_can_rank(frame, screener):
-    table = symscreen.screen(frame, screener=screener, layers="ub", top=10).table
-    assert list(table.columns) == [*COLUMNS, screener, "class_size"]
+    plain = {"p_values": False, "max_correlation": 1}
+    table = symscreen.screen(frame, screener=screener, layers="ub", top=10, **plain).table
+    gini = ["gini"] if screener == "t0" else []
+    assert list(table.columns) == [*COLUMNS, screener, *gini, "class_size"]
     strength = (
         table[screener]
         if screener == "xi"
@@ -165,7 +167,13 @@ def test_affine_copies_are_one_class_for_pearson(rng):
     x = rng.uniform(1, 2, 60)
     frame = pd.DataFrame({"x": x, "y": x**2 + rng.normal(0, 0.1, 60)})
     table = symscreen.screen(
-        frame, screener="pearson", layers="ub", unary="square,neg", binary="add", top=50
+        frame,
+        screener="pearson",
+        layers="ub",
+        unary="square,neg",
+        binary="add",
+        top=50,
+        max_correlation=1,
     ).table
     sizes = dict(zip(table.expression, table.class_size, strict=True))
     assert sizes["x"] >= 3  # x, −x, x + x
@@ -434,7 +442,7 @@ def test_five_screeners_stand_in_one_table_with_their_agreement(frame):
     names = ["t0", "xi", "lasso", "scad", "stepwise"]
     result = symscreen.screen(frame, screener=",".join(names), pool="strict", **SMALL)
     assert result.n_scored == 42
-    assert list(result.table.columns[5:10]) == names
+    assert list(result.table.columns[5:11]) == ["t0", "gini", *names[1:]]
     assert [f"{name}_rank" in result.table for name in names] == [True] * 5
     assert len(result.agreement) == 10
     assert (result.agreement["features"] <= 42).all()

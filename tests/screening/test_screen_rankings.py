@@ -226,7 +226,7 @@ def test_the_terminal_says_what_was_ranked_and_shows_no_direction(tmp_path, plan
     assert "scored against the rankings coffee,milk,tea,water (90 rows) by t0" in words
     assert "rankings of 4 labels (coffee, milk, tea, water); 6 pairs compared, each in 90 rows" in words
     assert "rows: 90 complete, 0 incomplete, 0 tied" in words
-    assert "t0: the mean over pairs of labels, in the better direction of each" in words
+    assert "Gini: mean over pairs of labels, in the better direction of each" in words
     assert "dir." not in out
 
 

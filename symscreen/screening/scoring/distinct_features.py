@@ -183,8 +183,8 @@ def _compute_centred_ranks(values: Values) -> Values:
 def _correlate(first: Values, second: Values) -> Values:
     """Compute |Spearman's rank correlations| from centred ranks, shapes (a, n) and (b, n); shape (a, b).
 
-    Sums of integers are exact, so their order does not matter. Beyond `_MAX_EXACT_ROWS` rows they are summed in
-    a fixed order. BLAS is not used: its threads would wait for those of the backend.
+    Sums of integers are exact, so their order does not matter. Beyond `_MAX_EXACT_ROWS` rows they are summed
+    in a fixed order. BLAS is not used: its threads would wait for those of the backend.
     """
     if first.shape[1] <= _MAX_EXACT_ROWS:
         products = np.einsum("in,jn->ij", first, second)

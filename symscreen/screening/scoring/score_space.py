@@ -14,7 +14,6 @@ import numpy as np
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.safety import SafetyAnalysis
-from symscreen.messages import Message, name_option
 from symscreen.results.screen_result import ScreenerComparison, compare_screeners
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import (
@@ -89,8 +88,6 @@ class ScoringResult:
         The groups that the ranking represents; None if it has near-duplicates.
     selection_record : dict
         Record of the near-duplicates and of the unsafe features that were left out.
-    notices : tuple of str
-        Why the ranking is shorter than requested.
     search_record : dict or None
         Record of a search that did not score every feature.
     error_control_record : dict or None
@@ -110,7 +107,6 @@ class ScoringResult:
     classes: EquivalenceClasses
     distinct: DistinctFeatures | None = None
     selection_record: dict[str, Any] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
     search_record: dict[str, Any] | None = None
     error_control_record: dict[str, Any] | None = None
     p_value_obstacle: Obstacle | None = None
@@ -182,7 +178,6 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
         classes,
         ranking.distinct,
         ranking.record,
-        ranking.notices,
         search_record,
         error_control_record,
         cost_obstacle or task.p_value_obstacle,
@@ -334,7 +329,6 @@ class _Ranking:
     distinct: DistinctFeatures | None = None
     columns: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
 
 
 def _select_from_ranking(
@@ -351,29 +345,29 @@ def _select_from_ranking(
         return _Ranking(features, classes)
     first = task.screeners[0]
     analysis = SafetyAnalysis(task.base_box) if task.options.unsafe == "drop" else None
-    limit_reason = ""
+    list_limit = None
     while True:
         distinct = select_distinct_features(
             space, features, n_wanted, max_correlation, analysis, has_losses=isinstance(first, Screener)
         )
         if len(distinct.representatives) == n_wanted or len(features) < n_listed:
             break
-        if limit_reason := _find_limit(task, n_listed, is_complete=is_complete):
+        if list_limit := _find_limit(task, n_listed, is_complete=is_complete):
             break
         n_listed = min(8 * n_listed, _MAX_EXAMINED)
         features, classes = _list_more(space, task, n_listed)
-    return _report_distinct(features, classes, distinct, limit_reason, space, task)
+    return _report_distinct(features, classes, distinct, list_limit, space, task)
 
 
-def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool) -> str:
-    """Say what prevents a longer ranking; empty if nothing does."""
+def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool) -> str | None:
+    """Say what prevents a longer ranking (a key of `LIST_LIMITS`); None if nothing does."""
     if not isinstance(task.screeners[0], Screener):
-        return "length of the shortlist"
+        return "shortlist"
     if task.options.search != "exact":
-        return name_option("search", task.options.search)
+        return "search"
     if task.options.time_limit is not None or not is_complete:
-        return "time limit"
-    return "maximum length of a ranking" if n_listed >= _MAX_EXAMINED else ""
+        return "time_limit"
+    return "length" if n_listed >= _MAX_EXAMINED else None
 
 
 def _list_more(space: Space, task: ScreeningTask, n_listed: int) -> tuple[FeatureTable, EquivalenceClasses]:
@@ -388,7 +382,7 @@ def _report_distinct(
     features: FeatureTable,
     classes: EquivalenceClasses,
     distinct: DistinctFeatures,
-    limit_reason: str,
+    list_limit: str | None,
     space: Space,
     task: ScreeningTask,
 ) -> _Ranking:
@@ -398,7 +392,10 @@ def _report_distinct(
     in_group = distinct.group >= 0
     np.add.at(counts, distinct.group[in_group], features.class_size[: distinct.n_examined][in_group])
     n_redundant = counts[distinct.shown_groups] - features.class_size[shown]
-    columns, record = {}, {}
+    columns = dict[str, Any]()
+    record: dict[str, Any] = {
+        "selection": {"selected": len(shown), "listed": len(features), "limit": list_limit}
+    }
     if task.max_correlation < 1.0:
         columns["n_redundant"] = n_redundant
         record["redundancy"] = _build_redundancy_record(
@@ -412,27 +409,7 @@ def _report_distinct(
         distinct,
         columns,
         record,
-        _format_selection_notices(len(features), distinct, limit_reason, task),
     )
-
-
-def _format_selection_notices(
-    n_examined: int, distinct: DistinctFeatures, limit_reason: str, task: ScreeningTask
-) -> tuple[str, ...]:
-    """Say why fewer features are shown than were asked for."""
-    n_shown = len(distinct.representatives)
-    if n_shown in {task.limit, n_examined}:
-        return ()
-    head = f"{n_shown} of {task.limit} features are shown"
-    if limit_reason:
-        return (Message(f"{head}, because only the best {n_examined:,} were examined ({limit_reason})"),)
-    reasons = []
-    if task.max_correlation < 1.0:
-        option = name_option("max_correlation", task.max_correlation)
-        reasons.append(f"near-duplicates of them ({option})")
-    if any(distinct.unsafe_reasons):
-        reasons.append(f"unsafe on new rows ({name_option('unsafe', 'drop')})")
-    return (Message(f"{head}: the others of all {n_examined:,} are {' or '.join(reasons)}"),)
 
 
 def _build_redundancy_record(

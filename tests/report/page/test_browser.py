@@ -25,9 +25,9 @@ const button = (text) => buttons.find((one) => one.textContent === text);
 """
 SORT_AND_FILTER = """
 const told = {tools: !document.getElementById("tools").hidden, first: ranks()};
-button("compl.").click();
+button("cost").click();
 told.complexity = shown().map((row) => Number(row.cells[2].dataset.v));
-button("compl.").click();
+button("cost").click();
 told.falling = shown().map((row) => Number(row.cells[2].dataset.v));
 told.sorted = [...document.querySelectorAll("[aria-sort]")].map((one) => one.textContent + one.ariaSort);
 const choice = document.getElementById("sort");
@@ -44,7 +44,7 @@ told.wide = document.documentElement.scrollWidth <= window.innerWidth;
 SORT_TIES = """
 const pairs = () => shown().map((row) => [Number(row.cells[0].dataset.v), row.cells[2].dataset.v]);
 const told = {};
-button("compl.").click();
+button("cost").click();
 told.rising = pairs();
 document.getElementById("turn").click();
 told.falling = pairs();
@@ -105,7 +105,7 @@ def test_sorting_and_filtering(page, tmp_path):
     assert told["first"] == told["chosen"] == list(range(1, 31))
     assert told["complexity"] == sorted(told["complexity"])
     assert told["falling"] == sorted(told["complexity"], reverse=True)
-    assert told["sorted"] == ["compl.descending"]
+    assert told["sorted"] == ["costdescending"]
     assert told["filtered"]
     assert all("<img" in text and "alert" in text for text in told["filtered"])
     assert told["status"] == f"{len(told['filtered'])} of 30 shown"

@@ -41,7 +41,7 @@ def _cells(page):
 def test_a_page_holds_the_ranking(result, page):
     formulas = [cell["data-v"] for cell in page.all("td") if cell.get("class") == "formula"]
     assert formulas == result.table.expression.tolist()
-    complexities = [int(cell["data-v"]) for cell in _cells(page) if cell["data-k"] == "compl."]
+    complexities = [int(cell["data-v"]) for cell in _cells(page) if cell["data-k"] == "cost"]
     assert complexities == result.table.complexity.tolist()
     assert len(page.all("math")) == 9
     assert page.texts["code"][-2].startswith("symscreen screen d.csv --target target ")
@@ -132,13 +132,14 @@ def test_equal_results_give_equal_pages(frame):
 
 
 def test_what_a_result_lacks_is_left_out(frame, rng):
-    one = symscreen.screen(frame, layers="u", unary="log", top=1)
+    one = symscreen.screen(frame, layers="u", unary="log", top=1, p_values=False)
     page = Page(build_report_html(one))
     assert not {"redundancy", "agreement", "p-values"} & {each.get("id") for each in page.all("section")}
     lost = Page(build_report_html(copy.copy(one)))
     assert len(page.all("svg")) - len(lost.all("svg")) == 1
     ranks = pd.DataFrame({"x": rng.normal(size=30), "z": rng.normal(size=30), "r": ["a>b", "b>a"] * 15})
-    ranking = Page(build_report_html(symscreen.screen(ranks, ranking="r", layers="b", binary="mul", top=3)))
+    options = {"ranking": "r", "layers": "b", "binary": "mul", "top": 3, "max_correlation": 1}
+    ranking = Page(build_report_html(symscreen.screen(ranks, **options)))
     assert len(ranking.all("math")) == 3
     assert "dir." not in ranking.texts["thead"][0]
     negative = pd.DataFrame({"x": -rng.uniform(1, 2, 20), "y": rng.normal(size=20)})
@@ -147,10 +148,10 @@ def test_what_a_result_lacks_is_left_out(frame, rng):
 
 
 def test_what_a_result_has_is_shown(result):
-    table = result.table.assign(
-        p_value=0.01, q_value=0.02, stability=0.9, t0_low=result.table.t0 - 0.1, t0_high=result.table.t0 + 0.1
-    )
-    record = {**result.record, "error_control": {"fdr": 0.05, "passing": 7, "histogram": [5, 1, 0, 2]}}
+    table = result.table.assign(p_value=0.01, q_value=0.02, stability=0.9, gini_low=-0.25, gini_high=0.75)
+    verdict = {"kind": "signal", "by": "q_value", "rate": 0.05, "passing": 7, "least": 0.01}
+    control = {"fdr": 0.05, "passing": 7, "tests": 8, "histogram": [5, 1, 0, 2]}
+    record = {**result.record, "error_control": control, "verdict": verdict, "intervals": {"level": 0.9}}
     known = copy.copy(result)
     object.__setattr__(known, "table", table)
     object.__setattr__(known, "record", record)
@@ -158,12 +159,10 @@ def test_what_a_result_has_is_shown(result):
     heads = page.texts["thead"][0].split()
     assert {"p", "q", "stability"} <= set(heads)
     assert not {"low", "high"} & set(heads)
-    first = next(cell["data-v"] for cell in _cells(page) if cell["data-k"] == "t0")
+    first = next(cell["data-v"] for cell in _cells(page) if cell["data-k"] == "Gini (90 %)")
     assert first == "1"
-    assert re.search(r"\[−?[\d.e−]+, [\d.e−]+\] \(1\)", page.texts["tbody"][0])
-    assert (
-        "7 features of all that were scored pass a false discovery rate of 0.05." in page.texts["header"][0]
-    )
+    assert re.search(r"[\d.]+ \(−0.25 to 0.75\) \(1\)", page.texts["tbody"][0])
+    assert "7 of 8 formulas do better than noise (false discovery rate 5 %)." in page.texts["header"][0]
     assert "p-values" in {each.get("id") for each in page.all("section")}
 
 

@@ -67,14 +67,10 @@ def test_the_pictures_draw_on_the_axes_given(result):
 
 def test_the_scores_stand_best_first(result):
     axes = result.plot.scores()
-    rising, falling = axes.get_lines()[:2]
-    drawn = dict(zip(rising.get_ydata(), rising.get_xdata(), strict=True))
-    # those that fall stand where they would if they rose
-    turned = dict(zip(falling.get_ydata(), 2 * result.scale - falling.get_xdata(), strict=True))
-    assert falling.get_markerfacecolor() == "none"
-    assert set(result.table["direction"].iloc[sorted(turned)]) <= {"-"}
-    found = drawn | turned
-    assert [found[place] for place in sorted(found)] == pytest.approx(result.table["t0"].tolist(), rel=1e-12)
+    points = axes.get_lines()[0]
+    found = dict(zip(points.get_ydata(), points.get_xdata(), strict=True))
+    assert [found[place] for place in sorted(found)] == result.table["gini"].tolist()
+    assert axes.get_xlabel() == "Gini correlation"
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == f"1. {result.table.expression[0]}"
     assert axes.yaxis_inverted()
@@ -98,7 +94,9 @@ def test_agreement_shows_its_numbers(result):
     assert texts == {f"{pair.kendall:.2f}", f"{pair.overlap:.2f}"}
 
 
-def test_p_values_are_counted_where_there_are_any(result):
+def test_p_values_are_counted_where_there_are_any(frame):
+    options = {"layers": "ub", "unary": "log,square", "binary": "sub,div", "top": 6, "p_values": False}
+    result = symscreen.screen(frame, **options)
     with pytest.raises(OptionError, match="no p-values were computed"):
         result.plot.p_values()
     known = copy.copy(result)

@@ -30,7 +30,7 @@ def test_a_line_ends_after_a_parenthesis_only_if_it_must():
 
 def test_a_sign_and_a_power_stay_with_their_operand():
     assert wrap_formula("-x1 + x2**-2", 9) == ["-x1", "+ x2**-2"]
-    assert wrap_formula("a*(-bb)*c**3", 7) == ["a", "*(-bb)", "*c**3"]
+    assert wrap_formula("a*(-bb)*c**3", 7) == ["a*(-bb)", "*c**3"]
 
 
 def test_a_name_longer_than_a_line_is_cut_at_blanks():

@@ -9,6 +9,8 @@ import pytest
 from helpers.screening_oracles import fake
 
 import symscreen
+from symscreen.report.columns import format_score_heading
+from symscreen.report.terminal.legend import build_legend
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
 
@@ -49,26 +51,27 @@ def long(frame):
 def test_up_to_two_screeners_show_their_scores(frame):
     result = symscreen.screen(frame, screener="t0,lasso", top=6, **SMALL)
     text = _printed(result)
-    assert _header(text) == ["rank", "expression", "compl.", "dir.", "t0", "lasso", "class"]
+    assert _header(text) == ["rank", "expression", "cost", "Gini", "lasso", "alike", "q"]
     for entry, row in zip(_entries(text), result.table.to_dict("records"), strict=True):
         star = "*" if row["lasso_selected"] else ""
-        assert entry[-3:] == [f"{row['t0']:.5g}", f"{row['lasso']:.5g}{star}", f"{row['class_size']}"]
+        alike = row["class_size"] + row["n_redundant"]
+        assert entry[-4:-1] == [f"{row['gini']:.3f}", f"{row['lasso']:.5g}{star}", f"{alike:,}"]
     assert "the rank among" not in _flat(text)
 
 
 def test_of_more_the_others_show_their_ranks(frame):
-    result = symscreen.screen(frame, screener=FIVE, top=9, prescreen=15, **SMALL)
+    result = symscreen.screen(frame, screener=FIVE, top=9, prescreen=15, p_values=False, **SMALL)
     text = _printed(result)
-    assert _header(text) == ["rank", "expression", "compl.", "dir.", *FIVE.split(","), "class"]
+    assert _header(text) == ["rank", "expression", "cost", "Gini", *FIVE.split(",")[1:], "alike"]
     for entry, row in zip(_entries(text), result.table.to_dict("records"), strict=True):
         expected = []
         for name in FIVE.split(",")[1:]:
             star = "*" if row[f"{name}_selected"] is True else ""
             expected.append("-" if pd.isna(row[f"{name}_rank"]) else f"{row[f'{name}_rank']}{star}")
-        assert entry[-6:-1] == [f"{row['t0']:.5g}", *expected]
+        assert entry[-6:-1] == [f"{row['gini']:.3f}", *expected]
     flat = _flat(text)
-    assert "t0: the score. lasso, scad, mcp, stepwise: the rank among the 15 features compared." in flat
-    assert "*: selected. -: not shown to that screener." in flat
+    assert "lasso, scad, mcp, stepwise: the rank among the 15 features compared." in flat
+    assert "*: selected; -: not shown to that screener" in flat
     assert "lasso was shown 15 features, the best by t0, affine copies merged." in flat
 
 
@@ -99,39 +102,30 @@ def test_the_legend_of_all_features_tells_the_size_of_the_heads_compared(frame):
     "screener", ["t0", "lasso,t0", FIVE, NINE, "kendall,spearman,pearson,stepwise,lasso"]
 )
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_80_columns_hold_long_formulas_rounds_and_what_was_not_shown(long, screener, rounds):
+def test_80_columns_hold_every_column_of_long_formulas(long, screener, rounds):
     result = symscreen.screen(long, screener=screener, rounds=rounds, top=6, prescreen=5, **SMALL)
     text = _printed(result)
-    header = _header(text)
-    assert header[:2] == ["rank", "expression"]
-    assert header[-1] == "class"
-    assert [int(entry[0]) for entry in _entries(text)] == list(range(1, len(result) + 1))
-    # whole lines: the last column is the class, and nothing is cut off
-    first_line_ends = [entry[-1] for entry in _entries(text)]
-    assert first_line_ends == [f"{size:,}" for size in result.table["class_size"]]
     names = screener.split(",")
-    missing = [name for name in ("compl.", "dir.", *names) if name not in header]
-    told = f"columns that do not fit: {', '.join(missing)}; a file (--out) has every column."
-    assert (told in _flat(text)) == bool(missing)
-    if len(names) <= 5:
-        assert set(missing) <= {"compl.", "dir."}
-    else:
-        assert not any(f"{name}: the rank" in _flat(text) for name in missing)
+    headings = [each for line in text.splitlines() if line.startswith("rank ") for each in line.split()]
+    expected = {"rank", "expression", "cost", "alike", *("Gini" if name == "t0" else name for name in names)}
     if rounds > 1:
-        assert "round" in header
-        assert ("alone" in header) == (names[0] in {"t0", "kendall"})
-        assert ("alone: its place" in _flat(text)) == ("alone" in header)
-        assert "round: the round that found it" in _flat(text)
+        expected |= {"round"} | ({"alone"} if names[0] in {"t0", "kendall"} else set())
+    assert expected <= set(headings)
+    assert [int(entry[0]) for entry in _entries(text)] == list(range(1, len(result) + 1))
+    for name in ("a very long name of a column", "temperature of the second sample"):
+        used = any(name in formula for formula in result.table.expression)
+        assert used == (name in text), name
 
 
-def test_what_had_to_be_left_out_is_told_and_not_explained(long):
-    screener = "kendall,spearman,pearson,stepwise,lasso"
-    result = symscreen.screen(long, screener=screener, rounds=2, top=5, prescreen=5, **SMALL)
-    text = _printed(result)
-    assert _header(text) == ["rank", "expression", "dir.", "round", "alone", *screener.split(","), "class"]
-    assert "columns that do not fit: compl.; a file (--out) has every column." in _flat(text)
-    assert "compl.: complexity" not in text
-    assert "dir.: + increases" in text
+def test_the_legend_has_at_most_three_lines_whatever_is_asked_for(frame):
+    everything = {"intervals": True, "permutations": 19, "screener": "t0,lasso", "top": 4}
+    for options in ({}, everything, {"rounds": 2}, {"stability": 2}, {"screener": "xi"}, {"top": "all"}):
+        result = symscreen.screen(frame, **{"top": 4} | SMALL | options)
+        columns = ["rank", "expression", "cost", "alike", "q", "p all", "stab.", "dir.", "round", "alone"]
+        for headings in (columns, [*columns, format_score_heading("t0", result)]):
+            legend = build_legend(result, headings, 4)
+            assert 1 <= len(legend) <= 3
+            assert max(map(len, legend)) <= 80
 
 
 def test_too_many_screeners_agree_by_number(frame):
@@ -148,9 +142,9 @@ def test_too_many_screeners_agree_by_number(frame):
 def test_rounds_show_who_found_what_and_its_place_alone(frame):
     result = symscreen.screen(frame, rounds=2, top=4, **SMALL)
     text = _printed(result)
-    assert _header(text) == ["rank", "expression", "compl.", "dir.", "round", "alone", "t0", "class"]
+    assert _header(text) == ["rank", "expression", "cost", "round", "alone", "Gini", "alike", "q"]
     rows = result.table.to_dict("records")
-    assert [entry[-4:-2] for entry in _entries(text)] == [
+    assert [entry[-5:-3] for entry in _entries(text)] == [
         [str(row["round"]), f"{row['place_alone']:,}"] for row in rows
     ]
 
@@ -175,7 +169,7 @@ def test_missing_scores_are_dashes(frame):
     result = symscreen.screen(frame, screener="lasso,t0", top="all", prescreen=4, **SMALL)
     assert np.isnan(result.table["lasso"]).sum() > 10
     text = _printed(result)
-    dashes = [entry[-3] == "-" for entry in _entries(text)]
+    dashes = [entry[3] == "-" for entry in _entries(text)]
     assert dashes == np.isnan(result.table["lasso"]).tolist()
 
 

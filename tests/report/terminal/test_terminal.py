@@ -32,10 +32,11 @@ def test_a_ranking_fits_80_columns_and_says_what_was_scored(frame):
     assert "the best 5" in text
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("rank"))
-    assert header.split()[-6:] == ["t0", "xi", "kendall", "spearman", "pearson", "class"]
+    assert header.split()[-7:] == ["Gini", "xi", "kendall", "spearman", "pearson", "alike", "q"]
     entries = [line.split() for line in lines if line[:4].strip().isdecimal()]
-    assert [int(entry[-1]) for entry in entries] == result.table.class_size.tolist()
-    assert f"{2 * result.scale:.5g} the reverse" in " ".join(text.split())
+    alike = (result.table.class_size + result.table.n_redundant).tolist()
+    assert [int(entry[-2]) for entry in entries] == alike
+    assert "Gini: 1 is the order of the target, -1 the reverse, 0 no relation" in " ".join(text.split())
 
 
 def test_column_names_reach_the_terminal_as_text(rng):
@@ -54,7 +55,7 @@ def test_column_names_reach_the_terminal_as_text(rng):
 def test_one_is_not_many_and_nothing_is_said_to_be_left(rng):
     frame = pd.DataFrame({"x": -rng.uniform(1, 2, 20), "y": rng.normal(size=20)})
     one = " ".join(_printed(show_result(symscreen.screen(frame, layers="u", unary="exp", top=1))).split())
-    assert "2 features of 1 input scored against y (20 rows) by t0; the best 1 class:" in one
+    assert "2 features of 1 input scored against y (20 rows) by t0; the best 1 distinct feature:" in one
     empty = symscreen.screen(frame, layers="u", unary="log,sqrt", pool="strict")
     none = " ".join(_printed(show_result(empty)).split())
     assert "0 features of 1 input scored against y (20 rows) by t0; no feature is left." in none

@@ -19,7 +19,12 @@ from symscreen.backends import Threads
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import OptionError
 from symscreen.screeners import SCREENERS, T0
-from symscreen.screening.inference.error_control import ErrorControl, build_inference, parse_error_control
+from symscreen.screening.inference.error_control import (
+    ErrorControl,
+    build_inference,
+    limit_cost,
+    parse_error_control,
+)
 from symscreen.statistics.inference.max_t import compute_z_scores
 from symscreen.statistics.inference.p_value_counts import decode_p_values, encode_p_values
 from symscreen.statistics.ranks.sorted_block import sort_block
@@ -56,8 +61,10 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
             "method": method,
             "tests": len(p),
             "fdr": 0.2,
+            "rate": 0.2,
             "passing": int((q <= 0.2).sum()),
             "least_q": q.min(),
+            "tied": bool(ordered.tied[places[0]]),
             # p-values of four digits times twenty are exact to nine: an edge belongs to the bin below it
             "histogram": [int((np.ceil(np.round(p * 20, 9)) == edge).sum()) for edge in range(1, 21)],
         }
@@ -95,34 +102,44 @@ def _read(**changes):
 
 
 def test_options_are_read():
-    assert _read() == (None, ())
-    assert _read(p_values=None, fdr_method="by") == (ErrorControl(method="by"), ())
-    assert _read(p_values=True, permutations=np.int64(3))[0] == ErrorControl(permutations=3)
-    assert _read(fdr=0.1)[0] == ErrorControl(fdr=0.1)
+    assert _read() == (ErrorControl(), None)
+    assert _read(p_values=False) == (None, "off")
+    assert _read(fdr_method="by") == (ErrorControl(method="by"), None)
+    assert _read(p_values=True, permutations=np.int64(3))[0] == ErrorControl(
+        permutations=3, is_requested=True
+    )
+    assert _read(fdr=0.1)[0] == ErrorControl(fdr=0.1, is_requested=True)
+    assert _read(fdr=0.1, p_values=False)[0] == ErrorControl(fdr=0.1, is_requested=True)
     only = ErrorControl(p_values=False, permutations=9)
-    assert _read(permutations=9, ranking_screener=SCREENERS["spearman"]) == (only, ())
+    assert _read(permutations=9, p_values=False, ranking_screener=SCREENERS["spearman"]) == (only, "off")
+
+
+def test_what_nobody_asked_for_is_left_out_where_it_costs_too_much():
+    assert limit_cost(ErrorControl(), 10**9, 100) == (ErrorControl(), None)
+    assert limit_cost(ErrorControl(), 10**9 + 1, 100) == (None, "cost")
+    both, only = ErrorControl(permutations=9), ErrorControl(p_values=False, permutations=9)
+    assert limit_cost(both, 10**9 + 1, 100) == (only, "cost")
+    asked = ErrorControl(is_requested=True)
+    assert limit_cost(asked, 10**9 + 1, 100) == (asked, None)
+    assert limit_cost(None, 10**12, 100) == (None, None)
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "obstacle"),
     [
-        ({"ranking_screener": replace(T0, null_distribution=None)}, ""),
-        ({"ranking_screener": SCREENERS["lasso"]}, ""),
-        ({"target_type": "ranking"}, ""),
-        ({"search": "race"}, ""),
-        ({"has_pruning": True}, "p- and q-values are left out: pruning between layers chose"),
+        ({"ranking_screener": replace(T0, null_distribution=None)}, "null"),
+        ({"ranking_screener": SCREENERS["lasso"]}, "joint"),
+        ({"target_type": "ranking"}, "target"),
+        ({"search": "race"}, "search"),
+        ({"has_pruning": True}, "pruning"),
     ],
 )
-def test_where_figures_would_not_be_honest_there_are_none_by_themselves(changes, words):
-    control, notices = _read(p_values=None, **changes)
-    assert control is None
-    assert " ".join(notices).startswith(words) if words else notices == ()
+def test_where_figures_would_not_be_honest_there_are_none_by_themselves(changes, obstacle):
+    assert _read(**changes) == (None, obstacle)
 
 
 def test_of_several_rounds_the_first_has_figures():
-    control, (notice,) = _read(p_values=None, rounds=2)
-    assert control == ErrorControl()
-    assert "round 1" in notice
+    assert _read(rounds=2) == (ErrorControl(), None)
 
 
 @pytest.mark.parametrize(

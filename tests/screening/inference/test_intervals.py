@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 
 import numpy as np
 import pandas as pd
@@ -71,6 +70,7 @@ def test_they_stand_behind_the_p_values_and_before_the_rest(frame):
     asked = {"intervals": True, "fdr": 0.05, "permutations": 9, "stability": 2}
     columns = list(symscreen.screen(frame, top=3, **asked, **SMALL).table.columns)
     behind = ["p_value", "q_value", "p_family", *INTERVAL_COLUMNS, "stability"]
+    assert columns[columns.index("t0") + 1] == "gini"
     assert columns[columns.index("class_size") + 1 :] == behind
 
 
@@ -92,24 +92,25 @@ def test_what_has_no_meaning_is_refused_with_the_reason(options, message, frame)
         symscreen.power(frame, truth="x1", intervals=True)
 
 
-def test_the_terminal_shows_gamma_where_there_is_room(frame):
+def test_the_terminal_shows_intervals_beside_the_gini_correlation(frame):
     rising = symscreen.screen(frame, intervals=True, top=2, **SMALL)
     text, first = _printed(rising), rising.table.iloc[0]
-    assert f"{first.gini_low:.2f}-{first.gini_high:.2f}" in text
-    assert "gamma 95 %: the interval of gamma = 1 - t0/" in text
-    assert "does not account for the selection" in text
+    assert f"{first.gini:.3f} ({first.gini_low:.2f} to {first.gini_high:.2f})" in text
+    assert "Gini (95 %)" in text
+    assert "its interval ignores that the formulas were selected" in text
     falling = symscreen.screen(frame.assign(target=-frame.target), intervals=0.9, top=2, **SMALL)
     first = falling.table.iloc[0]
-    assert f"{first.gini_low:.2f} to {first.gini_high:.2f}" in _printed(falling)
+    assert f"{first.gini:.3f} ({first.gini_low:.2f} to {first.gini_high:.2f})" in _printed(falling)
     several = "t0,xi,kendall,spearman,pearson,lasso,scad,mcp,stepwise"
-    result = symscreen.screen(frame, intervals=True, screener=several, permutations=9, top=2, **SMALL)
-    crowded = _printed(result)
-    assert re.search("columns that do not fit: [^;]*gamma 95 %; a file", crowded)
-    assert "does not account for" not in crowded
+    crowded = _printed(
+        symscreen.screen(frame, intervals=True, screener=several, permutations=9, top=2, **SMALL)
+    )
+    assert "Gini (95 %)" in crowded
+    assert "stepwise" in crowded
 
 
 def test_a_plain_screen_tells_how_to_learn_more(frame):
-    told = "how far to trust it: --fdr 0.05, --permutations 200, --stability 10, --intervals."
+    told = "more on reliability: --permutations 200, --stability 10, --intervals."
     result = symscreen.screen(frame, screener="t0,xi", top=2, **SMALL)
     assert _printed(result).endswith(told)
     assert told not in _printed(symscreen.screen(frame, intervals=True, top=2, **SMALL))

@@ -100,7 +100,7 @@ def test_the_list_is_filled_by_looking_further(frame, monkeypatch):
     monkeypatch.setattr(score_space, "_MAX_EXAMINED", 6)
     bounded = symscreen.screen(frame, top=6, max_correlation=0.8, **SMALL)
     assert len(bounded) < 6
-    assert "only the best 6 were examined (maximum length of a ranking)" in bounded.notices[-1]
+    assert "only the best 6 were examined (the longest list that is made)" in bounded.notices[-1]
 
 
 def test_a_space_with_fewer_distinct_features_says_so(frame):
@@ -170,16 +170,14 @@ def test_what_does_not_go_together_is_refused(frame, options, message):
         symscreen.screen(frame, **options)
 
 
-@given(
-    st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.integers(4, 10**6)
-)
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.integers(4, 10**6))
 def test_noise_is_judged_by_the_published_formula(best, other, correlation, n):
     best, other = max(best, other), min(best, other)
     if best >= 1 - 1e-9 or other <= -1 + 1e-9:
         best, other = best * 0.999, other * 0.999
     found = is_within_noise(best, np.array([other]), np.array([correlation]), n)
     difference = math.atanh(best) - math.atanh(other)
-    if 1e-9 < difference:
+    if difference > 1e-9:
         assert bool(found[0]) in {_is_within_noise(best, other, correlation, n + k) for k in (0, 1e-6, -1e-6)}
     elif difference == 0:
         assert found[0]
