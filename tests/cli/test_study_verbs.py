@@ -86,7 +86,9 @@ def test_a_verb_wins_over_a_file_of_its_name(run, tmp_path):
 
 
 def test_a_word_that_is_neither_a_verb_nor_a_file_is_refused(run):
-    assert run("scren", "data.csv")[2] .startswith("symscreen: there is no verb 'scren'; did you mean 'screen'")
+    assert run("scren", "data.csv")[2].startswith(
+        "symscreen: there is no verb 'scren'; did you mean 'screen'"
+    )
     assert "none.csv: the file does not exist" in run("none.csv")[2]
     assert "none.toml: the file does not exist; symscreen init DATA writes one" in run("none.toml")[2]
 
