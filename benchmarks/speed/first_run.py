@@ -1,8 +1,8 @@
 """What the first screen on a machine compiles, kernel by kernel, and what a later one takes.
 
 ``symscreen screen data.csv --layers ub`` runs on 300 rows and 8 inputs, each time in a process of its own:
-first with an empty folder for compiled kernels, then with the kernels of the first run. With ``--against`` the
-runs alternate with those of another checkout, which has a folder of kernels of its own.
+first with an empty folder for compiled kernels, then with the kernels of the first run. With ``--against``
+the runs alternate with those of another checkout, which has a folder of kernels of its own.
 """
 
 from __future__ import annotations
