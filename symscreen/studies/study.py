@@ -17,7 +17,7 @@ from symscreen.errors import OptionError
 from symscreen.messages import name_option, quote, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from dataclasses import Field
 
     from symscreen.config.study_tables import Step
@@ -207,7 +207,7 @@ def relate_file(name: str, folder: Path) -> str:
     return _move_file(name, lambda path: os.path.relpath(path, folder))
 
 
-def _move_file(name: str, move: Any) -> str:
+def _move_file(name: str, move: Callable[[str], str]) -> str:
     match = _SCHEME.fullmatch(name)
     scheme, path = match.groups("") if match else ("", name)
     if name == "-" or Path(path).is_absolute():
