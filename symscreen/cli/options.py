@@ -108,9 +108,11 @@ def add_study_options(function: Verb) -> Verb:
         }
         function(**parameters, given=given)
 
+    decorated: Verb = run
     for name, field in reversed(STUDY_FIELDS.items()):
-        run = _make_click_option(field, find_group(FitOptions, name), get_option(field).help)(run)
-    return run
+        decorate = _make_click_option(field, find_group(FitOptions, name), get_option(field).help)
+        decorated = decorate(decorated)
+    return decorated
 
 
 def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callable[[Verb], Verb]:

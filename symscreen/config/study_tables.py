@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 STEPS: tuple[Step, ...] = ("screen", "fit")  # in the order in which they run
 _SHARED_TABLES = {"Data": "data", "Run": "run"}  # by group of options
-_CALLER_OPTIONS = ("quiet",)  # they say what the caller wants to see, and are no part of a study
+# options that no file may give, because they reach beyond the process or say what the caller wants to see
+_CALLER_OPTIONS = ("quiet", "backend", "scheduler", "checkpoint")
 
 STEP_FIELDS: dict[Step, dict[str, Field[Any]]] = {
     "screen": {each.name: each for each in list_options(ScreenOptions, verb="screen")},

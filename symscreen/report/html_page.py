@@ -39,6 +39,7 @@ from symscreen.report.figures.diagnostics import (
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, has_scatters
 from symscreen.report.figures.precision_recall_curves import use_default_style
 from symscreen.report.figures.style import draw_inline_svg
+from symscreen.report.fit_section import build_fit_section
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     import jinja2
 
+    from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.results.screen_result import ScreenResult
 
 
@@ -82,7 +84,9 @@ class ReportEntry:
     cells: list[TableCell]
 
 
-def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, Any]:
+def build_page_content(
+    result: ScreenResult, data: str = "DATA", fit: FitResult | SharedFitResult | None = None
+) -> dict[str, Any]:
     """Collect the content of a page.
 
     Parameters
@@ -91,6 +95,8 @@ def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, An
         The result of `symscreen.screen`. Without its data there are no scatter plots and no redundancy map.
     data : str
         The name of the data file, for the command.
+    fit : FitResult, SharedFitResult or None
+        A formula that was fitted to the same data, if the page shows one.
 
     Returns
     -------
@@ -127,6 +133,7 @@ def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, An
         "map_features": min(MAX_REDUNDANCY_FEATURES, len(result)),
         "agreement": _build_agreement(result),
         "p_values": _build_p_values(result),
+        "fit": None if fit is None else build_fit_section(fit),
         "command": format_command(record, data),
         "data": _list_data_facts(record),
         "record": _format_record(record),
@@ -333,7 +340,14 @@ def check_report(path: str | Path, *, force: bool = False) -> None:
     use_default_style()
 
 
-def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", force: bool = False) -> None:
+def write_report(
+    result: ScreenResult,
+    path: str | Path,
+    *,
+    data: str = "DATA",
+    fit: FitResult | SharedFitResult | None = None,
+    force: bool = False,
+) -> None:
     """Write a report to a file. The file is written completely or not at all.
 
     Parameters
@@ -344,6 +358,8 @@ def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", 
         A file name that ends in ``.html``.
     data : str
         The name of the data file, for the command that repeats the run.
+    fit : FitResult, SharedFitResult or None
+        A formula that was fitted to the same data, if the page shows one.
     force : bool
         Whether to overwrite an existing file.
 
@@ -353,11 +369,13 @@ def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", 
         See `check_report`; also if the file cannot be written.
     """
     check_report(path, force=force)
-    page = build_report_html(result, data=data).encode(errors="backslashreplace")
+    page = build_report_html(result, data=data, fit=fit).encode(errors="backslashreplace")
     write_atomically(Path(path), page, force=force)
 
 
-def build_report_html(result: ScreenResult, *, data: str = "DATA") -> str:
+def build_report_html(
+    result: ScreenResult, *, data: str = "DATA", fit: FitResult | SharedFitResult | None = None
+) -> str:
     """Render a report as HTML.
 
     Parameters
@@ -366,6 +384,8 @@ def build_report_html(result: ScreenResult, *, data: str = "DATA") -> str:
         The result of `symscreen.screen`.
     data : str
         The name of the data file, for the command that repeats the run.
+    fit : FitResult, SharedFitResult or None
+        A formula that was fitted to the same data, if the page shows one.
 
     Returns
     -------
@@ -382,7 +402,7 @@ def build_report_html(result: ScreenResult, *, data: str = "DATA") -> str:
     script = (_TEMPLATE_FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     style = (_TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
-    return template.render(build_page_content(result, data), script=script, digest=digest, style=style)
+    return template.render(build_page_content(result, data, fit), script=script, digest=digest, style=style)
 
 
 def _load_templates() -> jinja2.Environment:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symscreen.config.fields import get_option, split_union
+from symscreen.config.fields import split_union
 from symscreen.config.study_tables import STEP_FIELDS, STEPS, STUDY_FIELDS, find_tables
 from symscreen.errors import OptionError
 from symscreen.messages import name_option, quote, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from dataclasses import Field
 
     from symscreen.config.study_tables import Step
@@ -90,7 +90,7 @@ class Study:
         named = (
             resolve_file(str(value), self.folder)
             for name, value in given
-            if name != "checkpoint" and _names_file(STUDY_FIELDS[name], value)
+            if _names_file(STUDY_FIELDS[name], value)
         )
         return (self.source, *dict.fromkeys(named))
 
@@ -171,10 +171,9 @@ def _to_plain(value: Any) -> Any:
 
 
 def _names_file(option_field: Field[Any], value: Any) -> bool:
-    """Return whether the value of an option is the name of a file or a folder."""
-    if "Path" not in split_union(str(option_field.type)) or not isinstance(value, str | os.PathLike):
-        return False
-    return get_option(option_field).metavar == "DIR" or Path(value).suffix in _FILE_SUFFIXES
+    """Return whether the value of an option is the name of a file, rather than a word such as a grammar's."""
+    is_path = "Path" in split_union(str(option_field.type)) and isinstance(value, str | os.PathLike)
+    return is_path and Path(value).suffix in _FILE_SUFFIXES
 
 
 def resolve_file(name: str, folder: Path) -> str:
@@ -208,7 +207,7 @@ def relate_file(name: str, folder: Path) -> str:
     return _move_file(name, lambda path: os.path.relpath(path, folder))
 
 
-def _move_file(name: str, move: Any) -> str:
+def _move_file(name: str, move: Callable[[str], str]) -> str:
     match = _SCHEME.fullmatch(name)
     scheme, path = match.groups("") if match else ("", name)
     if name == "-" or Path(path).is_absolute():

@@ -170,6 +170,6 @@ def write_study_outputs(
         fitted.save(outputs["model"], force=force)
         written.append(Path(outputs["model"]))
     if screened is not None and "report" in outputs:
-        write_report(screened, outputs["report"], data=study.source, force=force)
+        write_report(screened, outputs["report"], data=study.source, fit=fitted, force=force)
         written.append(Path(outputs["report"]))
     return tuple(written)

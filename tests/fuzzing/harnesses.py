@@ -52,6 +52,7 @@ from symscreen.screeners import parse_screeners
 from symscreen.screening.checkpoint import CheckpointStore, open_checkpoint
 from symscreen.screening.preparation import parse_pool_screeners
 from symscreen.screening.run_control import parse_seconds
+from symscreen.studies.study_file import format_study, parse_study
 from symscreen.units import check_formula_units, read_units
 from symscreen.units.unit_parsing import extract_header_unit, parse_unit
 
@@ -136,6 +137,13 @@ def _cells(column: Any, rows: int) -> Any:
 
 def read_grammar(data: bytes) -> None:
     load_grammar(_file("g.toml", data))
+
+
+def read_study_file(data: bytes) -> None:
+    """Read a study file; what is read must be written so that it is read again."""
+    study = parse_study(data, "study.toml", Path("study.toml"))
+    again = parse_study(format_study(study), "study.toml", Path("study.toml"))
+    assert (again.data, again.options, again.outputs) == (study.data, study.options, study.outputs)
 
 
 def read_formula(data: bytes) -> None:
@@ -294,6 +302,7 @@ HARNESSES: dict[str, Callable[[bytes], None]] = {
     "long-stages": read_long_stages,
     "other-responses": read_other_responses,
     "grammar": read_grammar,
+    "study": read_study_file,
     "formula": read_formula,
     "also": read_also,
     "truth": read_known_formula,

@@ -105,6 +105,12 @@ def _seeds() -> dict[str, list[bytes]]:
             b"x,y1,y2\n1,1,5\n2,2,3\n3,1,4\n4,5,2\n5,2,1\n",
             b"x,time,event\n1,5,1\n2,3,0\n3,4,1\n4,2,1\n5,1,0\n",
         ],
+        "study": [
+            b'[data]\nfile = "a.csv"\ntarget = "y"\ninputs = ["a", "b,c"]\nunits = {a = "mm"}\n[screen]\n',
+            b'[data]\nfile = "a.csv"\n[screen]\nlayers = "u[sin] b"\ntop = 20\nscreener = ["t0", "xi"]\n',
+            b'[data]\nfile = "a.csv"\n[screen]\nfdr = 0.05\npool_size = {u = 5}\nintervals = true\n',
+            b'[data]\nfile = "a"\n[fit]\nalso = ["a*b"]\n[run]\njobs = 2\n[output]\nmodel = "m.json"\n',
+        ],
         "grammar": [
             (
                 b'unary = ["sin", "gauss"]\nbinary = ["add"]\nconstants = [1, 2]\nlayers = "u[gauss] b"\n'
@@ -177,6 +183,10 @@ _KEYS: dict[str, tuple[str, ...]] = {
         *('"top"', '"rounds"', '"data"', '"inputs"', '"gini_mean_difference"', '"grammar"', '"operators"'),
         *('"costs"', '"define"', '"unary"', '"binary"', '"units"', '"columns"', '"factor"', '"offset"'),
         *("expression", "rank", "t0", '"all"', '"free"'),
+    ),
+    "study": (
+        *("[data]", "[screen]", "[fit]", "[run]", "[output]", "file", "target", "inputs", "units", "top"),
+        *("layers", "pool_size", "intervals", "screener", "effort", "jobs", "report", "table", "model"),
     ),
     "grammar": (
         *("description", "unary", "binary", "constants", "layers", "max_complexity", "[costs]", "[forbid]"),
