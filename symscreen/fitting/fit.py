@@ -18,6 +18,7 @@ from symscreen.config.space_options import (
 )
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
+from symscreen.data.missing_values import build_imputation_record
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
@@ -155,7 +156,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
         required_inputs=required_inputs,
         guesses=guesses,
         source_weights=source_weights,
-        categories_record=_build_fit_category_record(source, options, dataset),
+        categories_record=_build_fit_category_record(source, data_options, dataset),
     )
 
 
@@ -163,12 +164,7 @@ def _build_fit_category_record(
     frame: SourceFrame, fit_options: FitOptions, dataset: Dataset
 ) -> dict[str, Any] | None:
     """Build the record of categories, as for a screen: exports compute categorical inputs from it."""
-    levels = build_category_record(frame, fit_options)
-    if not levels:
+    options = build_category_record(frame, fit_options) | build_imputation_record(dataset.indicators)
+    if not options:
         return None
-    options = {
-        "categorical": list(levels["levels"]),
-        "categorical_as": fit_options.categorical_as,
-        **levels,
-    }
     return {"options": options, "data": {"inputs": list(dataset.names)}}
