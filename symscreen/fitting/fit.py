@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.config.keyword_types import FitKeywords
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset, SourceFrame
     from symscreen.fitting.search_monitor import FitProgressListener
     from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -161,7 +162,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
 
 
 def _build_fit_category_record(
-    frame: SourceFrame, fit_options: FitOptions, dataset: Dataset
+    frame: SourceFrame, fit_options: ScreenOptions, dataset: Dataset
 ) -> dict[str, Any] | None:
     """Build the record of categories, as for a screen: exports compute categorical inputs from it."""
     options = build_category_record(frame, fit_options) | build_imputation_record(dataset.indicators)
