@@ -23,7 +23,8 @@ def test_few_levels_become_columns_of_0_and_1_and_are_said(sites):
     assert "`site = south` + x" in {*result.table["expression"]}
     (notice,) = [each for each in result.notices if each.startswith("categories:")]
     assert notice == (
-        "categories: 'site' as columns of 0 and 1, one for each level; leave them out (exclude=), or let levels "
+        "categories: 'site' as columns of 0 and 1, one for each level; leave them out (exclude=), or let "
+        "levels "
         "multiply inputs (categorical=['site'])"
     )
 
@@ -79,7 +80,8 @@ def test_whole_numbers_that_may_be_classes_are_asked_for(rng):
     frame = pd.DataFrame({"x": rng.normal(size=60), "species": [0, 1, 2] * 20})
     (notice,) = symscreen.screen(frame, layers="u", unary="square", target="species").notices
     assert notice == (
-        "target: 'species' has the whole numbers 0 to 2 only, and is scored as a number; if they are classes, "
+        "target: 'species' has the whole numbers 0 to 2 only, and is scored as a number; if they are "
+        "classes, "
         "say so: target_type='classes'"
     )
     options = {"layers": "u", "unary": "square", "target": "species", "target_type": "classes"}
