@@ -66,7 +66,6 @@ ESTIMATOR = OptionStyle(
         "target": "y",
         "inputs": "X",
         "exclude": "",
-        "missing": "",
         "weights": "sample_weight",
         "groups": "groups",
     },

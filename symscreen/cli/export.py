@@ -14,7 +14,7 @@ from symscreen.errors import DataError, FormulaError, OptionError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.grammar import Operator
 
 
@@ -90,7 +90,7 @@ def export(
 
 def _read_formulas(
     path: str, rank: int | None
-) -> tuple[Any, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
+) -> tuple[Any, Mapping[str, Operator], Mapping[str, DerivedColumn]]:
     """Read what a screen or a fit has written: a ranking or a bundle."""
     from symscreen.export import build_indicators_from_record, read_bundle
     from symscreen.expressions.linear_formula import Formula, SharedFormula
@@ -119,7 +119,7 @@ def _read_formulas(
 
 def _read_ranking_formulas(
     path: str, rank: int | None
-) -> tuple[Any, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
+) -> tuple[Any, Mapping[str, Operator], Mapping[str, DerivedColumn]]:
     from symscreen.export import build_indicators_from_record, build_operators_from_record
     from symscreen.expressions.tree import parse_printed_expression
     from symscreen.results.ranking_reader import read_ranking

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
+    from symscreen.data.missing_values import MissingPolicy
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
     from symscreen.screeners import Sign, TargetAggregation
@@ -35,6 +36,7 @@ class SharedParameters(TypedDict, total=False):
     stage_weight: StageWeight
     categorical: Names
     categorical_as: CategoricalAs
+    missing: MissingPolicy | None
     units: str | Path | Mapping[str, str] | None
     target_units: str | None
     layers: int | str | None
@@ -85,7 +87,6 @@ class ScreenKeywords(SharedParameters, total=False):
     target: Names | None
     inputs: Names | None
     exclude: Names
-    missing: Literal["refuse", "drop"]
     weights: str | None
     groups: str | None
     seed: int
@@ -103,6 +104,7 @@ class RegressorParameters(TypedDict, total=False):
 
     categorical: Names
     categorical_as: CategoricalAs
+    missing: MissingPolicy | None
     units: str | Path | Mapping[str, str] | None
     target_units: str | None
     layers: int | str | None
@@ -137,7 +139,6 @@ class FitKeywords(RegressorParameters, total=False):
     target: Names | None
     inputs: Names | None
     exclude: Names
-    missing: Literal["refuse", "drop"]
     weights: str | ArrayLike | None
     seed: int
     jobs: int | None

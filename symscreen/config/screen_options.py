@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Names, ProgressCallback
     from symscreen.data.categories import CategoricalAs
+    from symscreen.data.missing_values import MissingPolicy
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
     from symscreen.results.screen_result import ScreenResult
@@ -213,14 +214,19 @@ class DataOptions:
         estimator=False,
         write=write_names,
     )
-    missing: Literal["refuse", "drop"] = option(
-        "refuse",
-        choices=("refuse", "drop"),
-        help="What to do with rows that have missing values.",
-        doc="Whether rows with missing values are an error, or are left out.",
+    missing: MissingPolicy | None = option(
+        None,
+        choices=("refuse", "drop", "impute", "indicator"),
+        help="Refuse missing values, drop their rows, fill in medians, or fill and mark them; by default up "
+        "to a tenth of the rows are dropped.",
+        doc='What to do with missing values of inputs: ``"refuse"`` them; ``"drop"`` their rows; '
+        '``"impute"`` the median of the column; ``"indicator"``, which also adds a column ``x is missing`` '
+        "of 0 and 1 for each such input x. By default rows are dropped if they are at most a tenth of all, "
+        "and refused otherwise. Rows without a target are dropped, too. `transform`, `predict` and bundles "
+        "fill new rows with the same medians; exports to other languages expect complete rows. An estimator "
+        'takes ``"impute"`` and ``"indicator"``; without them X has no missing values.',
         verbs=_ALL,
-        estimator=False,
-        unwritten=("refuse",),
+        record="given",
     )
     units: str | Path | Mapping[str, str] | None = option(
         None,

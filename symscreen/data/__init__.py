@@ -9,7 +9,13 @@ from symscreen.data.categories import (
     read_levels,
 )
 from symscreen.data.column_selection import choose_inputs, choose_target_column
-from symscreen.data.column_types import NO_INDICATORS, LevelIndicator
+from symscreen.data.column_types import (
+    NO_INDICATORS,
+    DerivedColumn,
+    FilledColumn,
+    LevelIndicator,
+    MissingIndicator,
+)
 from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
 from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
 from symscreen.data.loading import read_columns, read_dataset, read_source
@@ -23,7 +29,10 @@ from symscreen.data.target_source import TargetSource, check_target_options, det
 __all__ = [
     "NO_INDICATORS",
     "Dataset",
+    "DerivedColumn",
+    "FilledColumn",
     "LevelIndicator",
+    "MissingIndicator",
     "SourceFrame",
     "TargetSource",
     "add_categorical_columns",

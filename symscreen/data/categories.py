@@ -19,7 +19,16 @@ from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.sources import read_frame
 from symscreen.data.target_source import parse_target_names
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import format_count, name_option, name_option_column, quote, suggest
+from symscreen.messages import (
+    Message,
+    format_count,
+    format_names,
+    hint_option,
+    name_option,
+    name_option_column,
+    quote,
+    suggest,
+)
 from symscreen.targets.multiclass import read_classes
 
 if TYPE_CHECKING:
@@ -35,6 +44,10 @@ if TYPE_CHECKING:
 
 
 _MAX_LEVELS = 50  # levels per categorical column
+# A text column is a category by default if it has few levels, each with many rows on average.
+_MAX_DEFAULT_LEVELS = 6
+_MAX_DEFAULT_COLUMNS = 12  # of all such columns together; otherwise none is
+_MIN_ROWS_PER_LEVEL = 10
 _CATEGORICAL_AS_CHOICES = ("gate", "onehot")
 
 
@@ -299,9 +312,9 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     Returns
     -------
     X : object
-        A SourceFrame with the derived columns, or the unchanged source if no column is categorical.
+        A SourceFrame with the derived columns, if a column is categorical.
     options : ScreenOptions
-        The options with updated `inputs` and `exclude`.
+        The options with updated `inputs` and `exclude`, and with the categories that are used.
 
     Raises
     ------
@@ -312,9 +325,9 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     """
     categorical, categorical_as = _to_list(options.categorical), options.categorical_as
     check_categorical(categorical, categorical_as)
-    if not categorical:
-        return X, options
     frame, exclude = read_frame(X), _to_list(options.exclude)
+    if not categorical and (options.inputs is not None or not find_few_levels(frame, exclude)):
+        return frame, options
     target_columns = [
         *parse_target_names(frame, options.target),
         *_to_list(options.ranking),
@@ -324,6 +337,11 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
         target_columns = [choose_target_column(frame, None, exclude)[0]]
     target_columns += [] if options.event is None else [options.event]
     row_columns = [name for name in (options.groups, options.weights) if name is not None]
+    if not categorical:
+        categorical = find_few_levels(frame, {*target_columns, *exclude, *row_columns})
+        if not categorical:
+            return frame, options
+        frame, categorical_as = _announce_categories(frame, categorical), "onehot"
     not_gated = [*exclude, *categorical, *row_columns]
     numeric_inputs = (
         None if options.inputs is None else [x for x in _to_list(options.inputs) if x not in categorical]
@@ -336,7 +354,62 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
         frame, categorical, categorical_as, gated_inputs, [*target_columns, *exclude]
     )
     inputs = None if numeric_inputs is None else [*numeric_inputs, *derived_names]
-    return frame, replace(options, inputs=inputs, exclude=[*exclude, *categorical])
+    return frame, replace(
+        options,
+        inputs=inputs,
+        exclude=[*exclude, *categorical],
+        categorical=categorical,
+        categorical_as=categorical_as,
+    )
+
+
+def find_few_levels(frame: SourceFrame, used_columns: Collection[str]) -> list[str]:
+    """Find the text columns that are categories if the user says nothing.
+
+    A column has 2 to 6 levels, no missing values, and 10 rows for each level on average. If all of them
+    together have more than 12 levels, none is a category, because the space of formulas would be too large.
+
+    Parameters
+    ----------
+    frame : SourceFrame
+        The source.
+    used_columns : collection of str
+        Columns with another role.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> frame = read_frame({"c": ["p", "q"] * 10, "name": [f"row {i}" for i in range(20)]})
+    >>> find_few_levels(frame, [])
+    ['c']
+    """
+    n_levels = {
+        name: len(column.texts.unique())
+        for name, column in frame.columns.items()
+        if name not in used_columns
+        and column.texts is not None
+        and column.description == "text"
+        and not column.damage
+        and not column.texts.null_count
+    }
+    few = {
+        name: n
+        for name, n in n_levels.items()
+        if 2 <= n <= _MAX_DEFAULT_LEVELS and frame.n >= _MIN_ROWS_PER_LEVEL * n
+    }
+    return list(few) if sum(few.values()) <= _MAX_DEFAULT_COLUMNS else []
+
+
+def _announce_categories(frame: SourceFrame, names: Sequence[str]) -> SourceFrame:
+    """Add the notice that columns are used as categories."""
+    notice = Message(
+        f"categories: {format_names(names)} as columns of 0 and 1, one for each level; leave them "
+        f"out{hint_option('exclude')}, or let levels multiply inputs{hint_option('categorical', list(names))}"
+    )
+    return replace(frame, notices=(*frame.notices, notice))
 
 
 def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[str, Any]:
@@ -347,15 +420,21 @@ def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[st
     frame : SourceFrame
         The frame returned by `encode_categoricals`.
     options : ScreenOptions
-        The options as the user gave them.
+        The options that `encode_categoricals` returned.
 
     Returns
     -------
     dict
-        ``{"levels": …}``, or empty if no column is categorical.
+        The columns, how they are used, and their levels; empty if no column is categorical.
     """
     categorical = _to_list(options.categorical)
-    return {"levels": collect_levels(frame, categorical)} if categorical else {}
+    if not categorical:
+        return {}
+    return {
+        "categorical": categorical,
+        "categorical_as": options.categorical_as,
+        "levels": collect_levels(frame, categorical),
+    }
 
 
 def _to_list(names: str | Sequence[str] | None) -> list[str]:

@@ -68,7 +68,66 @@ class LevelIndicator:
         return condition if self.gated_column is None else f"{self.gated_column}·1[{condition}]"
 
 
-NO_INDICATORS: Mapping[str, LevelIndicator] = {}  # a plain dict, which can be pickled
+@dataclass(frozen=True, slots=True)
+class FilledColumn:
+    """A column of numbers whose missing values are replaced by a number.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    fill : float
+        What replaces missing values: the median of the training rows.
+
+    Examples
+    --------
+    >>> FilledColumn("x", 2.5).name
+    'x'
+    """
+
+    column: str
+    fill: float
+
+    @property
+    def name(self) -> str:
+        """The name, which is that of the column."""
+        return self.column
+
+    @property
+    def gated_column(self) -> None:
+        """None: no other column is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingIndicator:
+    """A column that is 1 where another one is missing, and 0 elsewhere.
+
+    Parameters
+    ----------
+    column : str
+        The other column.
+
+    Examples
+    --------
+    >>> MissingIndicator("x").name
+    'x is missing'
+    """
+
+    column: str
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column: ``x is missing``."""
+        return f"{self.column} is missing"
+
+    @property
+    def gated_column(self) -> None:
+        """None: no other column is needed."""
+
+
+DerivedColumn = LevelIndicator | FilledColumn | MissingIndicator
+
+NO_INDICATORS: Mapping[str, DerivedColumn] = {}  # a plain dict, which can be pickled
 
 
 @dataclass(frozen=True, eq=False)

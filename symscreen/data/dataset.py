@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symscreen._typing import Flags, Integers, Values
-    from symscreen.data.column_types import LevelIndicator
+    from symscreen.data.column_types import DerivedColumn
     from symscreen.targets import Target
     from symscreen.targets.base import TargetBuilder
     from symscreen.targets.registry import RegressionTarget
@@ -49,8 +49,8 @@ class Dataset:
         Number of source rows that are not in the dataset.
     digest : str
         Hexadecimal SHA-256 of the names, the target's metadata and all values in canonical order.
-    indicators : mapping of str to LevelIndicator
-        How the inputs are computed that are derived from categorical columns, by name.
+    indicators : mapping of str to DerivedColumn
+        How the inputs are computed that are derived from other columns, by name.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Dataset:
     notices: tuple[str, ...]
     n_dropped: int
     digest: str
-    indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
+    indicators: Mapping[str, DerivedColumn] = field(default_factory=dict)
 
     @property
     def columns_by_name(self) -> dict[str, Values]:

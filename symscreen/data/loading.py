@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from symscreen.data.categories import compute_categorical_column
 from symscreen.data.column_selection import choose_inputs, require_columns
-from symscreen.data.column_types import NO_INDICATORS, LevelIndicator
+from symscreen.data.column_types import NO_INDICATORS, FilledColumn
 from symscreen.data.dataset import build_dataset
+from symscreen.data.derived_columns import compute_derived_column
+from symscreen.data.missing_values import MISSING_POLICIES, fill_inputs, find_rows_with_values
 from symscreen.data.row_columns import find_used_rows
 from symscreen.data.sources import read_frame
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen._typing import Values
+    from symscreen.data.column_types import DerivedColumn
     from symscreen.data.dataset import Dataset
+    from symscreen.data.missing_values import MissingPolicy
     from symscreen.data.source_frame import SourceFrame
     from symscreen.targets import Target, TargetType
 
@@ -37,7 +40,7 @@ def read_dataset(
     target: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: MissingPolicy | None = None,
     y: ArrayLike | None = None,
     ranking: str | Sequence[str] | None = None,
     stages: Sequence[str] | None = None,
@@ -61,8 +64,11 @@ def read_dataset(
         names like ``id``, ``row`` or ``user_id`` that contain distinct integers).
     exclude : sequence of str, optional
         Columns to exclude.
-    missing : {"refuse", "drop"}
+    missing : {"refuse", "drop", "impute", "indicator"}, optional
         ``"refuse"`` raises an error if a used column has missing values, ``"drop"`` drops these rows.
+        ``"impute"`` fills inputs with their medians, ``"indicator"`` also adds a column ``x is missing`` of 0
+        and 1; rows without a target are dropped. By default rows are dropped if they are at most a tenth of
+        all; otherwise it is an error.
     y : array_like, shape (n,) or (n, k), optional
         The target, if it is not a column of the source. A Series keeps its name. Several columns are a
         ranking by default: ranks or scores, NaN where a label is missing.
@@ -104,8 +110,10 @@ def read_dataset(
     >>> table.notices
     ("left out: 'name' (text)",)
     """
-    if missing not in {"refuse", "drop"}:
-        raise OptionError(f"{name_option('missing', missing)} is unknown: choose refuse or drop")
+    if missing is not None and missing not in MISSING_POLICIES:
+        raise OptionError(
+            f"{name_option('missing', missing)} is unknown: choose refuse, drop, impute or indicator"
+        )
     check_target_options(
         target=target, y=y, ranking=ranking, stages=stages, stage_weight=stage_weight, event=event
     )
@@ -113,6 +121,7 @@ def read_dataset(
         source,
         y,
         target,
+        target_type,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,
@@ -129,7 +138,11 @@ def read_dataset(
 
 
 def read_source(
-    source: TargetSource, target_type: type[Target], *, inputs: Sequence[str] | None, missing: str
+    source: TargetSource,
+    target_type: type[Target],
+    *,
+    inputs: Sequence[str] | None,
+    missing: MissingPolicy | None,
 ) -> Dataset:
     """Read a source whose target type is known, see `read_dataset`."""
     frame = source.frame
@@ -143,22 +156,36 @@ def read_source(
     )
     columns = target_type.read(replace(source, data=frame, columns=names, inputs=input_columns))
     values = {name: _get_numbers(frame, name) for name in input_columns}
+    definitions: dict[str, DerivedColumn] = {
+        name: definition for name in values if (definition := frame.columns[name].indicator) is not None
+    }
+    fill_notices: list[str] = []
+    if missing in {"impute", "indicator"}:
+        has_target = find_rows_with_values(columns.required, frame.n)
+        if columns.row_filter is not None:
+            has_target &= columns.row_filter.is_used
+        values, fill_definitions, fill_notices = fill_inputs(
+            frame, values, has_target, with_indicators=missing == "indicator"
+        )
+        definitions |= fill_definitions
+        missing = "drop"
     row_mask, row_notices = find_used_rows(frame, {**columns.required, **values}, missing, columns.row_filter)
     try:
         dataset = build_dataset(
             values,
             columns.build,
             row_mask,
-            [*frame.notices, *notices, *input_notices, *columns.notices, *row_notices],
+            [*frame.notices, *notices, *input_notices, *columns.notices, *fill_notices, *row_notices],
         )
     except DataError as error:
         raise DataError(f"{frame.source}: {error.template}") from error
-    indicators = {name: frame.columns[name].indicator for name in dataset.names}
-    return replace(dataset, indicators={name: each for name, each in indicators.items() if each is not None})
+    return replace(
+        dataset, indicators={name: definitions[name] for name in dataset.names if name in definitions}
+    )
 
 
 def read_columns(
-    rows: Source, names: Sequence[str], indicators: Mapping[str, LevelIndicator] = NO_INDICATORS
+    rows: Source, names: Sequence[str], indicators: Mapping[str, DerivedColumn] = NO_INDICATORS
 ) -> dict[str, Values]:
     """Read named columns of new rows, in the order of the rows.
 
@@ -168,14 +195,14 @@ def read_columns(
         A source as for `read_dataset`, with any number of rows.
     names : sequence of str
         The required columns. Other columns of the source are not checked.
-    indicators : mapping of str to LevelIndicator
-        How to compute the columns that are derived from categorical ones, where the source does not contain
-        them.
+    indicators : mapping of str to LevelIndicator, FilledColumn or MissingIndicator
+        How to compute the columns that are derived from others, where the source does not contain them;
+        missing values of a `FilledColumn` are filled.
 
     Returns
     -------
     dict of str to float64 array, each of shape (n,)
-        Copies of the columns in the order of `names`, NaN where a value is missing.
+        Copies of the columns in the order of `names`, NaN where a value is missing and not filled.
 
     Raises
     ------
@@ -186,15 +213,18 @@ def read_columns(
     --------
     >>> read_columns({"b": [1, 2], "a": [None, 0.5]}, ["a"])
     {'a': array([nan, 0.5])}
+    >>> from symscreen.data import LevelIndicator
     >>> read_columns({"c": ["p", "q"]}, ["c = q"], {"c = q": LevelIndicator("c", "q")})
     {'c = q': array([0., 1.])}
+    >>> read_columns({"a": [None, 0.5]}, ["a"], {"a": FilledColumn("a", 2.5)})
+    {'a': array([2.5, 0.5])}
     """
     frame = read_frame(rows)
     unique_names = _to_unique_names(names)
     derived = {
-        name: compute_categorical_column(frame, indicators[name])
+        name: compute_derived_column(frame, indicators[name])
         for name in unique_names
-        if name in indicators and name not in frame.columns
+        if name in indicators and (name not in frame.columns or isinstance(indicators[name], FilledColumn))
     }
     frame = replace(
         frame,

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.data.column_selection import require_columns
+from symscreen.data.missing_values import count_rows_to_drop_by_default
 from symscreen.data.sources import read_frame
 from symscreen.errors import DataError
 from symscreen.messages import (
+    Message,
     format_count,
     format_names,
     format_rows,
@@ -35,7 +37,7 @@ MIN_ROWS = 5  # rows of a dataset
 
 
 def find_complete_rows(
-    frame: SourceFrame, columns: dict[str, NDArray[np.float64]], missing: str
+    frame: SourceFrame, columns: dict[str, NDArray[np.float64]], missing: str | None
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Find the rows without missing values.
 
@@ -45,8 +47,9 @@ def find_complete_rows(
         The source.
     columns : dict of str to float64 array, each of shape (n,)
         The columns that the dataset needs.
-    missing : {"refuse", "drop"}
-        ``"refuse"`` raises an error for missing values, ``"drop"`` drops these rows.
+    missing : {"refuse", "drop"} or None
+        ``"refuse"`` raises an error for missing values, ``"drop"`` drops these rows; None drops them if they
+        are at most a tenth of all rows, and raises an error otherwise.
 
     Returns
     -------
@@ -58,8 +61,7 @@ def find_complete_rows(
     Raises
     ------
     DataError
-        If a value is infinite, a value is missing and `missing` is ``"refuse"``, or fewer than 5 rows are
-        left.
+        If a value is infinite, missing values are not to be dropped, or fewer than 5 rows are left.
     """
     is_missing = np.zeros(frame.n, dtype=bool)
     incomplete_columns = []
@@ -81,13 +83,23 @@ def find_complete_rows(
             f"{frame.source} has {missing_rows} {places}: fill them in, leave columns "
             f"out{hint_option('exclude')}, or drop these rows{hint_option('missing', 'drop')}"
         )
+    if missing is None and is_missing.sum() > count_rows_to_drop_by_default(frame.n):
+        raise DataError(
+            f"{frame.source} has {missing_rows} {places}, more than a tenth: fill them with "
+            f"medians{hint_option('missing', 'impute')}, mark them, "
+            f"too{hint_option('missing', 'indicator')}, or "
+            f"drop the rows{hint_option('missing', 'drop')}"
+        )
     n_left = frame.n - int(is_missing.sum())
     if n_left < MIN_ROWS:
         dropped = f" after dropping {missing_rows} {places}" if incomplete_columns else ""
         raise DataError(
             f"{frame.source} has {format_count(n_left, 'row')}{dropped}: at least {MIN_ROWS} are needed"
         )
-    return ~is_missing, [f"dropped: {missing_rows} {places}"] if incomplete_columns else []
+    if not incomplete_columns:
+        return ~is_missing, []
+    choice = f"; choose otherwise with {name_option('missing')}" if missing is None else ""
+    return ~is_missing, [Message(f"dropped: {missing_rows} {places}{choice}")]
 
 
 def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
@@ -146,7 +158,7 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
 def find_used_rows(
     frame: SourceFrame,
     columns: dict[str, NDArray[np.float64]],
-    missing: str,
+    missing: str | None,
     row_filter: RowFilter | None = None,
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Find the rows without missing values that the target can use.
@@ -157,7 +169,7 @@ def find_used_rows(
         The source.
     columns : dict of str to float64 array, each of shape (n,)
         The columns that the dataset needs.
-    missing : {"refuse", "drop"}
+    missing : {"refuse", "drop"} or None
         What to do with rows that have missing values, see `find_complete_rows`.
     row_filter : RowFilter, optional
         The rows that the target can use, for example those of positive weight.

@@ -315,7 +315,7 @@ def _convert_numbers(cells: _TextCells, mark: DecimalMark | None) -> _Reading:
     named = [i for i, text in enumerate(distinct) if i not in numbers and text.strip()]
     return _Reading(
         SourceColumn("numbers", values[cells.codes]),
-        example=(distinct[rewritten[0]], float(values[rewritten[0]])) if rewritten else None,
+        example=(distinct[rewritten[0]].strip(), float(values[rewritten[0]])) if rewritten else None,
         uses_comma=bool(rewritten) and all(_is_decimal_comma(distinct[i], exact[i]) for i in rewritten),
         missing_texts=tuple(sorted(distinct[i].strip() for i in named)),
         n_missing=int(cells.counts[named].sum()) if named else 0,

@@ -60,6 +60,7 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     """The base class of `SymbolicScreener` and `SymbolicRegressor`."""
 
     categorical: Any
+    missing: Any
     levels_: dict[str, tuple[str, ...]]
 
     _parameter_fields: ClassVar[tuple[Field[Any], ...]]
@@ -119,7 +120,13 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.input_tags.categorical = tags.input_tags.string = bool(self._categorical_names)
+        tags.input_tags.allow_nan = self._fills_missing_values
         return tags
+
+    @property
+    def _fills_missing_values(self) -> bool:
+        """Whether missing values of inputs are filled with medians of the rows of `fit`."""
+        return self.missing in {"impute", "indicator"}
 
     @property
     def _categorical_names(self) -> list[str]:
@@ -188,7 +195,14 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             X = np.array(X, dtype=object)  # noqa: N806  # a list of rows
         if not categorical or issparse(X) or len(X.shape) != 2:  # validate_data rejects the last two
             with raise_estimator_errors(), explain_input_errors(X):
-                values = validate_data(self, X, reset=reset, dtype="float64", ensure_min_samples=min_rows)
+                values = validate_data(
+                    self,
+                    X,
+                    reset=reset,
+                    dtype="float64",
+                    ensure_min_samples=min_rows,
+                    ensure_all_finite="allow-nan" if self._fills_missing_values else True,
+                )
             return dict(zip(self._input_names, values.T, strict=True))
         validate_data(self, X, reset=reset, skip_check_array=True)
         names = self._input_names
@@ -206,6 +220,7 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
                     estimator=self,
                     input_name="X",
                     ensure_min_samples=min_rows,
+                    ensure_all_finite="allow-nan" if self._fills_missing_values else True,
                 )
             columns |= dict(zip((names[i] for i in numeric), values.T, strict=True))
         return columns

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenerOptions
-from symscreen.data import LevelIndicator
+from symscreen.data import LevelIndicator, MissingIndicator
 from symscreen.estimators.base import (
     SymbolicEstimator,
     check_row_weights,
@@ -202,8 +202,11 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
         check_is_fitted(self)
         names = dict(zip(self._input_names, self._check_feature_names(input_features), strict=True))
         for name, indicator in collect_indicators(self.expressions_).items():
-            gated_column = None if indicator.gated_column is None else names[indicator.gated_column]
-            names[name] = LevelIndicator(names[indicator.column], indicator.level, gated_column).name
+            if isinstance(indicator, LevelIndicator):
+                gated_column = None if indicator.gated_column is None else names[indicator.gated_column]
+                names[name] = LevelIndicator(names[indicator.column], indicator.level, gated_column).name
+            elif isinstance(indicator, MissingIndicator):
+                names[name] = MissingIndicator(names[indicator.column]).name
         return np.array([to_text(rename_columns(each, names)) for each in self.expressions_], dtype=object)
 
     def get_support(self, *, indices: bool = False) -> NDArray[np.bool_] | NDArray[np.intp]:

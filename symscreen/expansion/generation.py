@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from symscreen._limits import DeadlineCheck
     from symscreen.config.screen_options import SpaceOptions
-    from symscreen.data import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.expansion.candidate_filter import MapFunction
     from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.expansion.pool import Pool
@@ -416,7 +416,7 @@ def expand(
     *,
     options: SpaceOptions,
     also: Sequence[Expression] = (),
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
+    indicators: Mapping[str, DerivedColumn] = NO_INDICATORS,
     prune: Callable[[Space], PoolPruning] | None = None,
     max_bytes: int | None = None,
     reserved_bytes: int = 0,
@@ -443,7 +443,7 @@ def expand(
         Options of the space, for the rules that are not part of a grammar.
     also : sequence of Expression
         Formulas to add to the space if it does not contain them.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         How the inputs are computed that are derived from categorical columns; the formulas carry it.
     prune : callable, optional
         Selects the features that the next layer is applied to. Called with the space after each layer but

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.data import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.grammar import Grammar, Layer, Operator
 
 
@@ -42,14 +42,14 @@ class SymbolTable:
         Constants of the pool.
     operators : tuple of Operator
         All operators of all layers. A node's ``operator`` is an index into this tuple.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         How the inputs are computed that are derived from categorical columns.
     """
 
     input_names: tuple[str, ...]
     constants: tuple[float, ...]
     operators: tuple[Operator, ...]
-    indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
+    indicators: Mapping[str, DerivedColumn] = field(default_factory=dict)
 
     def get_code(self, operator: Operator) -> int:
         """Return the index of an operator."""
@@ -149,7 +149,7 @@ def build_symbol_table(
     names: Sequence[str],
     grammar: Grammar,
     layers: Sequence[Layer],
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
+    indicators: Mapping[str, DerivedColumn] = NO_INDICATORS,
 ) -> SymbolTable:
     """Collect the operators of all layers.
 
@@ -161,7 +161,7 @@ def build_symbol_table(
         Provides the constants.
     layers : sequence of Layer
         The layers to apply.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         How the inputs are computed that are derived from categorical columns.
 
     Returns

@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
-from symscreen.data import LevelIndicator
+from symscreen.data import FilledColumn, LevelIndicator, MissingIndicator
 from symscreen.data.documents import FiniteNumber, convert_document, format_place, parse_document
 from symscreen.errors import FormulaError, GrammarError, InputError, OptionError, OutputError
 from symscreen.export.operator_definitions import (
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from symscreen.data import DerivedColumn
     from symscreen.expressions.input_ranges import InputRanges
     from symscreen.grammar import Operator
 
@@ -165,11 +166,15 @@ class _SharedTerm(_StoredFormula, forbid_unknown_fields=True, kw_only=True):
 
 
 class _StoredIndicator(Struct, forbid_unknown_fields=True):
-    """How an input is computed from a categorical column."""
+    """How an input is computed from another column.
+
+    By its level, by what fills missing values, or, without both, by where it is missing.
+    """
 
     column: str
-    level: Annotated[str | FiniteNumber, Meta(description="a text or a number")]
+    level: Annotated[str | FiniteNumber | None, Meta(description="a text or a number")] = None
     gated_column: str | None = None
+    fill: FiniteNumber | None = None
 
 
 class _Document(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -334,12 +339,9 @@ def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
     return Bundle(formulas, operators, document.record)
 
 
-def _build_indicators(document: _AnyDocument, source_name: str) -> dict[str, LevelIndicator]:
-    """Build the definitions of the inputs that are computed from categorical columns."""
-    indicators = {
-        name: LevelIndicator(each.column, each.level, each.gated_column)
-        for name, each in document.indicators.items()
-    }
+def _build_indicators(document: _AnyDocument, source_name: str) -> dict[str, DerivedColumn]:
+    """Build the definitions of the inputs that are computed from other columns."""
+    indicators = {name: _build_indicator(each) for name, each in document.indicators.items()}
     for name, indicator in indicators.items():
         if name not in document.inputs or indicator.name != name:
             raise _make_error(
@@ -348,10 +350,19 @@ def _build_indicators(document: _AnyDocument, source_name: str) -> dict[str, Lev
     return indicators
 
 
+def _build_indicator(stored: _StoredIndicator) -> DerivedColumn:
+    """Build the definition of an input."""
+    if stored.level is not None:
+        return LevelIndicator(stored.column, stored.level, stored.gated_column)
+    return (
+        MissingIndicator(stored.column) if stored.fill is None else FilledColumn(stored.column, stored.fill)
+    )
+
+
 def _build_formulas(
     document: _AnyDocument,
     operators: dict[str, Operator],
-    indicators: Mapping[str, LevelIndicator],
+    indicators: Mapping[str, DerivedColumn],
     source_name: str,
 ) -> BundleFormulas:
     """Parse the formulas of a bundle."""
@@ -623,7 +634,7 @@ def _to_json_content(formulas: Formula | SharedFormula | Sequence[Expression]) -
 
 
 def _to_json_indicators(expressions: Sequence[Expression]) -> dict[str, Any]:
-    """Return the entry of the inputs that are computed from categorical columns, if there are any."""
+    """Return the entry of the inputs that are computed from other columns, if there are any."""
     indicators = sorted(collect_indicators(expressions).items())
     return {"indicators": {name: asdict(indicator) for name, indicator in indicators}} if indicators else {}
 

@@ -12,7 +12,11 @@ from symscreen.export.excel import to_excel
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
 from symscreen.export.operator_definitions import build_operators
-from symscreen.export.source import build_indicators_from_record, find_column_types
+from symscreen.export.source import (
+    build_indicators_from_record,
+    find_column_types,
+    keep_level_indicators,
+)
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_column_latex, to_latex
@@ -24,7 +28,7 @@ from symscreen.units import convert_to_original_units
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.data import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.export.source import ExportOptions, Formulas
     from symscreen.grammar import Operator
     from symscreen.results.screen_result import ScreenResult
@@ -129,7 +133,7 @@ def export_formulas(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
+    indicators: Mapping[str, DerivedColumn] = NO_INDICATORS,
     digits: int | None = None,
 ) -> str:
     """Write the formulas of a result, or formulas themselves, in another language.
@@ -145,7 +149,7 @@ def export_formulas(
     operators : mapping of str to Operator
         The operators of the grammar. They are needed if the definition of one operator calls another. Results
         carry their own operators.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         Inputs that are derived from categorical columns, as `build_indicators_from_record` returns them.
         Results carry their own indicators.
     digits : int, optional
@@ -186,8 +190,8 @@ def export_formulas(
 def extract_formulas(
     source: ScreenResult | FittedModel | Formulas,
     operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> tuple[Formulas, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
+    indicators: Mapping[str, DerivedColumn] = NO_INDICATORS,
+) -> tuple[Formulas, Mapping[str, Operator], Mapping[str, DerivedColumn]]:
     """Get the formulas of a result, in terms of the columns in their original units.
 
     Parameters
@@ -201,7 +205,7 @@ def extract_formulas(
         The formulas. Formulas of a result with units are converted to the original units of the columns.
     operators : mapping of str to Operator
         The operators of the result, or those that were passed.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         The indicators of the result, or those that were passed.
     """
     # Results are recognised by their attributes: importing their classes would load most of the package.
@@ -221,13 +225,13 @@ def extract_formulas(
 
 
 def _check_names(
-    names: Mapping[str, str] | None, formulas: Formulas, indicators: Mapping[str, LevelIndicator]
+    names: Mapping[str, str] | None, formulas: Formulas, indicators: Mapping[str, DerivedColumn]
 ) -> None:
     """Check that a formula needs each column for which a name is given."""
     expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
     if not isinstance(expressions, (tuple, list)):
         expressions = (expressions,)
-    known = {**collect_indicators(expressions), **indicators}
+    known = keep_level_indicators({**collect_indicators(expressions), **indicators})
     required = find_column_types(collect_inputs(expressions), known) if names else {}
     for name in names or {}:
         if name not in required:

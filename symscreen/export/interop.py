@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from symscreen.data import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.export.formats import FittedModel
     from symscreen.export.source import ExportJob, Formulas
     from symscreen.expressions.tree import Call, Constant, Expression
@@ -78,7 +78,7 @@ class SeedFormulas:
     max_size : int
         Number of nodes (columns, constants and operators) of the largest formula. PySR warns about guesses
         above its ``maxsize``.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         How `make_frame` computes the inputs that are derived from categorical columns.
     """
 
@@ -87,7 +87,7 @@ class SeedFormulas:
     unary: tuple[str, ...]
     binary: tuple[str, ...]
     max_size: int
-    indicators: Mapping[str, LevelIndicator] = field(default_factory=dict)
+    indicators: Mapping[str, DerivedColumn] = field(default_factory=dict)
 
     def make_frame(self, rows: Any) -> pd.DataFrame:
         """Select the inputs of the formulas from data and rename them as in the texts.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from symscreen.data import NO_INDICATORS, LevelIndicator
+from symscreen.data import NO_INDICATORS, FilledColumn, LevelIndicator, MissingIndicator
 from symscreen.errors import FormulaError, OutputError
 from symscreen.export.operator_definitions import (
     fold_constants,
@@ -36,6 +36,7 @@ from symscreen.grammar.operator import Precedence
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from symscreen.data import DerivedColumn
     from symscreen.expressions.tree import Call, Constant
     from symscreen.grammar import Operator
     from symscreen.grammar.operator import Notation
@@ -43,8 +44,16 @@ if TYPE_CHECKING:
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
 
-def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIndicator]:
-    """Find the inputs of a screen that are derived from categorical columns.
+def keep_level_indicators(indicators: Mapping[str, DerivedColumn]) -> dict[str, LevelIndicator]:
+    """Keep the definitions of inputs that are derived from categorical columns.
+
+    Other languages compute formulas of complete rows: they neither fill missing values nor mark them.
+    """
+    return {name: each for name, each in indicators.items() if isinstance(each, LevelIndicator)}
+
+
+def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, DerivedColumn]:
+    """Find the inputs of a screen that are derived from other columns.
 
     Parameters
     ----------
@@ -53,8 +62,8 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
 
     Returns
     -------
-    dict of str to LevelIndicator
-        The indicator of each derived input; empty if no column was categorical.
+    dict of str to LevelIndicator, FilledColumn or MissingIndicator
+        The definition of each derived input; empty if no column was categorical and none was filled.
 
     Raises
     ------
@@ -68,12 +77,18 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
     {'x·1[c = p]': LevelIndicator(column='c', level='p', gated_column='x')}
     """
     options = record.get("options", {})
-    if not options.get("categorical"):
-        return {}
+    imputation = options.get("imputation") or {}
     try:
+        filled = {
+            name: FilledColumn(name, float(fill)) for name, fill in imputation.get("filled", {}).items()
+        }
+        marked = [MissingIndicator(name) for name in imputation.get("marked", [])]
+        definitions: dict[str, DerivedColumn] = {**filled, **{each.name: each for each in marked}}
+        if not options.get("levels"):
+            return definitions
         inputs = record["data"]["inputs"]
         is_gated = options["categorical_as"] != "onehot"
-        return _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
+        return definitions | _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
             f"the record's levels of categorical columns cannot be read ({error}); run the screen again"
@@ -226,13 +241,13 @@ class ExportOptions(TypedDict, total=False):
         Names of the columns in the target language, if they differ.
     operators : mapping of str to Operator
         The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
+    indicators : mapping of str to DerivedColumn
         Inputs that are derived from categorical columns. The source computes them from the original columns.
     """
 
     names: Mapping[str, str] | None
     operators: Mapping[str, Operator]
-    indicators: Mapping[str, LevelIndicator]
+    indicators: Mapping[str, DerivedColumn]
 
 
 def build_export_job(formulas: Formulas, **options: Unpack[ExportOptions]) -> ExportJob:
@@ -276,7 +291,7 @@ def build_export_job(formulas: Formulas, **options: Unpack[ExportOptions]) -> Ex
     check_numbers(expressions)
     folded = tuple(map(fold_constants, inline_definitions(expressions, options.get("operators", OPERATORS))))
     inputs = collect_inputs(folded)
-    known = {**collect_indicators(folded), **options.get("indicators", NO_INDICATORS)}
+    known = keep_level_indicators({**collect_indicators(folded), **options.get("indicators", NO_INDICATORS)})
     indicators = {name: known[name] for name in inputs if name in known}
     columns = dict(sorted(find_column_types(inputs, indicators).items()))
     names = {name: (options.get("names") or {}).get(name, name) for name in columns}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.data import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.expressions.tree import Expression
 
 
@@ -154,8 +154,8 @@ def rename_columns(expression: Expression, new_names: Mapping[str, str]) -> Expr
     return rebuild_expression(expression, column=rename)
 
 
-def define_columns(expression: Expression, indicators: Mapping[str, LevelIndicator]) -> Expression:
-    """Return an expression whose columns know how they are computed from categorical ones.
+def define_columns(expression: Expression, indicators: Mapping[str, DerivedColumn]) -> Expression:
+    """Return an expression whose columns know how they are computed from others.
 
     A formula that was read from a text needs this; those of a space are built with it.
 
@@ -171,8 +171,8 @@ def define_columns(expression: Expression, indicators: Mapping[str, LevelIndicat
     )
 
 
-def collect_indicators(expressions: Iterable[Expression]) -> dict[str, LevelIndicator]:
-    """Return how the columns in expressions are computed that are derived from categorical ones, by name."""
+def collect_indicators(expressions: Iterable[Expression]) -> dict[str, DerivedColumn]:
+    """Return how the columns in expressions are computed that are derived from others, by name."""
     return {
         part.name: part.indicator
         for expression in expressions

@@ -18,7 +18,7 @@ from symscreen.messages import suggest
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from symscreen.data import LevelIndicator
+    from symscreen.data import DerivedColumn
     from symscreen.grammar.operator import Operator
     from symscreen.grammar.parser import SyntaxNode
 
@@ -42,13 +42,13 @@ class Column(_Node):
     ----------
     name : str
         Name of the column.
-    indicator : LevelIndicator or None
-        How the column is computed from a categorical one; None for a column of the source. Ignored in
+    indicator : DerivedColumn or None
+        How the column is computed from another one; None for a column of the source. Ignored in
         comparisons.
     """
 
     name: str
-    indicator: LevelIndicator | None = field(default=None, compare=False, repr=False)
+    indicator: DerivedColumn | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

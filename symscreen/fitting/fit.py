@@ -20,6 +20,7 @@ from symscreen.config.space_options import (
 from symscreen.config.target_argument import read_target_argument
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
+from symscreen.data.missing_values import build_imputation_record
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.config.keyword_types import FitKeywords
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset, SourceFrame
     from symscreen.fitting.search_monitor import FitProgressListener
     from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -167,20 +169,15 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         required_inputs=required_inputs,
         guesses=guesses,
         source_weights=source_weights,
-        categories_record=_build_fit_category_record(source, options, dataset),
+        categories_record=_build_fit_category_record(source, data_options, dataset),
     )
 
 
 def _build_fit_category_record(
-    frame: SourceFrame, fit_options: FitOptions, dataset: Dataset
+    frame: SourceFrame, fit_options: ScreenOptions, dataset: Dataset
 ) -> dict[str, Any] | None:
     """Build the record of categories, as for a screen: exports compute categorical inputs from it."""
-    levels = build_category_record(frame, fit_options)
-    if not levels:
+    options = build_category_record(frame, fit_options) | build_imputation_record(dataset.indicators)
+    if not options:
         return None
-    options = {
-        "categorical": list(levels["levels"]),
-        "categorical_as": fit_options.categorical_as,
-        **levels,
-    }
     return {"options": options, "data": {"inputs": list(dataset.names)}}

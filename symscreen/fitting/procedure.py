@@ -16,7 +16,7 @@ from symscreen.data import take_rows
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import build_shared_formula
-from symscreen.expressions.traversal import collect_inputs
+from symscreen.expressions.traversal import collect_inputs, define_columns
 from symscreen.fitting.coefficients import (
     build_model_table,
     build_term_table,
@@ -105,7 +105,10 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     selected = _choose_model(
         found, models or all_models, cv_errors, estimation_rows, _get_tested_target(search_task, search_rows)
     )
-    expressions = tuple(found.terms.expressions[index] for index in selected.term_indices)
+    expressions = tuple(
+        define_columns(found.terms.expressions[index], task.dataset.indicators)
+        for index in selected.term_indices
+    )
     search_weights, row_weights = task.get_row_weights(search_rows), task.get_row_weights(estimation_rows)
     fits = fit_formulas(
         expressions,

@@ -25,6 +25,7 @@ from symscreen.data import (
     read_source,
 )
 from symscreen.data.categories import build_category_record, encode_categoricals
+from symscreen.data.missing_values import build_imputation_record
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import build_box
 from symscreen.expressions.traversal import define_columns
@@ -140,7 +141,10 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         row_groups=row_groups,
         box=box,
     )
-    return replace(task, record=build_options_record(task) | build_category_record(source.frame, options))
+    derived_record = build_category_record(source.frame, data_options) | build_imputation_record(
+        dataset.indicators
+    )
+    return replace(task, record=build_options_record(task) | derived_record)
 
 
 def build_input_box(dataset: Dataset, options: ScreenOptions) -> dict[str, list[float]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from symscreen.errors import DataError
-from symscreen.messages import hint_option
+from symscreen.messages import Message, hint_option, name_option, quote
 from symscreen.statistics.ranks.sorted_values import SortedValues
 from symscreen.targets.base import Target, TargetColumns, sort_canonically
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from symscreen.targets.base import RowIndices
 
 
+_MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may stand for classes
+_MIN_ROWS_PER_CODE = 5
 _MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
 
 
@@ -96,6 +98,7 @@ class NumericTarget(SortedValues, Target):
             {name: values},
             lambda inputs, rows: cls.build(inputs, values[rows], name),
             row_filter=source.weight_filter,
+            notices=_ask_for_classes(name, values) if source.requested is None else (),
         )
 
     @classmethod
@@ -162,3 +165,19 @@ class NumericTarget(SortedValues, Target):
         from symscreen.statistics.inference.order_uncertainty import compute_t0_bounds
 
         return compute_t0_bounds(uncertainty, self)
+
+
+def _ask_for_classes(name: str, values: Values) -> tuple[str, ...]:
+    """Ask whether values of shape (n,) are classes, if they are the first few whole numbers."""
+    codes = np.unique(values[~np.isnan(values)])
+    if not _MIN_CODES <= codes.size <= _MAX_CODES or values.size < _MIN_ROWS_PER_CODE * codes.size:
+        return ()
+    if codes[0] not in {0.0, 1.0} or not np.array_equal(codes, codes[0] + np.arange(codes.size)):
+        return ()
+    return (
+        Message(
+            f"target: {quote(name)} has the whole numbers {codes[0]:g} to {codes[-1]:g} only, and is "
+            f"scored as a "
+            f"number; if they are classes, say so: {name_option('target_type', 'classes')}"
+        ),
+    )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from msgspec import Meta
 
+from symscreen.data import FilledColumn
 from symscreen.data.documents import convert_document, read_document
 from symscreen.errors import DataError, OptionError
 from symscreen.expressions.traversal import rebuild_expression
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.data import Dataset, LevelIndicator
+    from symscreen.data import Dataset, DerivedColumn
     from symscreen.expressions.tree import Expression
 
     UnitsOption = str | os.PathLike[str] | Mapping[str, str] | None
@@ -94,7 +95,9 @@ def read_units(
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
     names = (*dataset.names, *dataset.target.names)
-    source_inputs = [name for name in dataset.names if name not in dataset.indicators]
+    source_inputs = [
+        name for name in dataset.names if isinstance(dataset.indicators.get(name), FilledColumn | None)
+    ]
     columns, unparsed = _parse_column_units([*source_inputs, *dataset.target.names], unit_texts)
     if not any(columns[name].text for name in dataset.names if name in columns):
         raise OptionError(
@@ -261,7 +264,7 @@ def _explain_unknown_column(
 
 
 def _assign_gate_units(
-    indicators: Mapping[str, LevelIndicator], columns: Mapping[str, ColumnUnit]
+    indicators: Mapping[str, DerivedColumn], columns: Mapping[str, ColumnUnit]
 ) -> dict[str, ColumnUnit]:
     """Assign to gated inputs the units of their gated columns."""
     units = {}

@@ -44,7 +44,7 @@ def _optional(**strategies):
 SPACE = _optional(
     inputs=COLUMNS,
     exclude=st.just(("kind", "site", "w", "died", "later")) | st.just(("site",)),
-    missing=st.sampled_from(["refuse", "drop"]),
+    missing=st.sampled_from(["refuse", "drop", "impute", "indicator"]),
     layers=st.sampled_from(["u", "b", "ub", "u[sin,cos] b[add]"]),
     operators=st.sampled_from(["basic", "ablation", "physics", "standard"]),
     unary=st.sampled_from(["id,cube", ["id"], ("cube", "id")]),

@@ -68,12 +68,12 @@ def test_a_nameless_response_makes_way_for_an_input_called_y():
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_responses_that_are_refused(refused, y, message):
-    assert refused({"a": Y}, y=y, target_type="numeric") == message
+    assert refused({"a": Y}, y=y, target_type="numeric", missing="refuse") == message
 
 
 def test_missing_values_are_refused_with_their_rows(refused):
     gappy = {"a": [1, NAN, 3, 4, 5, 6], "b": [1, 2, None, 4, 5, 6], "c": [NAN] * 5 + [1], "y": Y}
-    assert refused(gappy, exclude=["c"]) == (
+    assert refused(gappy, exclude=["c"], missing="refuse") == (
         "the dict has 2 rows of 6 with missing values (rows 2, 3; in 'a', 'b'): fill them in, leave "
         "columns out (exclude=), or drop these rows (missing='drop')"
     )

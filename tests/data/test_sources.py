@@ -12,7 +12,9 @@ import gzip
 import io
 import json
 import lzma
+import shutil
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ from helpers.requirements import require
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, InputError
 
+REFERENCE = Path(__file__).parent.parent / "reference"
 N = 12
 T = [round(20.25 + 1.75 * i, 2) for i in range(N)]
 P = [1013, 1250, 980, 1499, 1100, 905, 1321, 1017, 1180, 995, 1402, 1066]
@@ -131,6 +134,12 @@ def make_database(name, *, view=False):
     return make
 
 
+def copy_old_workbook(folder):
+    require("calamine")
+    shutil.copy(REFERENCE / "measurements.xls", folder / "t.xls")
+    return folder / "t.xls"
+
+
 def make_object(module, build):
     return lambda _: build(require(module))
 
@@ -221,6 +230,7 @@ SOURCES = {
         "the sheet 'data' is read; name another as FILE#SHEET: 'notes'",
     ),
     "a sheet by name": (sheet("raw"), None),
+    "xls": (copy_old_workbook, None),
     "xlsx with units": (
         binary("t.xlsx", lambda path: write_workbook(path, [NAMES, ["K", "hPa", None, "J"], *ROWS])),
         "read as units: 'K', 'hPa', 'J'",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Names, ProgressCallback
     from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
     from symscreen.data.categories import CategoricalAs
+    from symscreen.data.missing_values import MissingPolicy
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
     from symscreen.screeners import Sign, TargetAggregation

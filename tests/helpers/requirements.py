@@ -87,13 +87,13 @@ REQUIREMENTS: dict[str, Requirement] = {
     "octave": _list_program("Octave", ("octave-cli", "octave"), "octave"),
     "compiler": _list_program("a C compiler", ("cc", "gcc"), "gcc"),
     # packages beside the extra `test`
-    "duckdb": _list_package("duckdb", ".[test-exports]"),
     "formulas": _list_package("formulas", ".[test-exports]"),
     "glmnet": _list_package("glmnet", ".[glmnet]"),
     "polars": _list_package("polars", "polars"),
     # packages of the extra `test`, which an environment made otherwise may lack
-    "distributed": _list_package("distributed", ".[dask]"),
     "calamine": _list_package("python_calamine", ".[files]"),
+    "distributed": _list_package("distributed", ".[dask]"),
+    "duckdb": _list_package("duckdb", ".[files]"),
     "matplotlib": _list_package("matplotlib", ".[plot]"),
     "openpyxl": _list_package("openpyxl", ".[files]"),
     "pint": _list_package("pint", ".[units]"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from symscreen.data.decompressed_size import check_unpacked_size
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _CELL_BYTES = 64  # memory of a cell while a sheet is read
 _MAX_REASON_CHARS = 100
 _SAMPLE_ROWS = 1000
-_MAX_EMPTY_ROWS = 10_000  # in a row, after which the rest of a sheet is taken to be empty
 
 
 def read_workbook(data: bytes, source: str, *, is_old: bool, sheet: str | None = None) -> RawTable:
@@ -100,9 +98,8 @@ def _read_sheet(
 
 
 def _has_cells(sheet: Any) -> bool:
-    """Say whether the first rows of a sheet have cells."""
-    rows = islice(sheet.iter_rows(values_only=True), _MAX_EMPTY_ROWS)
-    return any(cell is not None for row in rows for cell in row)
+    """Say whether a sheet has cells."""
+    return any(cell is not None for row in sheet.iter_rows(values_only=True) for cell in row)
 
 
 def _read_old_sheet(
@@ -132,17 +129,15 @@ def _check_sheet_name(names: Iterable[str], sheet: str | None, source: str) -> N
 
 
 def _collect_rows(rows: Iterator[SheetRow], packed_bytes: int, source: str) -> list[SheetRow]:
-    """Collect the rows of a sheet until the rest is empty; DataError if there are too many cells."""
+    """Collect the rows of a sheet that are not empty; DataError if there are too many cells."""
     collected: list[SheetRow] = []
-    n_cells = n_empty = 0
+    n_cells = 0
     for row in rows:
         if len(row) > MAX_COLUMNS:
             raise DataError(f"{source} has {len(row)} columns, more than {MAX_COLUMNS}: remove some of them")
-        is_empty = all(cell is None for cell in row)
-        n_empty = n_empty + 1 if is_empty else 0
-        if n_empty > _MAX_EMPTY_ROWS:
-            break
-        collected.append(() if is_empty else row)
+        if all(cell is None for cell in row):
+            continue
+        collected.append(row)
         n_cells += len(row)
         check_unpacked_size(n_cells * _CELL_BYTES, packed_bytes, source)
     return collected
