@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -19,6 +19,7 @@ from symscreen.cli.output import (
 from symscreen.config.screen_options import FitOptions
 
 if TYPE_CHECKING:
+    from symscreen.config.keyword_types import FitKeywords
     from symscreen.results.fit_result import FitResult, SharedFitResult
 
 
@@ -55,7 +56,7 @@ def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool
 
     check_output_path(out, list_input_files(data, options), force=force)
     with show_fit_progress(quiet=quiet) as on_progress:
-        task = prepare_fit(data, None, options)
+        task = prepare_fit(data, None, cast("FitKeywords", options))
         result = run_fit(replace(task, on_progress=on_progress))
     print_notices(result.notices, quiet=quiet)
     if out is not None:

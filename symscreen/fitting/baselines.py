@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from symscreen.data import take_rows
 from symscreen.errors import OptionError
+from symscreen.expressions.linear_formula import Formula
 from symscreen.fitting.coefficients import get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.procedure import run_fit
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from symscreen._typing import Values
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.fitting.search_stages import FitTask
+
+    _Model = Callable[[NDArray[np.int64], NDArray[np.int64]], Values]  # predicts test rows from training rows
 
 
 N_FOLDS = 5
@@ -109,7 +113,7 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
     targets = get_targets(task.dataset)
     if len(targets) > 1:
         raise OptionError("fits of several targets are not compared with other regressors; give one target")
-    ((name, target),) = targets.items()
+    (target,) = targets.values()
     n = len(target)
     if n_folds < 2 or n < n_folds * _MIN_ROWS_PER_FOLD:
         raise OptionError(
@@ -118,7 +122,7 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
         )
     folds = assign_folds(n, n_folds, task.options.seed)
     columns = np.column_stack([*get_input_columns(task.dataset).values()])
-    models = {"formula": _make_formula_model(task, name), **_make_baselines(columns, target)}
+    models = {"formula": _make_formula_model(task), **_make_baselines(columns, target)}
     predictions = {each: np.full(n, np.nan) for each in models}
     n_undefined = 0
     for fold in range(n_folds):
@@ -133,20 +137,19 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
     )
 
 
-def _make_formula_model(task: FitTask, name: str) -> Callable[[Values, Values], Values]:
+def _make_formula_model(task: FitTask) -> _Model:
     """Return a function that fits a formula to training rows and predicts test rows."""
-    from symscreen.data import take_rows
 
-    def predict(training: Values, test: Values) -> Values:
+    def predict(training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
         result = run_fit(replace(task, dataset=take_rows(task.dataset, training), on_progress=None))
         formula = result.formula
-        assert formula.target == name  # noqa: S101  # there is one target
-        return predict_on_dataset(formula, task.dataset)[test]
+        assert isinstance(formula, Formula)  # noqa: S101  # there is one target
+        return np.asarray(predict_on_dataset(formula, task.dataset)[test])
 
     return predict
 
 
-def _make_baselines(columns: Values, target: Values) -> dict[str, Callable[[Values, Values], Values]]:
+def _make_baselines(columns: Values, target: Values) -> dict[str, _Model]:
     """Return functions that fit a regressor of scikit-learn to training rows and predict test rows."""
     from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
     from sklearn.linear_model import RidgeCV
@@ -159,8 +162,8 @@ def _make_baselines(columns: Values, target: Values) -> dict[str, Callable[[Valu
         "random forest": RandomForestRegressor(_N_TREES, random_state=0),
     }
 
-    def bind(regressor: Any) -> Callable[[Values, Values], Values]:
-        def predict(training: Values, test: Values) -> Values:
+    def bind(regressor: Any) -> _Model:
+        def predict(training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
             return np.asarray(regressor.fit(columns[training], target[training]).predict(columns[test]))
 
         return predict
