@@ -80,12 +80,8 @@ def _select_products(laws: Iterable[RankedLaw]) -> list[RankedLaw]:
 
 
 def _list_factors(term: Expression) -> list[Expression]:
-    """List the powers that a product consists of, and what is left without each of them."""
-    powers = list(collect_powers(term).items())
-    factors = [build_power_product([power]) for power in powers]
-    if len(powers) > 2:
-        factors += [build_power_product(powers[:k] + powers[k + 1 :]) for k in range(len(powers))]
-    return factors
+    """List the powers that a product consists of."""
+    return [build_power_product([power]) for power in collect_powers(term).items()]
 
 
 def _find_partners(factor: Expression, data: LawData) -> list[RankedLaw]:

@@ -13,7 +13,7 @@ from symscreen.fitting.laws.pair_search import rank_law
 from symscreen.fitting.laws.power_products import compute_share_without_intercept
 from symscreen.grammar import OPERATORS, load_grammar
 
-BASIC = load_grammar("basic")
+STANDARD = load_grammar("standard")
 
 
 def make_data(rng, noise=0.01):
@@ -21,7 +21,7 @@ def make_data(rng, noise=0.01):
     columns = {name: rng.uniform(1.0, 3.0, 300) for name in "uv"}
     target = np.log(columns["u"]) * np.cos(columns["v"]) ** 3
     errors = noise * np.sqrt((target**2).mean()) * rng.normal(size=300)
-    return LawData(columns, target + errors, BASIC, pool_limit=2000)
+    return LawData(columns, target + errors, STANDARD, pool_limit=5000)
 
 
 def rank_product(text, data):
@@ -71,7 +71,9 @@ def test_sums_and_laws_with_an_intercept_have_no_factors_to_exchange(rng):
 
 def test_only_allowed_laws_are_found(rng):
     data = make_data(rng)
-    allowed = LawData(data.columns, data.target, BASIC, lambda term: "cos" not in str(term), pool_limit=500)
+    allowed = LawData(
+        data.columns, data.target, STANDARD, lambda term: "cos" not in str(term), pool_limit=500
+    )
     found = exchange_factors([rank_product("log(u)*v", data)], allowed)
     assert found
     assert all("cos" not in str(law.law.terms[0]) for law in found)
