@@ -119,7 +119,9 @@ def test_a_column_of_categories_is_no_input_for_why(every):
     found = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE, categorical="c")
     assert (found.status, found.missing_inputs) == ("not generated", ("c",))
     assert found.text.splitlines()[1] == "its levels are inputs: `x1·1[c = p]`."
-    plain = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE)
+    by_default = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE)
+    assert by_default.text.splitlines()[1] == "its levels are inputs: `c = p`."
+    plain = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE, inputs=["x1", "x2"])
     assert (plain.status, plain.missing_inputs) == ("not generated", ("c",))
     assert plain.text.endswith("a text column needs categorical=.")
 

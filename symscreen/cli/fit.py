@@ -103,10 +103,13 @@ def apply(bundle: str, data: str, out: str, *, clip: bool, force: bool) -> None:
     Example:
       symscreen apply model.json new.csv --out predicted.csv
     """
+    from symscreen.data import read_frame
     from symscreen.export import apply_bundle
     from symscreen.results.ranking_files import format_csv
 
     check_output_path(out, (bundle, data), force=force)
+    frame = read_frame(data)
+    print_notices(frame.notices, quiet=False)
     with show_warnings_as_notices():
-        values = apply_bundle(bundle, data, clip=clip)
+        values = apply_bundle(bundle, frame, clip=clip)
     write_output(out, format_csv(values), force=force)

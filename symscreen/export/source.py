@@ -84,7 +84,7 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
         }
         marked = [MissingIndicator(name) for name in imputation.get("marked", [])]
         definitions: dict[str, DerivedColumn] = {**filled, **{each.name: each for each in marked}}
-        if not options.get("levels"):
+        if not options.get("categorical"):
             return definitions
         inputs = record["data"]["inputs"]
         is_gated = options["categorical_as"] != "onehot"

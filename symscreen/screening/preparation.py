@@ -82,6 +82,9 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     y, options = read_target_argument(X, y, options)
     check_conflicts(options)
     X, data_options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
+    options = replace(
+        options, categorical=data_options.categorical, categorical_as=data_options.categorical_as
+    )
     source, target_class = read_target_source(X, y, data_options)
     screeners, pool_screeners = _read_screeners(options, target_class)
     target_class.check_options(options.sign, options.search, options.rounds)

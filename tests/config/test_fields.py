@@ -127,7 +127,7 @@ def test_a_new_option_needs_its_definition_only():
 
 
 FORWARDED = (
-    *("missing", "target_units", "pool", "prescreen", "fdr_method"),
+    *("target_units", "pool", "prescreen", "fdr_method"),
     *("on_progress", "backend", "scheduler", "chunk_size", "folds", "max_terms", "split", "level"),
 )
 PACKAGE = Path(symscreen.__file__).parent

@@ -132,7 +132,7 @@ def test_a_constant_target_is_named_with_its_file(refused_file):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"missing": "ignore"}, "missing='ignore' is unknown: choose refuse or drop"),
+        ({"missing": "ignore"}, "missing='ignore' is unknown: choose refuse, drop, impute or indicator"),
         (
             {"target": "a", "y": Y},
             "both target= and y are given: the target is one of them, not both",

@@ -90,6 +90,14 @@ def read_csv(data: bytes) -> None:
     read_dataset(_file("t.csv", data))
 
 
+def read_text(data: bytes) -> None:
+    read_dataset(_file("t.txt", data), missing="indicator")
+
+
+def read_json(data: bytes) -> None:
+    read_dataset(_file("t.json", data))
+
+
 def read_parquet(data: bytes) -> None:
     read_dataset(_file("t.parquet", data))
 
@@ -295,6 +303,8 @@ def read_options(data: bytes) -> None:
 
 HARNESSES: dict[str, Callable[[bytes], None]] = {
     "csv": read_csv,
+    "text": read_text,
+    "json": read_json,
     "parquet": read_parquet,
     "feather": read_feather,
     "label-rankings": read_label_rankings,

@@ -89,6 +89,16 @@ def _seeds() -> dict[str, list[bytes]]:
             b'"a b";"c""d"\r\n1,5;2\r\n3;4\r\n5;6\r\n7;8\r\n9;1\r\n',
             b"\xef\xbb\xbfid\tx\ty\n1\tNA\t2\n2\tinf\t3\n3\t1\t4\n4\ttrue\t5\n5\t2\t6\n",
         ],
+        "text": [
+            b"# made today\n# a b\n1,5 2\n2,5 3\n3,5 1\n4,5 7\n5,5 9\n",
+            "sep=;\nd;p;y\nK;$;\n31.12.2020;$1.000;1 %\n1.1.2021;$2.500;2 %\n".encode("utf-16"),
+            b"1.5,2020-01-31,a\n2.5,-,a\n0.5,2020-02-01,b\n3.5,2020-02-02,a\n4.5,2020-02-03,\xfc\n7,2020-02-04,a\n",
+        ],
+        "json": [
+            b'[{"a": 1, "y": "$2"}, {"a": 2.5, "y": 3}, {"a": 4, "y": 5}, {"a": 5, "y": "4"}]',
+            b'{"a": [1, 2, 3, 4, 5], "y": [2, 1, 4, 3, 5]}',
+            b'{"a": 1, "y": 2}\n{"a": 2, "y": 1}\n{"a": 3, "y": 5}\n{"a": 4, "y": 3}\n{"a": 5, "y": 9}\n',
+        ],
         "parquet": [_parquet(table, compression=kind) for kind in ("none", "snappy", "zstd")],
         "feather": [_feather(table, kind) for kind in (None, "zstd", "lz4")],
         "label-rankings": [

@@ -177,8 +177,8 @@ def test_rows_without_a_class_or_an_event_are_missing_values(rng):
         frame = _planted(rng)
         frame[name] = frame[name].astype(object).where(frame.index != 4, None)
         with pytest.raises(DataError, match=f"1 row of 90 with missing values .*'{name}'"):
-            _run(frame, kind)
-        assert _run(frame, kind, missing="drop").record["data"]["rows"] == 89
+            _run(frame, kind, missing="refuse")
+        assert _run(frame, kind).record["data"]["rows"] == 89
 
 
 @pytest.mark.parametrize(
