@@ -17,6 +17,7 @@ from symscreen.errors import DataError
 from symscreen.estimators.base import SymbolicEstimator, raise_estimator_errors
 from symscreen.estimators.screener import SymbolicScreener
 from symscreen.estimators.sparse_logistic import compute_probabilities, fit_sparse_logistic
+from symscreen.estimators.target_inputs import check_no_missing
 from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
@@ -119,6 +120,7 @@ class SymbolicClassifier(ClassifierMixin, SymbolicEstimator):  # type: ignore[mi
         """
         self._reject_arguments(unknown)
         columns = self._read_training_rows(X, y)
+        check_no_missing(y)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)

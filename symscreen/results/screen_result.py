@@ -437,7 +437,7 @@ class ScreenResult:
         data = self.data
         if data is None or self.record.get("units") or self.record["options"].get("categorical"):
             raise OptionError(
-                "fit needs X here: a copy of a result has no data, and units or categories are not part of them"
+                "fit needs X here: a copy of a result has no data, and units and categories are no part of it"
             )
         target = data.regression_target
         frame = pd.DataFrame(dict(zip(target.names, np.atleast_2d(target.values), strict=True)))

@@ -155,6 +155,11 @@ def test_units_leave_the_formula_in_the_units_of_the_table(data):
     ("options", "y", "says"),
     [
         ({}, ["a"] * 160, "^y has one class, 'a': a classifier needs at least two$"),
+        (
+            {},
+            pd.Series(["a", "b", None, "b"] * 40),
+            "^y has no value in 40 of 160 rows: leave these rows out$",
+        ),
         ({}, np.linspace(0.0, 1.0, 160), "^Unknown label type: continuous"),
         ({"max_terms": 0}, None, "^max_terms is 0; give a whole number of at least 1$"),
         ({"folds": 1}, None, "^folds is 1; give at least 2$"),

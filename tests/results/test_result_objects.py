@@ -54,13 +54,13 @@ def test_a_feature_has_its_formula_and_its_row(result):
 @pytest.mark.parametrize("index", ["x", 1.5, None, (0, 1)])
 def test_a_wrong_index_gets_one_line(result, index):
     with pytest.raises(
-        OptionError, match="^a result is indexed by integers, from 0, and .* is none: the col"
+        OptionError, match=r"^a result is indexed by integers, from 0, and .* is none: the col"
     ):
         result[index]
 
 
 def test_an_index_past_the_end_is_an_index_error(result):
-    with pytest.raises(IndexError, match="^there is no feature 4: the result has 4, from 0$"):
+    with pytest.raises(IndexError, match=r"^there is no feature 4: the result has 4, from 0$"):
         result[4]
 
 
@@ -86,7 +86,7 @@ def test_a_fit_begins_with_the_features(result, table):
     assert fitted.formula == symscreen.fit(table, also=result, **quick).formula
     assert result.fit(table, **quick).formula == fitted.formula
     assert "x**2*z" in str(fitted.formula)
-    with pytest.raises(OptionError, match="^fit needs X here: a copy of a result has no data"):
+    with pytest.raises(OptionError, match=r"^fit needs X here: a copy of a result has no data"):
         copy.deepcopy(result).fit(**quick)
 
 

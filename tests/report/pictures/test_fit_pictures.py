@@ -105,11 +105,11 @@ def test_several_targets_have_pictures_each(table):
 
 def test_what_cannot_be_drawn_is_told_and_leaves_no_figure(result):
     plt.close("all")
-    with pytest.raises(OptionError, match="^there is no term 3; give 1 to 2$"):
+    with pytest.raises(OptionError, match=r"^there is no term 3; give 1 to 2$"):
         result.plot.term(3)
     copied = pickle.loads(pickle.dumps(result))  # noqa: S301  # our own
     assert copied.plot.front()
     plt.close("all")
-    with pytest.raises(OptionError, match="^this result has no data, because copies and pickles drop it"):
+    with pytest.raises(OptionError, match=r"^this result has no data, because copies and pickles drop it"):
         copied.plot.residuals()
     assert not plt.get_fignums()
