@@ -219,7 +219,8 @@ class SymbolicClassifier(ClassifierMixin, SymbolicEstimator):  # type: ignore[mi
         UserWarning
             As `decision_function`.
         """
-        return np.asarray(self.classes_[compute_probabilities(self._compute_scores(X)).argmax(axis=1)])
+        probabilities = compute_probabilities(self._compute_scores(X))
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     @property
     def _class_names(self) -> list[str]:

@@ -35,6 +35,7 @@ def fitted(data):
     return symscreen.SymbolicClassifier(**SMALL).fit(*data)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
 @parametrize_checks(
     symscreen.SymbolicClassifier(layers="u", unary="square", top=2, max_terms=2, folds=2, n_jobs=1)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.report_cases import Page
-from helpers.requirements import require
 
 import symscreen
 from symscreen.errors import OptionError
@@ -68,14 +67,13 @@ def test_a_saved_result_is_read_again(result, table, tmp_path):
     for name in ("r.csv", "r.json"):
         result.save(tmp_path / name)
         again = symscreen.load_result(tmp_path / name, table)
-        pd.testing.assert_frame_equal(again.table, result.table, check_exact=False)
+        pd.testing.assert_frame_equal(again.table, result.table, check_dtype=False)
         with pytest.raises(symscreen.SymscreenError, match="exists"):
             result.save(tmp_path / name)
         result.save(tmp_path / name, force=True)
 
 
 def test_a_report_is_a_page(result, tmp_path):
-    require("jinja2")
     result.report(tmp_path / "r.html")
     assert result[0].text in (tmp_path / "r.html").read_text(encoding="utf-8")
 
@@ -85,7 +83,7 @@ def test_a_fit_begins_with_the_features(result, table):
     fitted = result.fit(**quick)
     assert fitted.formula == symscreen.fit(table, also=result, **quick).formula
     assert result.fit(table, **quick).formula == fitted.formula
-    assert "x**2*z" in str(fitted.formula)
+    assert "z*x**2" in str(fitted.formula)
     with pytest.raises(OptionError, match=r"^fit needs X here: a copy of a result has no data"):
         copy.deepcopy(result).fit(**quick)
 
