@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from symscreen import datasets, evaluation, export, trees
     from symscreen.errors import SymscreenError
-    from symscreen.estimators import SymbolicRegressor, SymbolicScreener
+    from symscreen.estimators import SymbolicClassifier, SymbolicRegressor, SymbolicScreener
     from symscreen.explain import Explanation, why
     from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
     from symscreen.fitting.baselines import Comparison, compare_baselines
@@ -41,6 +41,7 @@ __all__ = [
     "ScreenResult",
     "SharedFitResult",
     "StudyResult",
+    "SymbolicClassifier",
     "SymbolicRegressor",
     "SymbolicScreener",
     "SymscreenError",
@@ -73,6 +74,7 @@ __all__ = [
 _MODULES = ("datasets", "evaluation", "export", "trees")
 
 _HOMES = {
+    "SymbolicClassifier": "symscreen.estimators",
     "SymbolicRegressor": "symscreen.estimators",
     "SymbolicScreener": "symscreen.estimators",
     "FitProgress": "symscreen.fitting.search_monitor",

@@ -66,6 +66,47 @@ def format_repr(heading: str, notices: Iterable[str], tables: dict[str, pd.DataF
     return "\n".join(escape_control_chars(line) for text in lines for line in text.split("\n"))
 
 
+def format_summary(heading: str, statements: Iterable[str], tables: dict[str, pd.DataFrame]) -> str:
+    """Format all rows of the tables of a result, each under its name.
+
+    Parameters
+    ----------
+    heading : str
+        The first lines.
+    statements : iterable of str
+        Lines about the whole result.
+    tables : dict of str to pandas.DataFrame
+        Tables by name. Empty ones are left out.
+
+    Returns
+    -------
+    str
+        Lines without a trailing newline.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(format_summary("Two numbers", [], {"numbers": pd.DataFrame({"number": [1, 2]})}))
+    Two numbers
+    <BLANKLINE>
+    numbers
+     number
+          1
+          2
+    """
+    parts = ["\n".join([heading, *statements])]
+    for name, table in tables.items():
+        if len(table):
+            text = table.to_string(
+                index=False,
+                line_width=_LINE_WIDTH_CHARS,
+                max_colwidth=_MAX_CELL_CHARS,
+                float_format="{:.6g}".format,
+            )
+            parts.append(f"{name}\n{text}")
+    return "\n".join(escape_control_chars(line) for line in "\n\n".join(parts).split("\n"))
+
+
 def truncate_text(text: str, max_length: int) -> str:
     """Truncate a text to `max_length` characters, with an ellipsis at the end.
 

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
-__all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
+__all__ = [
+    "ClassifierParameters",
+    "FitKeywords",
+    "RegressorParameters",
+    "ScreenKeywords",
+    "ScreenerParameters",
+]
 
 
 class SharedParameters(TypedDict, total=False):
@@ -97,6 +103,52 @@ class ScreenKeywords(SharedParameters, total=False):
     backend: Literal["threads", "dask"] | None
     scheduler: str | None
     checkpoint: str | Path | None
+
+
+class ClassifierParameters(TypedDict, total=False):
+    """The parameters of `SymbolicClassifier`."""
+
+    categorical: Names
+    categorical_as: CategoricalAs
+    missing: MissingPolicy | None
+    units: str | Path | Mapping[str, str] | None
+    target_units: str | None
+    layers: int | str | None
+    operators: str | Path | Grammar | Sequence[str]
+    unary: Names | None
+    binary: Names | None
+    with_operators: Names
+    pool: PoolKind
+    max_complexity: int | None
+    also: Names
+    pool_size: int | str | Mapping[str, int] | None
+    prune_by: ScreenerSpec | None
+    screener: ScreenerSpec
+    prescreen: int | None
+    rule: str | None
+    engine: str | None
+    sign: Sign
+    top: int | Literal["all"]
+    unsafe: Literal["keep", "mark", "drop"]
+    ranges: Mapping[str, Sequence[float]] | None
+    rounds: int
+    search: SearchMode
+    risk: float | None
+    random_state: int
+    p_values: bool | None
+    fdr: float | None
+    fdr_method: FdrMethod
+    permutations: int | None
+    max_correlation: float | None
+    class_members: int | None
+    stability: int | None
+    intervals: bool | float | None
+    max_ram: str | int | None
+    n_jobs: int | None
+    chunk_size: int | None
+    progress: ProgressCallback | bool | None
+    max_terms: int
+    folds: int
 
 
 class RegressorParameters(TypedDict, total=False):

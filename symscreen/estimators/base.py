@@ -57,7 +57,7 @@ def raise_estimator_errors() -> Iterator[None]:
 
 
 class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The base class of `SymbolicScreener` and `SymbolicRegressor`."""
+    """The base class of `SymbolicScreener`, `SymbolicRegressor` and `SymbolicClassifier`."""
 
     categorical: Any
     missing: Any

@@ -62,7 +62,7 @@ def _describe_missing_cells(cells: NDArray[np.object_], names: Sequence[str]) ->
     values = np.array([[_to_number(cell) for cell in row] for row in cells], dtype=np.float64)
     has_missing = bool(np.isnan(values).any())
     is_affected = np.asarray(np.isnan(values) if has_missing else np.isinf(values))
-    affected = [name for name, found in zip(names, is_affected.any(axis=0).tolist(), strict=True) if found]
+    affected = [names[i] for i in np.flatnonzero(is_affected.any(axis=0)).tolist()]
     columns = f"the {'column' if len(affected) == 1 else 'columns'} {format_names(affected)}"
     what = "NaN" if has_missing else "infinity"
     remedy = "put a SimpleImputer before this step" if has_missing else "correct these cells"

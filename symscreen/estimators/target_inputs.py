@@ -124,7 +124,7 @@ def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDA
             "several; SymbolicScreener takes times until an event"
         )
     check_unique_columns(y, "y")
-    _check_no_missing(y)
+    check_no_missing(y)
     _check_not_survival(_get_fields(y), "take SymbolicScreener; for two targets make the booleans numbers")
     values = check_array(y, ensure_2d=False, dtype="float64", ensure_min_samples=0, input_name="y")
     names = getattr(y, "columns", None)
@@ -206,7 +206,7 @@ def _build_plain_columns(
     y: Any, fields: Mapping[str, Any] | None, taken_names: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read one target or several."""
-    _check_no_missing(y)
+    check_no_missing(y)
     values = check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
     if values.ndim == 2 and values.shape[1] > 1:
         if fields is not None:
@@ -231,7 +231,7 @@ def _check_not_survival(fields: Mapping[str, Any] | None, advice: str) -> None:
         )
 
 
-def _check_no_missing(y: Any) -> None:
+def check_no_missing(y: Any) -> None:
     """Reject missing values of pandas, which cannot be compared."""
     if hasattr(y, "isna"):
         missing = np.asarray(y.isna())

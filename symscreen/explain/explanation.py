@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Literal, get_args
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
 from symscreen.grammar.grammar_files import write_constants
-from symscreen.messages import Message, name_option
+from symscreen.messages import Message, escape_control_chars, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -170,6 +171,15 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return "\n".join(map(escape_control_chars, [*self.notices, *self.text.splitlines()]))
+
+    def _repr_html_(self) -> str:
+        answer, *facts = self.text.splitlines() or [""]
+        paragraphs = (*self.notices, *facts)
+        lines = "".join(f"<p>{escape(escape_control_chars(line))}</p>" for line in paragraphs)
+        return f"<p><strong>{escape(escape_control_chars(answer))}</strong></p>{lines}"
 
 
 def format_explanation(explanation: Explanation, task: ScreeningTask) -> str:

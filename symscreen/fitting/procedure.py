@@ -52,6 +52,7 @@ from symscreen.fitting.term_safety import (
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.messages import Message, name_option
+from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import FitResult, SharedFitResult
 from symscreen.screening.inference.feature_safety import build_box_record, build_safety_record
 
@@ -241,11 +242,12 @@ def _build_result(
     }
     operators = {name: operator for name, operator in task.grammar.operators.items() if name not in OPERATORS}
     formulas = [formula for formula, _, _ in fits]
+    fields |= {"operators": operators, "data": task.dataset, "draw": FitPlots}
     if len(formulas) > 1:
         formula = build_shared_formula(formulas)
-        return SharedFitResult(formula=formula, r2=r2, operators=operators, **tables, **fields)
+        return SharedFitResult(formula=formula, r2=r2, **tables, **fields)
     (only,) = formulas
-    return FitResult(formula=only, r2=r2[only.target], operators=operators, **tables, **fields)
+    return FitResult(formula=only, r2=r2[only.target], **tables, **fields)
 
 
 def _build_fit_record(

@@ -10,21 +10,24 @@ from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from symscreen._repr import format_repr
+from symscreen._repr import format_repr, format_summary
+from symscreen.errors import OptionError
 from symscreen.expressions.linear_formula import Formula, SharedFormula, predict_formula
 from symscreen.messages import escape_control_chars
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from symscreen.data import Dataset
     from symscreen.grammar import Operator
 
 
@@ -61,6 +64,26 @@ def to_original_units(formula: Formula, record: Mapping[str, Any]) -> Formula:
     )
 
 
+class FitPlots(Protocol):
+    """Figures of one fit as matplotlib axes; see `symscreen.report.figures.fit_figures.FitPlots`."""
+
+    def predictions(self, ax: Axes | None = None, *, target: str | None = None) -> Axes:
+        """Draw the observed target against the predictions."""
+        ...
+
+    def residuals(self, ax: Axes | None = None, *, target: str | None = None) -> Axes:
+        """Draw the residuals against the predictions."""
+        ...
+
+    def front(self, ax: Axes | None = None) -> Axes:
+        """Draw the error of each model of the Pareto front against its complexity."""
+        ...
+
+    def term(self, number: int, ax: Axes | None = None, *, target: str | None = None) -> Axes:
+        """Draw how the prediction depends on one term."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class _BaseFitResult:
     """What fits of one target and of several targets have in common."""
@@ -73,6 +96,41 @@ class _BaseFitResult:
     notices: tuple[str, ...]
     record: dict[str, Any]
     operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
+    data: Dataset | None = field(default=None, repr=False)
+    draw: Callable[[FitResult | SharedFitResult], FitPlots] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a pickle contains formulas and figures of merit, but not the rows, which may be private
+        return {**self.__dict__, "data": None}
+
+    @property
+    def plot(self) -> FitPlots:
+        """Figures as matplotlib axes: ``predictions()``, ``residuals()``, ``front()`` and ``term(number)``.
+
+        Each method takes an optional ``ax`` to draw on. By default it creates a new figure.
+
+        Raises
+        ------
+        OptionError
+            If the result was not created by `symscreen.fit`.
+        """
+        if self.draw is None:
+            raise OptionError("only a result of symscreen.fit has plots")
+        return self.draw(cast("FitResult | SharedFitResult", self))
+
+    def summary(self) -> str:
+        """Write the formula, its verdict, the coefficients, the front and the alternatives as text.
+
+        Returns
+        -------
+        str
+            Lines without a trailing newline.
+        """
+        r2 = {"": self.r2} if isinstance(self.r2, float) else self.r2
+        quality = [f"R² {f'of {name} ' if name else ''}= {value:.6g}" for name, value in r2.items()]
+        heading = "\n".join([*self._rounded_equations, *quality])
+        tables = {"terms": self.terms, "front": self.front, "alternatives": self.alternatives}
+        return format_summary(heading, self._statements, tables)
 
     def __repr__(self) -> str:
         head = f"<{type(self).__name__}: {'; '.join(self._rounded_equations)}>"
@@ -246,6 +304,11 @@ class FitResult(_BaseFitResult):
         How the fit was computed.
     operators : mapping of str to Operator
         Operators of the grammar, for `save`. A definition may use others that occur in no term.
+    data : Dataset or None
+        The rows of the fit, in base units if there are units, which `plot` uses. They are not saved to files
+        or pickles.
+    draw : callable or None
+        Makes the figures of a result.
     """
 
     formula: Formula
@@ -299,6 +362,11 @@ class SharedFitResult(_BaseFitResult):
         How the fit was computed.
     operators : mapping of str to Operator
         Operators of the grammar, for `save`. A definition may use others that occur in no term.
+    data : Dataset or None
+        The rows of the fit, in base units if there are units, which `plot` uses. They are not saved to files
+        or pickles.
+    draw : callable or None
+        Makes the figures of a result.
     """
 
     formula: SharedFormula

@@ -7,26 +7,30 @@ one.
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from dataclasses import dataclass, field
 from html import escape
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, overload
 
 import numpy as np
 
-from symscreen._repr import format_repr
+from symscreen._repr import format_repr, format_summary
 from symscreen.data import read_columns
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import keep_in_box
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.results.ranked_feature import RankedFeature
+from symscreen.results.ranking_files import write_ranking
 from symscreen.results.verdict import build_verdict_record, format_verdict
 from symscreen.units import compute_unit, convert_to_base_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.messages import Message
+    from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.screeners import AnyScreener, JointScores
     from symscreen.screening.scoring.joint_screening import JointResult
     from symscreen.screening.scoring.score_space import ScoringResult
@@ -264,6 +269,41 @@ class ScreenResult:
     def __len__(self) -> int:
         return len(self.expressions)
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> RankedFeature: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[RankedFeature]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> RankedFeature | list[RankedFeature]:
+        """Return a formula with its scores, or several: ``result[0]`` is the best one.
+
+        Parameters
+        ----------
+        index : int or slice
+            As for a list.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+        OptionError
+            If the index is neither an integer nor a slice.
+        """
+        if isinstance(index, slice):
+            return [self[place] for place in range(len(self))[index]]
+        if not isinstance(index, SupportsIndex):
+            raise OptionError(
+                f"a result is indexed by integers, from 0, and {quote(index)} is none: the columns are in "
+                "result.table"
+            )
+        try:
+            place = range(len(self))[index]
+        except IndexError:
+            raise IndexError(
+                f"there is no feature {operator.index(index)}: the result has {len(self)}, from 0"
+            ) from None
+        row = {str(name): value for name, value in self.table.iloc[place].items()}
+        return RankedFeature(self.expressions[place], row)
+
     def __repr__(self) -> str:
         head = f"<ScreenResult: {len(self):,} shown of {self.n_scored:,} features scored>"
         return format_repr(head, tuple(filter(None, (self.verdict, *self.notices))), {"table": self.table})
@@ -307,6 +347,116 @@ class ScreenResult:
         notices = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in self.notices)
         table = self.table.assign(expression=list(map(escape_control_chars, self.table["expression"])))
         return head + notices + str(table.to_html(index=False))
+
+    def summary(self) -> str:
+        """Write what was scored, the verdict, the notices, and all rows of the table as text.
+
+        Returns
+        -------
+        str
+            Lines without a trailing newline.
+        """
+        data = self.record["data"]
+        heading = (
+            f"{self.n_scored:,} features of {format_count(len(data['inputs']), 'input')} scored against "
+            f"{data['target']} in {data['rows']:,} rows by {', '.join(self.record['options']['screener'])}; "
+            f"{len(self):,} shown"
+        )
+        statements = tuple(filter(None, (self.verdict, *self.notices)))
+        return format_summary(heading, statements, {"ranking": self.table})
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Save the ranking with its record; `symscreen.load_result` and ``symscreen report`` read it.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file name that ends in ``.csv`` (the record is written to ``NAME.csv.json``), ``.parquet`` or
+            ``.json``.
+        force : bool
+            Whether existing files may be overwritten.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written, or exists and `force` is not set.
+        """
+        write_ranking(self, path, force=force)
+
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the report, one HTML page without other files: short for `symscreen.write_report`.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file name that ends in ``.html``.
+        force : bool
+            Whether an existing file may be overwritten.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written, or exists and `force` is not set.
+        OptionError
+            If the extra ``report`` is not installed.
+        """
+        import symscreen  # results are below reports: the public function connects them
+
+        symscreen.write_report(self, path, force=force)
+
+    def fit(
+        self,
+        X: Any = None,  # noqa: N803  # as in `screen`
+        y: Any = None,
+        **options: Any,
+    ) -> FitResult | SharedFitResult:
+        """Fit a formula with these features as guesses: short for ``symscreen.fit(X, y, also=result)``.
+
+        Parameters
+        ----------
+        X, y
+            The data, as in `symscreen.fit`; by default the rows of the screen.
+        **options
+            Options of `symscreen.fit`.
+
+        Returns
+        -------
+        FitResult or SharedFitResult
+
+        Raises
+        ------
+        OptionError
+            If there are no data, or the screen had units or categories, which a fit needs to know.
+        InputError
+            As `symscreen.fit`.
+
+        Examples
+        --------
+        >>> import symscreen
+        >>> data = symscreen.datasets.load_strogatz("glider2")
+        >>> result = symscreen.screen(data.frame, layers="ubb", unary="cos", binary="sub,div", top=1)
+        >>> fitted = result.fit(unary="cos", binary="sub,div", layers="u", snap=True)
+        >>> fitted.formula.equation
+        'target = x1 - cos(x2)/x1'
+        """
+        import symscreen  # results are below fits: the public function connects them
+
+        if X is None:
+            X, y = self._get_rows()  # noqa: N806
+        return symscreen.fit(X, y, also=self, **options)
+
+    def _get_rows(self) -> tuple[pd.DataFrame, pd.DataFrame | pd.Series[float]]:
+        """Return the inputs and the target of the screen."""
+        import pandas as pd
+
+        data = self.data
+        if data is None or self.record.get("units") or self.record["options"].get("categorical"):
+            raise OptionError(
+                "fit needs X here: a copy of a result has no data, and units and categories are no part of it"
+            )
+        target = data.regression_target
+        frame = pd.DataFrame(dict(zip(target.names, np.atleast_2d(target.values), strict=True)))
+        return pd.DataFrame(data.columns_by_name), frame if len(target.names) > 1 else frame.iloc[:, 0]
 
     def transform(self, rows: Any, *, clip: bool = False) -> pd.DataFrame:
         """Compute the features of the ranking on new rows.

@@ -13,6 +13,8 @@ from symscreen._limits import format_bytes
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
+from symscreen.report.html_listings import format_listing_html, format_listing_text
+from symscreen.report.terminal.listings import show_plan
 from symscreen.screeners import JointScreener
 from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
@@ -71,6 +73,12 @@ class ScreenPlan:
     seconds: tuple[float, float]
     jobs: int
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return format_listing_text(show_plan(self), self.notices)
+
+    def _repr_html_(self) -> str:
+        return format_listing_html(show_plan(self), self.notices)
 
 
 _CALIBRATION_S = 0.5  # seconds

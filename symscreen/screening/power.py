@@ -18,7 +18,9 @@ from symscreen.expansion import permute_space_rows
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import hint_option, name_option
+from symscreen.messages import KEYWORD, hint_option, name_option
+from symscreen.report.html_listings import format_listing_html, format_listing_text
+from symscreen.report.terminal.result_tables import show_power
 from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
@@ -88,6 +90,12 @@ class PowerResult:
     screener: str
     half_power_noise: tuple[float, float] | None
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return format_listing_text(show_power(self, KEYWORD), self.notices)
+
+    def _repr_html_(self) -> str:
+        return format_listing_html(show_power(self, KEYWORD), self.notices)
 
 
 _MAX_VALUE = 1e306  # of noise and formula; normal numbers stay below 40, and targets below 4e307

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import symscreen
+from symscreen.config.classifier_options import list_classifier_options
 from symscreen.config.fields import list_options
 from symscreen.config.screen_options import FitOptions, ScreenerOptions, ScreenOptions
 
@@ -35,7 +36,13 @@ if TYPE_CHECKING:
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
-__all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
+__all__ = [
+    "ClassifierParameters",
+    "FitKeywords",
+    "RegressorParameters",
+    "ScreenKeywords",
+    "ScreenerParameters",
+]
 '''
 
 
@@ -65,6 +72,12 @@ def format_keyword_types():
                 "SharedParameters",
                 "The options of `symscreen.screen`, `plan`, `why` and `power`.",
                 [field for field in screen if field.name not in {each.name for each in shared}],
+            ),
+            _format_class(
+                "ClassifierParameters",
+                "TypedDict",
+                "The parameters of `SymbolicClassifier`.",
+                list_classifier_options(),
             ),
             _format_class(
                 "RegressorParameters", "TypedDict", "The parameters of `SymbolicRegressor`.", regressor

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OptionError
 from symscreen.report.figures.diagnostics import (
     MAX_SCORES,
     draw_agreement,
@@ -15,11 +14,9 @@ from symscreen.report.figures.diagnostics import (
     draw_scores,
 )
 from symscreen.report.figures.feature import draw_feature
-from symscreen.report.figures.style import get_axes
+from symscreen.report.figures.style import draw_on_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
 
     from symscreen.results.screen_result import ScreenResult
@@ -69,7 +66,7 @@ class Plots:
         matplotlib.axes.Axes
         """
         size = (6.4, 1.0 + 0.26 * min(MAX_SCORES, len(self.result)))
-        return _draw_on_axes(ax, size, lambda axes: draw_scores(axes, self.result))
+        return draw_on_axes(ax, size, lambda axes: draw_scores(axes, self.result))
 
     def funnel(self, ax: Axes | None = None) -> Axes:
         """Draw how many candidates each layer kept, and how many were pruned for which reason.
@@ -84,7 +81,7 @@ class Plots:
         matplotlib.axes.Axes
         """
         size = (6.4, 1.6 + 0.5 * len(self.result.record["layers"]))
-        return _draw_on_axes(ax, size, lambda axes: draw_funnel(axes, self.result.record))
+        return draw_on_axes(ax, size, lambda axes: draw_funnel(axes, self.result.record))
 
     def feature(self, rank: int, ax: Axes | None = None) -> Axes:
         """Draw the target against a feature, with its rank curve.
@@ -109,7 +106,7 @@ class Plots:
         OptionError
             If the rank is too large, the target is a ranking or a chain of stages, or the result has no data.
         """
-        return _draw_on_axes(ax, (4.8, 3.6), lambda axes: draw_feature(axes, self.result, rank))
+        return draw_on_axes(ax, (4.8, 3.6), lambda axes: draw_feature(axes, self.result, rank))
 
     def agreement(self, ax: Axes | None = None) -> Axes:
         """Draw how well each two screeners agree.
@@ -128,7 +125,7 @@ class Plots:
         OptionError
             If there is only one screener.
         """
-        return _draw_on_axes(ax, (4.4, 4.0), lambda axes: draw_agreement(axes, self.result))
+        return draw_on_axes(ax, (4.4, 4.0), lambda axes: draw_agreement(axes, self.result))
 
     def redundancy(self, ax: Axes | None = None) -> Axes:
         """Draw the absolute Spearman correlation of each two of the best 30 features.
@@ -147,7 +144,7 @@ class Plots:
         OptionError
             If the result has no data.
         """
-        return _draw_on_axes(ax, (4.8, 4.8), lambda axes: draw_redundancy(axes, self.result))
+        return draw_on_axes(ax, (4.8, 4.8), lambda axes: draw_redundancy(axes, self.result))
 
     def p_values(self, ax: Axes | None = None) -> Axes:
         """Draw a histogram of p-values.
@@ -166,20 +163,4 @@ class Plots:
         OptionError
             If no p-values were computed.
         """
-        return _draw_on_axes(ax, (4.8, 3.0), lambda axes: draw_p_values(axes, self.result))
-
-
-def _draw_on_axes(ax: Axes | None, size: tuple[float, float], draw: Callable[[Axes], None]) -> Axes:
-    """Draw on the given or on new axes; a new figure is closed if there is nothing to draw."""
-    axes = get_axes(ax, size)
-    try:
-        draw(axes)
-    except OptionError:
-        if ax is None:
-            import matplotlib.pyplot as plt
-            from matplotlib.figure import Figure
-
-            if isinstance(figure := axes.get_figure(), Figure):
-                plt.close(figure)
-        raise
-    return axes
+        return draw_on_axes(ax, (4.8, 3.0), lambda axes: draw_p_values(axes, self.result))

@@ -43,6 +43,22 @@ def get_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return axes
 
 
+def draw_on_axes(ax: Axes | None, size: tuple[float, float], draw: Callable[[Axes], None]) -> Axes:
+    """Draw on the given or on new axes; a new figure is closed if there is nothing to draw."""
+    axes = get_axes(ax, size)
+    try:
+        draw(axes)
+    except OptionError:
+        if ax is None:
+            import matplotlib.pyplot as plt
+            from matplotlib.figure import Figure
+
+            if isinstance(figure := axes.get_figure(), Figure):
+                plt.close(figure)
+        raise
+    return axes
+
+
 def despine(axes: Axes) -> None:
     """Hide the upper and right frame lines, and draw the others in the ink colour."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from symscreen.grammar import Grammar, Operator
+    from symscreen.messages import OptionStyle
     from symscreen.screeners import AnyScreener
     from symscreen.screening.plan import ScreenPlan
 
@@ -62,9 +63,9 @@ def print_table(content: RenderableType, file: TextIO | None = None) -> None:
     file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def make_notes(lines: Iterable[str]) -> Text:
-    """Write lines of text for the terminal; options are written as on the command line."""
-    return Text(render_message("\n".join(lines), COMMAND_LINE))
+def make_notes(lines: Iterable[str], style: OptionStyle = COMMAND_LINE) -> Text:
+    """Write lines of text; options are written as on the command line, or in another style."""
+    return Text(render_message("\n".join(lines), style))
 
 
 def make_table(*columns: tuple[str, str], gap: int = 2) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
-from symscreen.messages import escape_control_chars, name_option
+from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from symscreen.evaluation import Evaluation
+    from symscreen.messages import OptionStyle
     from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.screening.power import PowerResult
 
@@ -106,13 +107,15 @@ def _explain_relations(members: pd.DataFrame, meanings: Mapping[str, str]) -> li
 _HALF = 0.5  # detection probability at which a formula counts as lost
 
 
-def show_power(power: PowerResult) -> RenderableType:
+def show_power(power: PowerResult, style: OptionStyle = COMMAND_LINE) -> RenderableType:
     """Build a table of how often a planted formula is found, by noise ratio.
 
     Parameters
     ----------
     power : PowerResult
         The result of `symscreen.power`.
+    style : OptionStyle
+        How the notes write options.
 
     Returns
     -------
@@ -142,7 +145,7 @@ def show_power(power: PowerResult) -> RenderableType:
         add_row(
             table, (f"{row['noise_ratio']:g}", row["repeats"], f"{row['probability']:.3f}", interval, *ranks)
         )
-    return Group(Text("\n".join(head)), Text(""), table, Text(""), make_notes(_explain_power(power)))
+    return Group(Text("\n".join(head)), Text(""), table, Text(""), make_notes(_explain_power(power), style))
 
 
 def _format_rank(rank: float) -> str:
