@@ -38,6 +38,7 @@ from symscreen.screening.scoring.top_features import (
 )
 from symscreen.screening.search.modes import audit_search, run_search
 from symscreen.screening.search.successive_halving import SearchGoal
+from symscreen.screening.task import MAX_EXAMINED
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
 
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
-_MAX_EXAMINED = 1 << 16  # classes from which distinct features are selected at most
 _MAX_LISTED = 100  # near-duplicates that the record lists for one feature
 
 
@@ -353,7 +353,7 @@ def _select_from_ranking(
         list_limit = _find_limit(task, n_listed, is_complete=is_complete, is_exhausted=is_exhausted)
         if list_limit is not None or is_exhausted:
             break
-        n_listed = min(8 * n_listed, _MAX_EXAMINED)
+        n_listed = min(8 * n_listed, MAX_EXAMINED)
         features, classes = _list_more(space, task, n_listed)
     return _report_distinct(features, classes, distinct, list_limit, space, task)
 
@@ -370,7 +370,7 @@ def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool, is_exh
         return None
     if task.options.time_limit is not None:
         return "time_limit"
-    return "length" if n_listed >= _MAX_EXAMINED else None
+    return "length" if n_listed >= MAX_EXAMINED else None
 
 
 def _list_more(space: Space, task: ScreeningTask, n_listed: int) -> tuple[FeatureTable, EquivalenceClasses]:

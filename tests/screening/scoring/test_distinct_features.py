@@ -97,7 +97,7 @@ def test_the_list_is_filled_by_looking_further(frame, monkeypatch):
     again = symscreen.screen(frame, top=6, max_correlation=0.8, **SMALL)
     assert format_ranking_csv(again) == format_ranking_csv(plain)
     assert plain.record["redundancy"]["classes_looked_at"] > 6
-    monkeypatch.setattr(score_space, "_MAX_EXAMINED", 6)
+    monkeypatch.setattr(score_space, "MAX_EXAMINED", 6)
     bounded = symscreen.screen(frame, top=6, max_correlation=0.8, **SMALL)
     assert len(bounded) < 6
     assert "only the best 6 were examined (the longest list that is made)" in bounded.notices[-1]
