@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
-_MAX_LISTED = 100  # near-duplicates that the record lists for one feature
+_MAX_LISTED = 20  # near-duplicates that the record lists for one feature
 
 
 @dataclass(frozen=True, eq=False)
