@@ -39,6 +39,7 @@ _MAX_WIDENING, _MIN_WIDENING = (
     128,
     16,
 )  # classes examined per distinct feature wanted: at most, and at least ...
+MAX_EXAMINED = 1 << 16  # classes from which distinct features are selected at most
 _EXAMINED_VALUES = 1 << 24  # ... and as many as have this number of values in between
 
 
@@ -168,7 +169,8 @@ class ScreeningTask:
         if self.limit is None or not self.is_selective:
             return self.limit
         n_fitting = _EXAMINED_VALUES // max(1, self.target.n)
-        return max(_MIN_WIDENING * self.limit, min(_MAX_WIDENING * self.limit, n_fitting))
+        widened = max(_MIN_WIDENING * self.limit, min(_MAX_WIDENING * self.limit, n_fitting))
+        return min(widened, max(MAX_EXAMINED, self.limit))
 
     @property
     def prescreen(self) -> int:

@@ -60,7 +60,7 @@ _QUIET_S = f"{file_bytes._QUIET_PERIOD_S:g} s"
 
 FROM_CODE: Phrases = [
     ("README.md", f"do better than noise (false discovery rate {100 * parsing.DEFAULT_FDR:g} %)"),
-    ("docs/glossary.md", f"(`--max-correlation`, {parsing.DEFAULT_MAX_CORRELATION:g} by default)"),
+    ("docs/glossary.md", f"{parsing.DEFAULT_MAX_CORRELATION:g} by default"),
     ("docs/trust.md", f"Some features have q-values of at most {parsing.DEFAULT_FDR:g}, or of the rate of"),
     ("docs/cluster.md", f"no scheduler answers within {dask._CONNECT_TIMEOUT_S:.0f} s"),
     ("docs/cluster.md", f"no worker comes within {dask._FIRST_WORKER_TIMEOUT_S:.0f} s"),

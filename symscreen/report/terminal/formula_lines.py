@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|\*\*|\w[\w.]*|\s+|.")
 _OPERATORS = ("+", "-", "*", "/")
-_MIN_WIDTH = 12  # characters of a column of formulas
+_MIN_WIDTH = 12  # characters that a column of formulas has at least
 
 
 def wrap_formula(text: str, width: int) -> list[str]:
@@ -52,6 +52,17 @@ def wrap_formula(text: str, width: int) -> list[str]:
                 lines[-1] = lines[-1].rstrip()
                 lines.append(part.lstrip())
     return [line.rstrip() for line in lines if line.strip()] or [""]
+
+
+def measure_longest_name(text: str) -> int:
+    """Return the length of the longest name or number of a formula.
+
+    Examples
+    --------
+    >>> measure_longest_name("log(`a long name`) + x")
+    13
+    """
+    return max(map(len, _TOKEN.findall(text)), default=0)
 
 
 def _split_at_operators(text: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ from symscreen.report.columns import (
     get_screener_names,
     is_missing,
 )
-from symscreen.report.terminal.formula_lines import FormulaCell
+from symscreen.report.terminal.formula_lines import FormulaCell, measure_longest_name
 from symscreen.report.terminal.legend import build_legend
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.report.terminal.reading_notes import (
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 80  # characters
 _MAX_SCORE_COLUMNS = 2  # with more screeners, all but the first show ranks instead of scores
-_MIN_FORMULA_WIDTH = 24  # characters of a formula in a line, if it has as many
+_MIN_FORMULA_WIDTH = 24  # characters of a formula in a line, if it has as many, ...
+_MAX_NAME_WIDTH = 40  # ... or of its longest name, up to this one
 
 
 def show_result(result: ScreenResult, max_rows: int | None = None) -> RenderableType:
@@ -180,7 +181,10 @@ def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]
 def _split_into_blocks(columns: list[_TableColumn], gap: int) -> list[list[_TableColumn]]:
     """Split columns into tables that fit: rank and formula with the first columns, then rank and others."""
     formulas = next(column for column in columns if column.alignment == "fold")
-    min_width = max(len(formulas.heading), min(_MIN_FORMULA_WIDTH, max(map(len, formulas.cells), default=0)))
+    longest = max(map(len, formulas.cells), default=0)
+    longest_name = max(map(measure_longest_name, formulas.cells), default=0)
+    wanted_width = min(max(_MIN_FORMULA_WIDTH, longest_name), _MAX_NAME_WIDTH)
+    min_width = max(len(formulas.heading), min(longest, wanted_width))
     rank, blocks = columns[0], [[columns[0]]]
     free_width = _WIDTH - rank.width
     for column in columns[1:]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _MAX_EXACT_ROWS = 200_000  # rows up to which sums of products of doubled ranks are exact in float64
+_BLOCK_VALUES, _BLOCK_CORRELATIONS = 1 << 20, 1 << 22  # values and correlations that are held at a time
 _MAX_CANDIDATES = 16  # simpler features of a group that are tried as its representative
 _MIN_ROWS = 4  # rows from which a standard error of a difference of correlations exists
 
@@ -89,12 +90,35 @@ def select_distinct_features(
     -------
     DistinctFeatures
     """
-    group, leaders, correlations, ranks, reasons = _group_features(
-        space, features, n_wanted, max_correlation, analysis
-    )
-    representatives = leaders.copy()
-    if not has_losses:
-        return DistinctFeatures(group, reasons, representatives, np.arange(len(leaders)))
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # the products are small: threads of BLAS would only wait for each other
+        group, leaders, correlations, ranks, reasons = _group_features(
+            space, features, n_wanted, max_correlation, analysis
+        )
+        representatives = leaders.copy()
+        if has_losses:
+            _choose_representatives(
+                space, features, group, correlations, ranks, representatives, max_correlation, analysis
+            )
+    return DistinctFeatures(group, reasons, representatives, np.argsort(representatives, kind="stable"))
+
+
+def _choose_representatives(
+    space: Space,
+    features: FeatureTable,
+    group: Indices,
+    correlations: Values,
+    ranks: Values,
+    representatives: Indices,
+    max_correlation: float,
+    analysis: SafetyAnalysis | None,
+) -> None:
+    """Replace leaders, in place, by the simplest features of their groups that are within noise of them.
+
+    A representative does not correlate above the limit with those of other groups, nor with their leaders.
+    """
+    leaders = representatives.copy()
     for index, leader in enumerate(leaders.tolist()):
         members = np.flatnonzero(group == index)
         members = members[features.complexity[members] < features.complexity[leader]]
@@ -116,7 +140,6 @@ def select_distinct_features(
             first = int(np.flatnonzero(is_distinct)[0])
             representatives[index] = candidates[first]
             ranks[index] = candidate_ranks[first]
-    return DistinctFeatures(group, reasons, representatives, np.argsort(representatives, kind="stable"))
 
 
 def _group_features(
@@ -144,7 +167,10 @@ def _group_features(
     n_wanted = min(n_wanted, max(1, len(features)))
     ranks = np.zeros((n_wanted, space.n_rows))
     group, leaders, correlations, reasons = list[int](), list[int](), list[float](), list[str]()
-    for part, values in iterate_values(space, features.number):
+    n_correlations = max(1, _BLOCK_CORRELATIONS // n_wanted)  # of a leader with the features of a block
+    for part, values in iterate_values(
+        space, features.number, min(_BLOCK_VALUES, n_correlations * space.n_rows)
+    ):
         block_ranks = _compute_centred_ranks(values)
         to_leaders = np.zeros((n_wanted, len(values)))
         to_leaders[: len(leaders)] = _correlate(ranks[: len(leaders)], block_ranks)
@@ -183,11 +209,11 @@ def _compute_centred_ranks(values: Values) -> Values:
 def _correlate(first: Values, second: Values) -> Values:
     """Compute |Spearman's rank correlations| from centred ranks, shapes (a, n) and (b, n); shape (a, b).
 
-    Sums of integers are exact, so their order does not matter. Beyond `_MAX_EXACT_ROWS` rows they are summed
-    in a fixed order. BLAS is not used: its threads would wait for those of the backend.
+    Sums of integers are exact, so the order of summation in BLAS does not matter. Beyond `_MAX_EXACT_ROWS`
+    rows they are summed in a fixed order.
     """
     if first.shape[1] <= _MAX_EXACT_ROWS:
-        products = np.einsum("in,jn->ij", first, second)
+        products = first @ second.T
         squares = [np.einsum("ij,ij->i", ranks, ranks) for ranks in (first, second)]
     else:
         products = np.array([[(row * other).sum() for other in second] for row in first])

@@ -40,6 +40,7 @@ from symscreen.screening.scoring.top_features import (
 )
 from symscreen.screening.search.modes import audit_search, run_search
 from symscreen.screening.search.successive_halving import SearchGoal
+from symscreen.screening.task import MAX_EXAMINED
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ if TYPE_CHECKING:
 
 
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
-_MAX_EXAMINED = 1 << 16  # classes from which distinct features are selected at most
-_MAX_LISTED = 100  # near-duplicates that the record lists for one feature
+_MAX_LISTED = 20  # near-duplicates that the record lists for one feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,24 +350,30 @@ def _select_from_ranking(
         distinct = select_distinct_features(
             space, features, n_wanted, max_correlation, analysis, has_losses=isinstance(first, Screener)
         )
-        if len(distinct.representatives) == n_wanted or len(features) < n_listed:
+        if len(distinct.representatives) == n_wanted:
             break
-        if list_limit := _find_limit(task, n_listed, is_complete=is_complete):
+        is_exhausted = len(features) < n_listed
+        list_limit = _find_limit(task, n_listed, is_complete=is_complete, is_exhausted=is_exhausted)
+        if list_limit is not None or is_exhausted:
             break
-        n_listed = min(8 * n_listed, _MAX_EXAMINED)
+        n_listed = min(8 * n_listed, MAX_EXAMINED)
         features, classes = _list_more(space, task, n_listed)
     return _report_distinct(features, classes, distinct, list_limit, space, task)
 
 
-def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool) -> str | None:
+def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool, is_exhausted: bool) -> str | None:
     """Say what prevents a longer ranking (a key of `LIST_LIMITS`); None if nothing does."""
     if not isinstance(task.screeners[0], Screener):
         return "shortlist"
     if task.options.search != "exact":
         return "search"
-    if task.options.time_limit is not None or not is_complete:
+    if not is_complete:
         return "time_limit"
-    return "length" if n_listed >= _MAX_EXAMINED else None
+    if is_exhausted:
+        return None
+    if task.options.time_limit is not None:
+        return "time_limit"
+    return "length" if n_listed >= MAX_EXAMINED else None
 
 
 def _list_more(space: Space, task: ScreeningTask, n_listed: int) -> tuple[FeatureTable, EquivalenceClasses]:

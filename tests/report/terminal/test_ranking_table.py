@@ -169,7 +169,7 @@ def test_missing_scores_are_dashes(frame):
     result = symscreen.screen(frame, screener="lasso,t0", top="all", prescreen=4, **SMALL)
     assert np.isnan(result.table["lasso"]).sum() > 10
     text = _printed(result)
-    dashes = [entry[3] == "-" for entry in _entries(text)]
+    dashes = [entry[-3] == "-" for entry in _entries(text)]
     assert dashes == np.isnan(result.table["lasso"]).tolist()
 
 

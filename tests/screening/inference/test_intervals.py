@@ -30,7 +30,7 @@ def _printed(result) -> str:
 
 def _expected(result, frame, level):
     found = symscreen.t0_interval(result.transform(frame).to_numpy(), frame.target, level)
-    own = (found.error, found.low, found.high, found.gini, found.gini_low, found.gini_high)
+    own = (found.error, found.low, found.high, found.gini_low, found.gini_high)
     return pd.DataFrame(dict(zip(INTERVAL_COLUMNS, own, strict=True)))
 
 
@@ -117,7 +117,7 @@ def test_a_plain_screen_tells_how_to_learn_more(frame):
     record = result.record
     assert [render_message(line, COMMAND_LINE) for line in suggest_diagnostics(record)] == [told]
     for changed in (
-        {"fdr": 0.5}, {"p_values": True}, {"permutations": 9}, {"stability": 5}, {"max_correlation": 0.9},
+        {"fdr": 0.5}, {"permutations": 9}, {"stability": 5}, {"max_correlation": 0.9},
         {"search": "sieve"}, {"prune_by": ["t0"]}, {"rounds": 2}, {"top": "all"}, {"screener": ["xi", "t0"]},
     ):  # fmt: skip
         assert suggest_diagnostics(record | {"options": record["options"] | changed}) == []

@@ -7,7 +7,14 @@ import pytest
 import symscreen
 from symscreen.screening.search import modes, subsamples
 
-OPTIONS = {"layers": "ub", "unary": "square,log,inv", "binary": "add,sub,mul", "top": 5}
+OPTIONS = {
+    "layers": "ub",
+    "unary": "square,log,inv",
+    "binary": "add,sub,mul",
+    "top": 5,
+    "max_correlation": 1,
+    "p_values": False,
+}
 
 
 @pytest.fixture
