@@ -33,7 +33,7 @@ def test_a_ranking_fits_80_columns_and_says_what_was_scored(frame):
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("rank"))
     assert header.split()[-6:] == ["t0", "xi", "kendall", "spearman", "pearson", "class"]
-    entries = [line.split() for line in lines if line[:4].strip().isdecimal()]
+    entries = [line.split() for line in lines if line.startswith("  ") and line[:4].strip().isdecimal()]
     assert [int(entry[-1]) for entry in entries] == result.table.class_size.tolist()
     assert f"{2 * result.scale:.5g} the reverse" in " ".join(text.split())
 
