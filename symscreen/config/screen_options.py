@@ -450,8 +450,7 @@ class ScoringOptions:
         help="Ranges of inputs on new rows; by default those of the data, widened by a tenth.",
         doc='The lowest and the highest value that inputs may have on new rows, ``{"x": (0, 10)}``, in the '
         "units of the data. Together they are the box on which formulas must be safe (see `unsafe`). By "
-        "default it is the range of the data, widened by a tenth of it on both sides, but at most half of "
-        "the way to 0.",
+        "default it is the range of the data, widened by a tenth of it on both sides, but not beyond 0.",
         type="mapping of str to two numbers",
         verbs=_FITS,
         record="given",

@@ -71,7 +71,9 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
     >>> import symscreen
     >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
-    >>> screener = symscreen.SymbolicScreener(layers="ubb", unary="cos", binary="sub,div", top=1).fit(X, y)
+    >>> screener = symscreen.SymbolicScreener(
+    ...     layers="ubb", unary="cos", binary="sub,div", top=1, unsafe="mark"  # the law is: x1 comes near 0
+    ... ).fit(X, y)
     >>> screener.get_feature_names_out().tolist(), screener.transform(X).shape
     (['x1 - cos(x2)/x1'], (400, 1))
     """

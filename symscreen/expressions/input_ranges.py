@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN_INPUTS = 5
 _WIDENING = 0.1  # of a range, on each side
-_MAX_SHARE_TO_ZERO = 0.5  # of the way from an end to 0: a widened range of one sign does not reach 0
+_SMALLEST = float(np.finfo(np.float64).tiny)  # smallest normal double: the end of a range that nears 0
 
 
 def compute_input_ranges(columns: Mapping[str, Values]) -> dict[str, list[float]]:
@@ -55,13 +55,13 @@ def widen_ranges(ranges: InputRanges) -> dict[str, list[float]]:
     Returns
     -------
     dict of str to list of float
-        ``[low, high]`` by name. An end moves at most half of the way to 0, so the sign of an input stays: one
-        that is positive is positive in the box, too, and one that is 0 or more does not become negative.
+        ``[low, high]`` by name. No end crosses 0: an input that is positive stays positive, down to the
+        smallest double, and one that is 0 or more does not become negative.
 
     Examples
     --------
-    >>> widen_ranges({"x": [-1.0, 2.0], "price": [0.2, 10.0], "count": [0.0, 5.0]})
-    {'x': [-1.3, 2.3], 'price': [0.1, 10.98], 'count': [0.0, 5.5]}
+    >>> widen_ranges({"x": [-1.0, 2.0], "mass": [2.0, 10.0], "price": [0.2, 10.0], "count": [0.0, 5.0]})
+    {'x': [-1.3, 2.3], 'mass': [1.2, 10.8], 'price': [2.2250738585072014e-308, 10.98], 'count': [0.0, 5.5]}
     """
     return {name: _widen_range(float(low), float(high)) for name, (low, high) in ranges.items()}
 
@@ -71,9 +71,9 @@ def _widen_range(low: float, high: float) -> list[float]:
     margin = _WIDENING * high - _WIDENING * low
     wide_low, wide_high = low - margin, high + margin
     if low >= 0.0:
-        wide_low = max(wide_low, _MAX_SHARE_TO_ZERO * low)
+        wide_low = max(wide_low, min(low, _SMALLEST))
     if high <= 0.0:
-        wide_high = min(wide_high, _MAX_SHARE_TO_ZERO * high)
+        wide_high = min(wide_high, max(high, -_SMALLEST))
     return [wide_low, wide_high]
 
 
@@ -144,7 +144,7 @@ def format_range_warning(
         return None
     is_outside = np.logical_or.reduce([outside[name] for name in names])
     shown = [
-        f"{escape_control_chars(name)}: {ranges[name][0]:.6g} to {ranges[name][1]:.6g}"
+        f"{escape_control_chars(name)}: {_format_end(ranges[name][0])} to {_format_end(ranges[name][1])}"
         for name in names[:_MAX_SHOWN_INPUTS]
     ]
     if n_more := len(names) - len(shown):
@@ -156,6 +156,11 @@ def format_range_warning(
         f"{np.count_nonzero(is_outside)} of {is_outside.size} rows are outside the {place} "
         f"({', '.join(shown)}); {values} there are extrapolations"
     )
+
+
+def _format_end(value: float) -> str:
+    """Format the end of a range; 0 for the double next to it."""
+    return "0" if abs(value) <= _SMALLEST else f"{value:.6g}"
 
 
 def warn_outside_ranges(

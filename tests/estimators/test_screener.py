@@ -58,7 +58,8 @@ def test_it_has_the_options_of_a_screen_and_their_defaults():
     }
     own = {{"n_jobs": "jobs", "random_state": "seed"}.get(name, name): own[name] for name in own}
     those = {name: one.default for name, one in inspect.signature(symscreen.screen).parameters.items()}
-    assert own == {name: those[name] for name in own}
+    assert {name for name in own if own[name] != those.get(name, own)} == {"unsafe", "clip"}
+    assert (own["unsafe"], own["clip"], those["unsafe"]) == ("drop", False, "mark")
     assert set(vars(ScreenOptions())) - set(own) == NOT_FOR_ESTIMATORS
 
 
@@ -149,8 +150,13 @@ def test_rows_outside_a_domain_are_counted_and_nan(rng):
         inputs, np.log(inputs.a)
     )
     new = inputs.head(5).assign(a=[1.0, 0.0, -1.0, 1.0, 1.0], b=[1.0, 1.0, -1.0, 1.0, 1.0])
-    with pytest.warns(UserWarning, match=r"2 of 4 features are undefined .* 5 rows .* 'log\(a\)' in 2"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         features = screener.set_output(transform="pandas").transform(new)
+    outside, undefined = (str(each.message) for each in caught)
+    assert outside.startswith("2 of 5 rows are outside the box of the inputs (a: 0.90")
+    assert undefined.startswith("2 of 4 features are undefined in some of the 5 rows")
+    assert undefined.endswith("'log(a)' in 2")
     assert features["log(a)"].isna().tolist() == [False, True, True, False, False]
     assert features["log(b)"].isna().tolist() == [False, False, True, False, False]
     with warnings.catch_warnings():

@@ -33,7 +33,7 @@ def layer_of(space, start=0, stop=None):
 
 
 def of_all_operators(columns, layers):
-    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
+    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, max_range={})
     names = [f"x{place}" for place in range(len(columns))]
     return expand(names, columns, grammar, grammar.resolve_layers(layers), options=SpaceOptions())
 

@@ -87,7 +87,8 @@ def test_what_is_kept_has_a_key_of_its_own_and_what_is_a_duplicate_has_not(probl
 
 def judged(layer, names, values=None, *, known=True, **rules):
     """Judge one layer over the inputs; return what becomes of each candidate, by its number."""
-    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, **rules)
+    no_rules = {"forbid": {}, "forbid_within": {}, "max_range": {}}
+    grammar = replace(load_grammar("basic"), **(no_rules | rules))
     layers = parse_layers(layer, (), (), OPERATORS)
     structure = build_symbol_table(names, grammar, layers)
     pool = build_first_pool(structure, grammar, None if values is None else np.array(values))

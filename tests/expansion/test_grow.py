@@ -371,7 +371,9 @@ def test_of_equally_simple_twins_the_one_that_rules_leave_free_is_kept(binary, r
 
 
 def test_copies_that_column_rules_open_to_different_operators_are_both_kept(rng):
-    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, columns={"sin": frozenset({"b"})})
+    grammar = replace(
+        load_grammar("basic"), forbid={}, forbid_within={}, max_range={}, columns={"sin": frozenset({"b"})}
+    )
     x = rng.uniform(0.0, 5.0, 30)
     space = expand(
         ["a", "b"], np.array([x, x]), grammar, grammar.resolve_layers("u[sin]"), options=SpaceOptions()

@@ -49,4 +49,5 @@ def test_statuses_have_numbers_of_their_own_which_stay():
         "PRUNED": 7,
         "NO_UNIT": 8,
         "OTHER_UNITS": 9,
+        "WIDE_RANGE": 10,
     }

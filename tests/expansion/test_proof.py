@@ -23,7 +23,7 @@ def of_use(space, numbers):
 
 
 def grown(columns, layers, *, thin=False):
-    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
+    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, max_range={})
     names = [f"x{place}" for place in range(len(columns))]
     return expand(
         names, columns, grammar, grammar.resolve_layers(layers), recompute_pool=thin, options=SpaceOptions()

@@ -15,7 +15,7 @@ UNARY = [operator for operator in OPERATORS.values() if operator.arity == 1]
 
 
 def grown(columns, layers, pool="cumulative"):
-    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
+    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, max_range={})
     names = [f"x{place}" for place in range(len(columns))]
     return expand(names, columns, grammar, grammar.resolve_layers(layers), pool, options=SpaceOptions())
 

@@ -21,6 +21,7 @@ def test_kernels_have_the_numbers_of_the_statuses():
         "TOO_COMPLEX": CandidateStatus.TOO_COMPLEX, "CONSTANT": CandidateStatus.CONSTANT,
         "UNDEFINED": CandidateStatus.UNDEFINED, "NO_UNIT": CandidateStatus.NO_UNIT,
         "OTHER_UNITS": CandidateStatus.OTHER_UNITS,
+        "WIDE_RANGE": CandidateStatus.WIDE_RANGE,
     }  # fmt: skip
 
 

@@ -57,9 +57,11 @@ def test_a_box_holds_the_range_and_keeps_the_sign_of_its_ends(first, second):
     assert wide_low <= low <= high <= wide_high
     assert wide_high - wide_low <= 1.2 * (high - low) * (1 + 1e-12) + 1e-300
     if low >= 0:
-        assert wide_low >= low / 2
+        assert wide_low >= 0
+        assert (wide_low > 0) == (low > 0)
     if high <= 0:
-        assert wide_high <= high / 2
+        assert wide_high <= 0
+        assert (wide_high < 0) == (high < 0)
 
 
 def test_clipping_moves_only_what_is_outside():

@@ -38,13 +38,13 @@ def test_models_with_unsafe_terms_are_left_out_where_asked(frame):
 
 
 def test_ranges_make_a_term_safe(frame):
-    positive = frame[frame["x"] > 0.1]
+    positive = frame[frame["x"] > 0.5]
     assert "unsafe" not in symscreen.fit(positive, **OPTIONS).terms
     assert "pole" in list(symscreen.fit(positive, **OPTIONS, ranges={"x": (-1, 2)}).terms["unsafe"])
 
 
 def test_predictions_are_clipped_to_the_box(frame):
-    found = symscreen.fit(frame[frame["x"] > 0.1], **OPTIONS)
+    found = symscreen.fit(frame[frame["x"] > 0.5], **OPTIONS)
     low, _ = found.record["box"]["x"]
     rows = {"x": [1e-9, low], "z": [1.5, 1.5]}
     with pytest.warns(ExtrapolationWarning):

@@ -55,7 +55,7 @@ def test_operators_are_added_behind_those_of_the_grammar():
     assert more.binary == (*basic.binary, more.operators["pow"])
     assert more.forbid is basic.forbid
     assert basic.add_operators([]).unary == basic.unary
-    with pytest.raises(GrammarError, match="there is no operator 'cosine'; did you mean 'cos'"):
+    with pytest.raises(GrammarError, match="there is no operator 'cosine'; did you mean 'sin' or 'cos'"):
         basic.add_operators(["cosine"])
 
 
