@@ -71,7 +71,7 @@ def propose_study(
     screen_options = {name: value for name, value in given.items() if name in STEP_FIELDS["screen"]}
     task = prepare_screen(frame, None, make_screen_options(screen_options, verb="screen"))
     tables = {"data": _propose_data_options(task, frame, given), "screen": _propose_screen_options(task)}
-    notices = []
+    notices = list(task.dataset.notices)  # a screen of named inputs does not say which columns it leaves out
     if _can_fit(task, given):
         tables["fit"] = {"effort": STUDY_FIELDS["effort"].default}
     else:
