@@ -51,8 +51,11 @@ class Kernel:
         """What numba takes a kernel for that another kernel calls."""
         return types.Dispatcher(self.dispatcher)
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self.dispatcher(*arguments, **keywords)
+
+    def __reduce__(self) -> str:
+        return str(self.py_func.__qualname__)  # pickled by its name, as a function is
 
 
 def compile_kernel(function: Callable[..., Any]) -> Kernel:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -68,6 +69,11 @@ def test_a_kernel_is_made_at_its_first_use_and_may_call_others():
     assert _add_double.dispatcher is _add_double.dispatcher
     assert _double.dispatcher.signatures
     assert _double.__name__ == "_double"
+    assert _add_double(other=2, number=1) == 5
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(pack_long_keys)) is pack_long_keys  # noqa: S301  # our own
 
 
 def test_a_kernel_from_the_cache_needs_no_scipy_and_no_definitions_of_functions(tmp_path):

@@ -98,14 +98,19 @@ def run(study: str, report: str | None, given: Mapping[str, Any], *, force: bool
     with show_progress(quiet=quiet) as on_screen_progress:
         screened = run_screen_step(opened, frame, on_screen_progress)
     if screened is not None:
-        print_notices(screened.notices, quiet=quiet)
+        print_notices(_drop_repeated(screened.notices, opened.notices), quiet=quiet)
         print_table(show_result(screened))
     with show_fit_progress(quiet=quiet) as on_fit_progress:
         fitted = run_fit_step(opened, frame, on_fit_progress)
     if fitted is not None:
-        told = () if screened is None else screened.notices
-        print_notices(tuple(notice for notice in fitted.notices if notice not in told), quiet=quiet)
+        told = opened.notices if screened is None else (*opened.notices, *screened.notices)
+        print_notices(_drop_repeated(fitted.notices, told), quiet=quiet)
         click.echo()
         print_fit(fitted)
     written = write_study_outputs(opened, screened, fitted, force=force)
     print_notices(tuple(f"written: {path}" for path in written), quiet=quiet)
+
+
+def _drop_repeated(notices: tuple[str, ...], told: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the notices that were not printed before."""
+    return tuple(notice for notice in notices if notice not in told)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from symscreen.config.fields import get_option
 from symscreen.config.screen_options import make_screen_options
 from symscreen.config.study_tables import STEP_FIELDS, STUDY_FIELDS, find_tables
-from symscreen.data.files import SourceFrame, read_frame
-from symscreen.messages import COMMAND_LINE, format_names, render_message
+from symscreen.data import SourceFrame, read_frame
+from symscreen.messages import COMMAND_LINE, format_names, name_option, render_message
 from symscreen.screening.preparation import prepare_screen
 from symscreen.studies.study import Study, relate_file
 from symscreen.units import extract_header_unit
@@ -71,7 +71,7 @@ def propose_study(
     screen_options = {name: value for name, value in given.items() if name in STEP_FIELDS["screen"]}
     task = prepare_screen(frame, None, make_screen_options(screen_options, verb="screen"))
     tables = {"data": _propose_data_options(task, frame, given), "screen": _propose_screen_options(task)}
-    notices = []
+    notices = list(task.dataset.notices)  # a screen of named inputs does not say which columns it leaves out
     if _can_fit(task, given):
         tables["fit"] = {"effort": STUDY_FIELDS["effort"].default}
     else:
@@ -134,11 +134,12 @@ def _write_notes(
     task: ScreeningTask, frame: SourceFrame, data: str, given: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     """Return comments on what was found in the table, and on each table of the file."""
+    flag = render_message(name_option("max_ram"), COMMAND_LINE)
     notes = {
         "": [
             f"A study of {data}, which has {frame.n:,} rows and {len(frame.columns):,} columns.",
             "symscreen run STUDY.toml screens the table, fits a formula and writes the report.",
-            "The keys are the options of symscreen run, written with underscores: --max-ram is max_ram.",
+            f"The keys are the options of symscreen run, written with underscores: {flag} is max_ram.",
             "Options on the command line replace those of this file. File names are relative to its folder.",
         ],
         "data": [render_message(notice, COMMAND_LINE) for notice in task.dataset.notices],

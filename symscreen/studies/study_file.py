@@ -18,8 +18,8 @@ import msgspec
 
 from symscreen.config.fields import check_option, get_option
 from symscreen.config.study_tables import STEPS, list_table_fields
+from symscreen.data import read_regular_file
 from symscreen.data.documents import convert_document, parse_document
-from symscreen.data.files import read_regular_file
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars, quote
 from symscreen.studies.study import OUTPUTS, Study, check_has_steps

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscreen._atomic_io import check_not_input, check_outputs_differ, check_writable
-from symscreen.data.files import read_frame
+from symscreen.data import read_frame
 from symscreen.fitting.fit import fit
 from symscreen.report.html_page import check_report, write_report
 from symscreen.results.ranking_files import check_output, write_ranking
@@ -18,7 +18,7 @@ from symscreen.studies.study_file import read_study
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from symscreen.data.files import SourceFrame
+    from symscreen.data import SourceFrame
     from symscreen.fitting.search_monitor import FitProgress
     from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.results.screen_result import ScreenResult

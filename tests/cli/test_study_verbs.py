@@ -76,6 +76,14 @@ def test_a_table_alone_is_screened_fitted_and_reported(run, tmp_path):
     assert (tmp_path / "data.report.html").read_text() == "mine"
 
 
+def test_columns_that_are_left_out_are_named_once(run, frame):
+    frame.assign(site=["a", "b", "c"] * 20).to_csv("data.csv", index=False)
+    status, _, err = run("data.csv", *QUICK)
+    assert status == 0
+    assert err.count("left out: 'site' (text)") == 1
+    assert run("init", "data.csv")[2].count("left out: 'site' (text)") == 1
+
+
 def test_a_verb_wins_over_a_file_of_its_name(run, tmp_path):
     (tmp_path / "operators").write_text("no table")
     status, out, _ = run("operators")
