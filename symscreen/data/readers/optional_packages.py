@@ -1,4 +1,4 @@
-"""Import the packages of the extra `files`, or say how to install them."""
+"""Import the packages of the extra ``files``, or say how to install them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DISTRIBUTIONS = {"python_calamine": "python-calamine"}
 
 
 def import_package(name: str, what: str) -> Any:
-    """Import a package of the extra `files`.
+    """Import a package of the extra ``files``.
 
     Parameters
     ----------
