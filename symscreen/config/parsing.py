@@ -25,7 +25,7 @@ _MAX_COUNTED_LAYERS = 6  # layers that may be given by their number: more of the
 DEFAULT_LEVEL = 0.95  # confidence level of intervals
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get
 _MEMORY_SHARE = 0.8
-_MIN_PLAIN_BYTES = 10**6  # a smaller number without a unit was hardly meant as bytes
+_MIN_PLAIN_BYTES = 1000  # a smaller number without a unit was hardly meant as bytes
 
 
 def parse_bytes(text: str | int) -> int:
