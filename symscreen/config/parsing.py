@@ -30,7 +30,7 @@ DEFAULT_MAX_CORRELATION = 0.95  # rank correlation above which a feature is a ne
 MAX_P_VALUE_CELLS = 10**11  # features times rows up to which p-values are computed by default
 DEFAULT_FDR = 0.05  # false discovery rate of the verdict
 _MEMORY_SHARE = 0.8
-_MIN_PLAIN_BYTES = 10**6  # a smaller number without a unit was hardly meant as bytes
+_MIN_PLAIN_BYTES = 1000  # a smaller number without a unit was hardly meant as bytes
 
 
 def parse_bytes(text: str | int) -> int:
