@@ -110,7 +110,8 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
                 _to_fit_target(targets),
                 inputs=list(columns),
                 weights=check_row_weights(sample_weight, X),
-                **self.get_params(deep=False),
+                # scikit-learn drops no rows by itself
+                **self.get_params(deep=False) | {"missing": self.missing or "refuse"},
             )
         self.formula_ = self.result_.formula
         return self

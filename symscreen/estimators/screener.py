@@ -142,7 +142,9 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
             if values is not None:
                 labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = values
-        options = self.get_params(deep=False) | target_options | labels
+        # scikit-learn drops no rows by itself
+        missing = {"missing": self.missing or "refuse"}
+        options = self.get_params(deep=False) | target_options | labels | missing
         with raise_estimator_errors():
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table
