@@ -108,6 +108,7 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         symscreen do not change from call to call.
         """
         options = dict(self.get_params(deep=False))
+        options["missing"] = self.missing or "refuse"  # scikit-learn drops no rows by itself
         seed = options["random_state"]
         if seed is None:
             options["random_state"] = 0
