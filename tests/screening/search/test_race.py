@@ -8,11 +8,18 @@ from scipy.stats import binom
 from symscreen.backends import Threads
 from symscreen.config.screen_options import SpaceOptions
 from symscreen.screeners import T0
+from symscreen.screening.search import race
 from symscreen.screening.search.race import race_to_loss, run_race
 from symscreen.screening.search.successive_halving import SearchGoal
 
 SPACES = 200
 RISK = 0.05
+
+
+@pytest.fixture(autouse=True)
+def _to_the_end(monkeypatch):
+    """Let races of small spaces go on for as long as pairs are cheaper than exact scores."""
+    monkeypatch.setattr(race, "_ENOUGH_SURVIVORS", 0)
 
 
 def _lost(rng, kind, sign, race_of) -> tuple[bool, float]:
@@ -107,6 +114,18 @@ def test_rounds_tell_what_they_did(rng):
     assert passed.rounds[-1].survivors == len(passed.numbers)
     limits = [one.limit for one in passed.rounds]
     assert limits == sorted(limits, reverse=True)
+
+
+def test_a_race_ends_when_few_are_left(rng, monkeypatch):
+    x, response = drawn(rng, rows=600, inputs=6)
+    space, goal = space_of(x), SearchGoal(T0, "free", 5)
+    monkeypatch.setattr(race, "_ENOUGH_SURVIVORS", 10**6)
+    ended = run_race(space, response, goal, risk=0.01, rng=np.random.default_rng(1), backend=Threads(1))
+    assert len(ended.rounds) == 1
+    monkeypatch.setattr(race, "_ENOUGH_SURVIVORS", 0)
+    passed = run_race(space, response, goal, risk=0.01, rng=np.random.default_rng(1), backend=Threads(1))
+    assert passed.rounds[0] == ended.rounds[0]
+    assert set(passed.numbers) <= set(ended.numbers)
 
 
 def test_where_the_response_is_noise_nothing_is_dropped(rng):
