@@ -10,7 +10,14 @@ import pytest
 import symscreen
 from symscreen.config.parsing import parse_bytes
 from symscreen.data import read_dataset
-from symscreen.errors import DataError, FormulaError, GrammarError, MemoryLimitError, OptionError
+from symscreen.errors import (
+    DataError,
+    ExtrapolationWarning,
+    FormulaError,
+    GrammarError,
+    MemoryLimitError,
+    OptionError,
+)
 from symscreen.expressions.traversal import collect_columns, compute_key, evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import format_ranking_csv
@@ -205,8 +212,10 @@ def test_transform_warns_with_counts_outside_the_domain(rng):
     frame = pd.DataFrame({"x": rng.uniform(1, 2, 30)})
     frame["y"] = np.log(frame.x)
     result = symscreen.screen(frame, layers="u", unary="log", top=1)
-    with pytest.warns(
-        UserWarning, match=r"1 of 1 features are undefined in some of the 3 rows .* 'log\(x\)' in 2"
+    undefined = r"1 of 1 features are undefined in some of the 3 rows .* 'log\(x\)' in 2"
+    with (
+        pytest.warns(ExtrapolationWarning, match="2 of 3 rows are outside the box of the inputs"),
+        pytest.warns(UserWarning, match=undefined),
     ):
         values = result.transform(pd.DataFrame({"x": [-1.0, 0.0, 1.0]}))
     assert np.isnan(values["log(x)"][:2]).all()
