@@ -146,7 +146,7 @@ def grow_formula_pool(
     >>> from symscreen.grammar import load_grammar
     >>> pool = grow_formula_pool({"x": np.array([1.0, 2.0, 4.0])}, load_grammar("basic"), 8)
     >>> [str(pool.build_expression(index)) for index in range(len(pool))]
-    ['x', 'x**2', 'sqrt(x)', '1/x', 'exp(x)', 'log(x)', 'sin(x)', 'cos(x)']
+    ['x', 'x**2', 'sqrt(x)', '1/x', 'exp(x)', 'log(x)', 'exp(x)**2', 'log(x)**2']
     """
     return _PoolGrowth(columns, grammar, limit, units).grow(should_stop)
 

@@ -78,7 +78,7 @@ def find_power_products(data: LawData) -> list[Law]:
     >>> m, r, v, angle = rng.uniform(1, 5, (4, 200))
     >>> columns = {"m": m, "r": r, "v": v, "angle": angle}
     >>> target = m * r * v * np.sin(angle)
-    >>> laws = find_power_products(LawData(columns, target, load_grammar("basic"), pool_limit=2000))
+    >>> laws = find_power_products(LawData(columns, target, load_grammar("physics"), pool_limit=2000))
     >>> print(laws[0].terms[0])
     m*r*v*sin(angle)
     """

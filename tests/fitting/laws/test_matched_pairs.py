@@ -16,7 +16,7 @@ from symscreen.fitting.laws.matched_products import prepare_products
 from symscreen.fitting.laws.matched_sums import prepare_sums
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
 
-BASIC = load_grammar("basic")
+BASIC = load_grammar("basic").add_operators(["sin", "cos"])
 
 
 def make_columns(rng, names="uvwx", n=150):
