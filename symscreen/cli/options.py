@@ -44,7 +44,7 @@ class GroupedCommand(click.Command):
     """A verb whose help lists its options under headings; those of no group come last, under Options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; say which option an unknown one stands for."""
+        """Read the arguments; say which option is meant by an unknown one."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

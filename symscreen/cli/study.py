@@ -103,14 +103,14 @@ def run(study: str, report: str | None, given: Mapping[str, Any], *, force: bool
     with show_fit_progress(quiet=quiet) as on_fit_progress:
         fitted = run_fit_step(opened, frame, on_fit_progress)
     if fitted is not None:
-        told = opened.notices if screened is None else (*opened.notices, *screened.notices)
-        print_notices(_drop_repeated(fitted.notices, told), quiet=quiet)
+        printed = opened.notices if screened is None else (*opened.notices, *screened.notices)
+        print_notices(_drop_repeated(fitted.notices, printed), quiet=quiet)
         click.echo()
         print_fit(fitted)
     written = write_study_outputs(opened, screened, fitted, force=force)
     print_notices(tuple(f"written: {path}" for path in written), quiet=quiet)
 
 
-def _drop_repeated(notices: tuple[str, ...], told: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_repeated(notices: tuple[str, ...], printed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the notices that were not printed before."""
-    return tuple(notice for notice in notices if notice not in told)
+    return tuple(notice for notice in notices if notice not in printed)

@@ -20,7 +20,7 @@ _OTHER_TARGETS = ("target_type", "event", "aggregate", "ranking", "stages", "sta
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierOptions(ScreenOptions):
-    """The options of a screen, and those of the logistic model behind it."""
+    """The options of a screen, and those of its logistic model."""
 
     group: ClassVar[str] = "Model"
 

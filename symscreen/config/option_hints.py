@@ -38,14 +38,14 @@ _HINTS: dict[str, tuple[str, object]] = {  # the option, and the value that is m
 
 
 def suggest_option(word: str, names: Mapping[str, str]) -> str:
-    """Say which option a name stands for, for the end of an error message.
+    """Say which option a name means, for the end of an error message.
 
     Parameters
     ----------
     word : str
         What the user wrote, in Python or on the command line.
     names : mapping of str to str
-        The option that each known name stands for, as the front end writes it.
+        The option that each known name means, as the front end writes it.
 
     Returns
     -------

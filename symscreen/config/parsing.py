@@ -110,7 +110,7 @@ def check_positive_int(
 
 
 def _read_whole_number(value: object) -> int | None:
-    """Convert any kind of integer, numpy's included, to int; None if the value is no integer."""
+    """Convert any kind of integer, numpy's included, to int; None if the value is not an integer."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         return None
     try:

@@ -246,7 +246,7 @@ def choose_inputs(
 
 
 def _is_usable_part(column: SourceColumn, unused: Collection[str]) -> bool:
-    """Say whether a column is no part of dates, or one that says something and whose dates may be used."""
+    """Say whether a column is not a part of dates, or adds something to dates that may be used."""
     return column.part_of is None or not (column.is_redundant or column.part_of in unused)
 
 

@@ -153,7 +153,7 @@ class SourceColumn:
     part_of : str or None
         The column of dates that the column is computed from.
     is_redundant : bool
-        Whether a part of dates says nothing beside the other parts, and is no input by default.
+        Whether a part of dates adds nothing to the other parts, and is not an input by default.
 
     Examples
     --------
@@ -430,7 +430,7 @@ def _write_mixed_cells(values: NDArray[Any], is_present_mask: NDArray[np.bool_])
             return None
     try:
         return pa.array(texts, pa.large_string())
-    except pa.ArrowException:  # a text that is no valid Unicode
+    except pa.ArrowException:  # a text that is not valid Unicode
         return None
 
 

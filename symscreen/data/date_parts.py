@@ -26,7 +26,7 @@ _DAYS_PER_WEEK = 7
 
 
 def add_date_parts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, SourceColumn], list[str]]:
-    """Insert the parts of dates and times behind their columns.
+    """Insert the parts of dates and times after their columns.
 
     A column of dates ``d`` gets ``d: days`` (since 2000-01-01, with fractions), ``d: hour`` (0 to 24, with
     fractions), ``d: weekday`` (1, Monday, to 7) and ``d: day of year`` (1 to 366); a column of times of the
@@ -41,7 +41,7 @@ def add_date_parts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sourc
     -------
     columns : dict of str to SourceColumn
         The columns with their parts. `SourceColumn.part_of` of a part is the name of its column, and a part
-        that says nothing beside the others `is_redundant`.
+        that adds nothing to the others `is_redundant`.
     notices : list of str
         At most one line, with the parts that are used.
 
@@ -79,7 +79,7 @@ def add_date_parts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sourc
 def _compute_parts(
     times: pa.Array | pa.ChunkedArray,
 ) -> list[tuple[str, NDArray[np.float64], bool]]:
-    """Compute the parts of n cells: name, values of shape (n,), and whether they tell something new."""
+    """Compute the parts of n cells: name, values of shape (n,), and whether they add something new."""
     import pyarrow as pa
 
     if pa.types.is_time(times.type):

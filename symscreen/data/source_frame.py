@@ -27,7 +27,7 @@ class SourceFrame:
     source : str
         Name of the source in messages.
     columns : dict of str to SourceColumn
-        All columns, at least one. The parts of dates stand behind their column.
+        All columns, at least one. The parts of dates follow their column.
     n : int
         Number of data rows.
     notices : tuple of str

@@ -1,6 +1,6 @@
 """Read text columns as numbers that are written with currency signs, percent, separators or decimal commas.
 
-A column is read only if every cell is such a number or stands for a missing value, and if there is one way
+A column is read only if every cell is such a number or means a missing value, and if there is one way
 to read it. ``1,234`` alone may be 1234 or 1.234: what else the column and the source hold decides, or the
 column is not read.
 """
@@ -47,7 +47,7 @@ _N_TRIED = 200  # distinct cells that are tried before a column is taken for tex
 _MIN_TRIED_SHARE = 0.5  # of them that must be numbers
 _MIN_NUMBER_SHARE = 0.9  # of the cells, from which on the others are taken for damage
 _MIN_GROUPED = 5  # cells such as 1,234 that show that commas separate thousands
-_MAX_SAFE_DIGITS = 15  # any number of so many digits is distinct in float64
+_MAX_SAFE_DIGITS = 15  # numbers with at most this many digits are distinct in float64
 
 
 class WrittenNumber(NamedTuple):
@@ -70,7 +70,7 @@ class _Reading:
 
 
 def is_missing_text(text: str) -> bool:
-    """Say whether a text stands for a missing value among numbers.
+    """Say whether a text means a missing value among numbers.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def is_missing_text(text: str) -> bool:
 
 
 def parse_written_number(text: str) -> WrittenNumber | None:
-    """Split a number into sign, digits and symbol; None if the text is no number.
+    """Split a number into sign, digits and symbol; None if the text is not a number.
 
     Examples
     --------
@@ -126,12 +126,12 @@ def find_decimal_mark(texts: Iterable[str]) -> DecimalMark | None:
     Parameters
     ----------
     texts : iterable of str
-        The cells. Those that stand for missing values are left out.
+        The cells. Those that mean missing values are left out.
 
     Returns
     -------
     {"point", "comma"} or None
-        None if a cell is no number, or nothing decides.
+        None if a cell is not a number, or nothing decides.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def find_decimal_mark(texts: Iterable[str]) -> DecimalMark | None:
 
 
 def _find_mark_by_thousands(digits: Sequence[str]) -> DecimalMark | None:
-    """Tell thousands by whole numbers below 1000 that have no separator; None if nothing decides."""
+    """Recognize thousands by integers below 1000 that have no separator; None if nothing decides."""
     separators = {mark for number in digits for mark in number if mark in ".,"}
     grouped = [number for number in digits if _ONE_GROUP.fullmatch(number)]
     plain = [number for number in digits if number.isdigit()]
@@ -280,7 +280,7 @@ def _encode_cells(
 
 
 def _describe_damage(cells: _TextCells) -> _Reading | None:
-    """Say which cell is no number; None if there are so many that the column is text."""
+    """Say which cell is not a number; None if too many are not, so that the column is text."""
     n_numbers, n_bad = int(cells.counts[list(cells.numbers)].sum()), int(cells.counts[cells.bad].sum())
     if n_numbers < _MIN_NUMBER_SHARE * (n_numbers + n_bad):
         return None

@@ -56,7 +56,7 @@ UNSAFE_REASONS: dict[Hazard, str] = {
 }
 _MAX_BOXES = 4096  # smaller boxes that are tried for one step of a formula
 _MAX_DIVISIONS = 24  # times that a box is halved
-_MAX_CORNER_INPUTS = 6  # inputs of which all combinations of ends are tried as points
+_MAX_CORNER_INPUTS = 6  # inputs whose combinations of ends are all tried as points
 _N_SAMPLE_POINTS = 64  # points inside the box
 _MAX_MIDPOINTS = 256  # of boxes that are not proved, tried as points
 _N_BISECTION_POINTS = 1024  # points on a line between two signs of a denominator

@@ -42,7 +42,7 @@ class Hazard(IntEnum):
 
     NONE = 0
     POLE = 1  # a denominator may be 0
-    UNDEFINED = 2  # an argument may be outside the domain, as of a logarithm
+    UNDEFINED = 2  # an argument may be outside the domain, for example of a logarithm
     OVERFLOW = 3  # a value may be larger than `LARGEST_MAGNITUDE`
     UNKNOWN = 4  # no bounds are known of the operator
 

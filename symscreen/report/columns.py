@@ -199,7 +199,7 @@ def format_gini_cell(row: Mapping[Any, Any], result: ScreenResult) -> str:
 
 
 def format_score_heading(name: str, result: ScreenResult) -> str:
-    """Return the heading of the scores of a screener: the Gini correlation stands for T0."""
+    """Return the heading of the scores of a screener: that of T0 is the Gini correlation."""
     if name.startswith("t0["):
         return f"{GINI_HEADING}{escape_control_chars(name.removeprefix('t0'))}"
     if name != "t0":

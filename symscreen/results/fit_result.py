@@ -64,7 +64,7 @@ def to_original_units(formula: Formula, record: Mapping[str, Any]) -> Formula:
     )
 
 
-class FitPlots(Protocol):
+class FitFigures(Protocol):
     """Figures of one fit as matplotlib axes; see `symscreen.report.figures.fit_figures.FitPlots`."""
 
     def predictions(self, ax: Axes | None = None, *, target: str | None = None) -> Axes:
@@ -97,14 +97,14 @@ class _BaseFitResult:
     record: dict[str, Any]
     operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
     data: Dataset | None = field(default=None, repr=False)
-    draw: Callable[[FitResult | SharedFitResult], FitPlots] | None = field(default=None, repr=False)
+    draw: Callable[[FitResult | SharedFitResult], FitFigures] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # a pickle contains formulas and figures of merit, but not the rows, which may be private
         return {**self.__dict__, "data": None}
 
     @property
-    def plot(self) -> FitPlots:
+    def plot(self) -> FitFigures:
         """Figures as matplotlib axes: ``predictions()``, ``residuals()``, ``front()`` and ``term(number)``.
 
         Each method takes an optional ``ax`` to draw on. By default it creates a new figure.

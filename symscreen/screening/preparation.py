@@ -154,7 +154,7 @@ def build_input_box(dataset: Dataset, options: ScreenOptions) -> dict[str, list[
     """Build the box of the inputs of a dataset, in its own units, from the option `ranges` and the rows.
 
     The range of a column that a level gates is given by its name, and then contains 0. OptionError if a range
-    is given for what is no input.
+    is given for something that is not an input.
     """
     given = dict(options.ranges or {})
     gated = {

@@ -73,8 +73,8 @@ def read_study(path: str | Path) -> Study:
     Raises
     ------
     OptionError
-        If the file cannot be read, is no study, or an option has a wrong value. The message names the file,
-        the key, what came and what was expected.
+        If the file cannot be read, is not a study, or an option has a wrong value. The message names the
+        file, the key, what came and what was expected.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def format_toml_value(value: Any, name: str) -> str:
     if isinstance(value, str | os.PathLike):
         text = json.dumps(
             os.fspath(value), ensure_ascii=False
-        )  # but for one character, JSON's texts are TOML's
+        )  # except for one character, JSON's texts are TOML's
         return "".join(character if character.isprintable() else _escape(character) for character in text)
     if isinstance(value, bool):
         return str(value).lower()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symscreen.targets.base import RowIndices
 
 
-_MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may stand for classes
+_MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may be codes of classes
 _MIN_ROWS_PER_CODE = 5
 _MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
 

@@ -93,7 +93,7 @@ def check_archive_size(data: bytes, source: str) -> None:
         check_unpacked_size(sum(max(member.file_size, 0) for member in members), len(data), source)
         for member in members:
             with archive.open(member) as stream:
-                while stream.read(_CHUNK_BYTES):  # at its end the checksum tells whether the size is true
+                while stream.read(_CHUNK_BYTES):  # at its end the checksum shows whether the size is true
                     pass
 
 

@@ -39,7 +39,7 @@ def read_object(source: object) -> RawTable:
     Raises
     ------
     DataError
-        If the object is no table.
+        If the object is not a table.
     """
     if isinstance(source, Mapping):
         return _read_mapping(source)

@@ -32,7 +32,7 @@ class RawTable:
     decimal_mark : {"point", "comma"} or None
         What the numbers of the source are known to be written with; None if nothing decides it.
     holds_text : bool
-        Whether the source has no types of its own: its numbers, too, are written as text.
+        Whether the source has no types: its numbers, too, are written as text.
     """
 
     source: str

@@ -313,7 +313,7 @@ def parse_error_control(
 def limit_cost(
     error_control: ErrorControl | None, n_features: int, n_rows: int
 ) -> tuple[ErrorControl | None, Obstacle | None]:
-    """Leave out p-values that nobody asked for if features times rows exceed `MAX_P_VALUE_CELLS`.
+    """Leave out p-values that were not asked for if features times rows exceed `MAX_P_VALUE_CELLS`.
 
     Returns
     -------

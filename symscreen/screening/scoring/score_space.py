@@ -253,7 +253,7 @@ def _make_top_k_specs(task: ScreeningTask, n_listed: int | None) -> tuple[TopKSp
 def make_search_goals(task: ScreeningTask) -> list[SearchGoal]:
     """Return the goals of a search: the longest list of each screener and sign, that of the ranking first.
 
-    A search promises the best classes, of which some are near-duplicates. The list is filled with distinct
+    A search promises the best classes. Some of them are near-duplicates. The list is filled with distinct
     features from all that it keeps.
 
     Parameters
