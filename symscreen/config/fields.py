@@ -168,12 +168,12 @@ def check_options(options: Any) -> None:
     """Check each option of a dataclass by its definition, and put the checked value in its place."""
     for each in fields(options):
         given = getattr(options, each.name)
-        value = check_option(each, given, each.name)
+        value = check_option(each, given)
         if value is not given:
             object.__setattr__(options, each.name, value)
 
 
-def check_option(field: Field[Any], value: Any, name: str) -> Any:
+def check_option(field: Field[Any], value: Any) -> Any:
     """Return the value of an option, converted; refuse one that its definition does not allow.
 
     Parameters
@@ -182,23 +182,20 @@ def check_option(field: Field[Any], value: Any, name: str) -> Any:
         The definition.
     value : object
         What the user gave.
-    name : str
-        What messages call the option.
 
     Raises
     ------
     OptionError
         If the value is of another type, or not allowed.
     """
-    known, annotation = get_option(field), str(field.type)
+    name, known, annotation = field.name, get_option(field), str(field.type)
     if value is None and (field.default is None or "None" in split_union(annotation)):
         return value
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()  # a number or a text of numpy
     if known.choices and not known.type:
         if not isinstance(value, str) or value not in known.choices:
-            subject = name_subject(name) if name == field.name else name
-            raise OptionError(f"{subject} is {quote(value)}{suggest(str(value), known.choices)}")
+            raise OptionError(f"{name_subject(name)} is {quote(value)}{suggest(str(value), known.choices)}")
         return value
     if known.check is not None:
         return known.check(name, value)

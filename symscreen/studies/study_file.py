@@ -21,7 +21,7 @@ from symscreen.config.study_tables import STEPS, list_table_fields
 from symscreen.data import read_regular_file
 from symscreen.data.documents import convert_document, parse_document
 from symscreen.errors import OptionError
-from symscreen.messages import escape_control_chars, quote
+from symscreen.messages import escape_control_chars, name_subject, quote
 from symscreen.studies.study import OUTPUTS, Study, check_has_steps
 
 if TYPE_CHECKING:
@@ -152,9 +152,11 @@ def _check_value(value: Any, option_field: Field[Any], place: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(f"{place} is {value}; give a finite number")
     try:
-        check_option(option_field, value, place)
+        check_option(option_field, value)
     except OptionError as error:
-        raise error if place in error.template else OptionError(f"{place}: {error.template}") from None
+        subject, template = name_subject(option_field.name), error.template
+        rest = template.removeprefix(subject)  # the place stands for the option that begins the message
+        raise OptionError(f"{place}{rest}" if rest != template else f"{place}: {template}") from None
 
 
 def format_study(study: Study, notes: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -184,7 +186,7 @@ def format_study(study: Study, notes: Mapping[str, Sequence[str]] | None = None)
     file = "a.csv"
     <BLANKLINE>
     [screen]
-    # How many classes of equivalent features to show; all shows every feature, unmerged.
+    # How many distinct features to show; all shows every feature, unmerged.
     top = 9
     <BLANKLINE>
     """

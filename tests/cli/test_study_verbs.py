@@ -30,7 +30,7 @@ def test_a_study_is_written_and_run(run, tmp_path):
     assert study.options["screen"]["unary"] == "square"
     status, out, err = run("study.toml", "--quiet")
     assert (status, err) == (0, "")
-    assert "the best 3 classes" in " ".join(out.split())
+    assert "the best 3 distinct features" in " ".join(out.split())
     assert "target = " in out
     written = sorted(path.name for path in tmp_path.iterdir())
     assert written == ["data.csv", "data.report.html", "study.toml"]
@@ -65,7 +65,7 @@ def test_a_study_in_another_folder_names_its_files_from_there(run, tmp_path):
 def test_a_table_alone_is_screened_fitted_and_reported(run, tmp_path):
     status, out, err = run("data.csv", *QUICK)
     assert status == 0
-    assert "the best 3 classes" in " ".join(out.split())
+    assert "the best 3 distinct features" in " ".join(out.split())
     assert "target = " in out
     assert err.endswith("symscreen: written: data.report.html\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "data.report.html"]
@@ -77,7 +77,7 @@ def test_a_table_alone_is_screened_fitted_and_reported(run, tmp_path):
 
 
 def test_columns_that_are_left_out_are_named_once(run, frame):
-    frame.assign(site=["a", "b", "c"] * 20).to_csv("data.csv", index=False)
+    frame.assign(site=[f"s{row}" for row in range(60)]).to_csv("data.csv", index=False)
     status, _, err = run("data.csv", *QUICK)
     assert status == 0
     assert err.count("left out: 'site' (text)") == 1

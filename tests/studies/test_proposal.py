@@ -16,9 +16,8 @@ from symscreen.studies.study_file import parse_study
 @pytest.fixture
 def data(frame, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    frame.assign(site=["a", "b", "c"] * 20, row=range(60)).rename(columns={"x3": "x3 (mm)"}).to_csv(
-        "data.csv", index=False
-    )
+    sites = [f"s{row}" for row in range(60)]
+    frame.assign(site=sites, row=range(60)).rename(columns={"x3": "x3 (mm)"}).to_csv("data.csv", index=False)
     return "data.csv"
 
 
