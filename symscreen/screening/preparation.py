@@ -81,6 +81,8 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     """
     y, options = read_target_argument(X, y, options)
     check_conflicts(options)
+    if (options.ranking, options.stages) != (None, None):
+        _check_before_reading(X, y, options)
     X, data_options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
     options = replace(
         options, categorical=data_options.categorical, categorical_as=data_options.categorical_as
@@ -148,6 +150,14 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         dataset.indicators
     )
     return replace(task, record=build_options_record(task) | derived_record)
+
+
+def _check_before_reading(X: Any, y: ArrayLike | None, options: ScreenOptions) -> None:  # noqa: N803  # as in `screen`
+    """Refuse options that have no meaning with a ranking or stages before any data are read."""
+    _, target_class = read_target_source(X, y, replace(options, groups=None, weights=None))
+    screeners, _ = _read_screeners(options, target_class)
+    target_class.check_options(options.sign, options.search, options.rounds)
+    check_search(options, screeners)
 
 
 def build_input_box(dataset: Dataset, options: ScreenOptions) -> dict[str, list[float]]:

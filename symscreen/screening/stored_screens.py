@@ -89,6 +89,8 @@ def prepare_from_record(
         "screener": _restore_screeners(options["screener"], options.get("settings", {})),
         "exclude": [*options["exclude"], *([options["groups"]] if "groups" in options else [])],
         "stability": None,
+        # stability keeps near-duplicates in the list, which its absence would leave out
+        "max_correlation": 1.0 if options.get("stability") is not None else options.get("max_correlation"),
         "groups": None,
         "p_values": False,  # as permutations, they choose nothing of what is shown
         "permutations": None,

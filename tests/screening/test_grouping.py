@@ -34,7 +34,7 @@ def test_intervals_leave_out_groups_and_say_so(frame):
         assert row["t0_se"] == pytest.approx(error, rel=1e-9)
     assert result.record["intervals"]["groups"] == "site"
     assert result.record["intervals"]["units"] == 10
-    assert "leaving out groups by site" in _printed(result)
+    assert "the intervals leave out groups by site." in _printed(result)
     mixed = sites.sample(frac=1, random_state=1)
     assert symscreen.screen(mixed, groups="site", intervals=True, **SMALL).table.equals(result.table)
 

@@ -88,4 +88,5 @@ def test_a_stored_result_tells_where_it_ended(frame, hasty, tmp_path):
     assert record["partial"]["ended_in_layer"] == 3
     with (tmp_path / "shown.txt").open("w") as file:
         print_table(show_result(part), file)
-    assert (tmp_path / "shown.txt").read_text().startswith("partial, 2 of 3 layers: ")
+    paragraphs = (tmp_path / "shown.txt").read_text().split("\n\n")
+    assert paragraphs[1].startswith("partial, 2 of 3 layers: ")  # below the verdict

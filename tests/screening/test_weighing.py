@@ -78,7 +78,7 @@ def test_what_stands_in_rows_of_weight_0_is_not_looked_at(data, strange, heavy):
     assert f"left out: {(w == 0).sum()} rows of 50 of weight 0" in found.notices
     spoilt.loc[np.flatnonzero(w)[0], "x2"] = np.nan
     with pytest.raises(DataError, match="has 1 row of 50 with missing values"):
-        symscreen.screen(spoilt, weights="w", **ALL)
+        symscreen.screen(spoilt, weights="w", missing="refuse", **ALL)
 
 
 def test_the_order_of_rows_jobs_and_chunks_do_not_matter(data):

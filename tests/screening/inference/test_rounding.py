@@ -45,7 +45,7 @@ def test_noise_is_marked_and_the_rest_is_not(noisy):
         "marked": int((by_name["score_error"] > 1e-3 * result.scale).sum()),
     }
     assert 0 < told["marked"] < told["uncertain"] < len(result)
-    assert [heading.name for heading in build_headings(result)][-2:] == list(NUMERICAL_ERROR_COLUMNS)
+    assert [heading.name for heading in build_headings(result)][-3:] == [*NUMERICAL_ERROR_COLUMNS, "unsafe"]
     assert f"rounding errors affect the scores of {told['marked']} reported features" in result.notices[-1]
 
 
