@@ -147,7 +147,7 @@ def test_in_a_strict_pool_a_joint_cut_keeps_its_selection_alone(rng):
 def test_what_had_no_use_is_counted(rng):
     table = table_of(rng, rows=15)
     table = replace(table, columns=table.columns * 500)  # exp overflows, which only its values show
-    space = space_of(table, "b[sub] u", "basic", unary=("exp", "sin"), binary=("sub",))
+    space = space_of(table, "b[sub] u", "ablation", unary=("exp", "sin"), binary=("sub",))
     lost = Counter()
     for block in space.evaluate_range(0, space.total):
         lost.update(block.n_invalid)

@@ -221,4 +221,5 @@ def test_a_screen_is_made_again_with_its_units(moving):
     assert result.record["options"]["units"]["share"] == "m"
     again = prepare_from_record(json.loads(json.dumps(result.record)), moving)
     assert again.units.record == result.record["units"]
-    pd.testing.assert_frame_equal(run_screen(again).table, result.table)
+    without_p_values = result.table.drop(columns=["p_value", "q_value"])  # a replay computes none
+    pd.testing.assert_frame_equal(run_screen(again).table, without_p_values)

@@ -88,7 +88,7 @@ def test_ranges_add_up(whole):
 def test_what_has_no_use_is_counted(rng):
     table = table_of(rng, rows=15)
     table = replace(table, columns=table.columns * 500)  # exp overflows, which only its values show
-    space = space_of(table, "b[sub] u", "basic", unary=("exp", "sin"), binary=("sub",))
+    space = space_of(table, "b[sub] u", "ablation", unary=("exp", "sin"), binary=("sub",))
     found = Scorer(space, table.target, (T0,), "free", (TopKSpec(0, "ranks", True, 5),))((0, space.total))  # noqa: FBT003
     assert found.n_invalid[CandidateStatus.UNDEFINED] > 0
     assert found.n_scored + sum(found.n_invalid.values()) == space.size
