@@ -69,7 +69,7 @@ def screened(hostile):
 
 
 OURS = {
-    *("div", "p", "style", "table", "thead", "tbody", "tr", "th", "td", "span", "code"),
+    *("div", "p", "strong", "style", "table", "thead", "tbody", "tr", "th", "td", "span", "code"),
     *(
         "math",
         "mrow",

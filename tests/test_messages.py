@@ -75,7 +75,7 @@ WRONG_USES: list[tuple[dict[str, object], set[str]]] = [
     ({"target": ["y", "y"]}, {"target"}),
     ({"target": "one"}, {"target"}),
     ({"target": "y", "inputs": ["x1", "y"]}, {"inputs", "target"}),
-    ({"inputs": ["x1", "gap"]}, {"exclude", "missing"}),
+    ({"inputs": ["x1", "gap"], "missing": "refuse"}, {"exclude", "missing"}),
     ({"inputs": ["x1", "infinite"]}, {"exclude"}),
     ({"inputs": ["x1"], "exclude": ["x1"]}, {"inputs", "exclude"}),
     ({"inputs": ["one"]}, {"inputs"}),
@@ -341,6 +341,7 @@ def test_only_the_command_line_spells_its_options():
     assert spelled == [
         ("backends/dask.py", " --nthreads 1"),  # an option of the command dask
         ("messages.py", "--data"),  # what the command line calls X
+        ("messages.py", "--with"),  # and with_operators
     ]
 
 

@@ -80,7 +80,7 @@ class SymbolicClassifier(ClassifierMixin, SymbolicEstimator):  # type: ignore[mi
     >>> import symscreen
     >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"] > 2
-    >>> model = symscreen.SymbolicClassifier(layers="ub", unary="cos", binary="sub,div", max_terms=2)
+    >>> model = symscreen.SymbolicClassifier(layers="ubb", unary="cos", binary="sub,div", max_terms=2)
     >>> model.fit(X, y).score(X, y) > 0.9, model.predict_proba(X).shape
     (True, (400, 2))
     """

@@ -81,7 +81,8 @@ def why(
     --------
     >>> import symscreen
     >>> data = symscreen.datasets.load_strogatz("glider2")
-    >>> print(symscreen.why(data.frame, "x1 - cos(x2)/x1", layers="ub").text.splitlines()[0])
+    >>> found = symscreen.why(data.frame, "x1 - cos(x2)/x1", layers="ub", with_operators="cos")
+    >>> print(found.text.splitlines()[0])
     x1 - cos(x2)/x1 is not generated: it needs more layers, layers='ubb'.
     """
     screen_options = make_screen_options(options, verb="why")

@@ -99,7 +99,7 @@ def find_reaching_layers(
     >>> from symscreen.expressions.tree import parse_expression
     >>> from symscreen.grammar import load_grammar
     >>> layers = load_grammar("basic").resolve_layers("ubb")
-    >>> find_reaching_layers(parse_expression("x + sin(y)"), layers, (), "cumulative")
+    >>> find_reaching_layers(parse_expression("x + log(y)"), layers, (), "cumulative")
     {2, 3}
     >>> find_reaching_layers(parse_expression("x"), layers, (), "strict")
     {0}

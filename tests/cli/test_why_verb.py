@@ -83,14 +83,15 @@ def test_a_dropped_formula_is_printed(run, data, monkeypatch):
 
 
 def test_the_command_line_says_what_python_says(run, data):
-    _, out, err = run("why", data, "x1*x2", "--layers", "b", "--target", "target", "--screener", "t0,xi")
-    found = symscreen.why(data, "x1*x2", layers="b", target="target", screener="t0,xi")
+    arguments = ("--layers", "b", "--target", "target", "--screener", "t0,xi", "--max-correlation", 1)
+    _, out, err = run("why", data, "x1*x2", *arguments)
+    found = symscreen.why(data, "x1*x2", layers="b", target="target", screener="t0,xi", max_correlation=1)
     assert out.split() == found.text.split()
     assert all(notice in err for notice in found.notices)
 
 
 def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):
-    plain = ("why", data, "x1*x2", "--layers", "b", "--target", "target", "--quiet")
+    plain = ("why", data, "x1*x2", "--layers", "b", "--target", "target", "--max-correlation", 1, "--quiet")
     expected = run(*plain)
     assert expected[0] == 0
     for further in (
