@@ -49,6 +49,7 @@ _EXACT_NULLS = (
     "statistics",
     "inference",
     "test_error_control",
+    "test_checkpoint",  # it compares with another process
     "test_readme",
     "test_trust_pages",
     "benchmarks",

@@ -189,9 +189,9 @@ def _reject_target_type(ctx: click.Context, parameter: click.Parameter, text: st
     """Refuse a target that is not numeric."""
     if text is not None:
         what, takers = {
-            "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
-            "stages": ("a chain of stages", "screen, plan and why take one, and classes what screen wrote"),
-            "event": ("one of times until an event", "screen, plan and why take one"),
+            "ranking": ("a ranking", "screen, plan, why, init and run take one, and classes what screen wrote"),
+            "stages": ("a chain of stages", "screen, plan, why, init and run take one, and classes what screen wrote"),
+            "event": ("one of times until an event", "screen, plan, why, init and run take one"),
         }[str(parameter.name)]
         raise OptionError(
             f"{ctx.info_name} needs a numeric target, and --{parameter.name} {text} is {what}: {takers}"

@@ -219,7 +219,6 @@ def test_the_command_line_screens_and_plans(rng, tmp_path):
     assert (
         "2 pairs of stages, and how many rows at the first go on to the second: viewed to followed" in words
     )
-    assert "dir.: + increases with every pair of stages, - decreases; empty if they disagree" in words
     assert "Gini: mean over pairs of stages, weighted by their rows" in words
 
 
