@@ -174,7 +174,7 @@ def _run(*arguments, text=""):
 def test_the_command_line_controls_errors(rng):
     x, z = rng.uniform(0.5, 2.0, (2, 8))
     csv = pd.DataFrame({"x": x, "z": z, "y": x * z + rng.normal(0, 1e-3, 8)}).to_csv(index=False)
-    options = ("--operators", "ablation", "--layers", "b", "--jobs", "1", "--out", "-")
+    options = ("--operators", "ablation", "--layers", "b", "--jobs", "1", "--out", "-", "--quiet")
     done = _run("screen", "-", *options, "--permutations", "49", "--fdr", "0.5", text=csv)
     assert (done.returncode, drop_compile_notice(done.stderr)) == (0, "")
     table = pd.read_csv(io.StringIO(done.stdout))

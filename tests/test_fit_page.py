@@ -22,13 +22,20 @@ def _blocks(language):
 
 @pytest.mark.slow
 def test_the_python_example_prints_what_the_page_tells(tmp_path):
-    (example,) = _blocks("python")
+    _, example = _blocks("python")
     (tmp_path / "example.py").write_text(example)
     command = [sys.executable, "-W", "error", "example.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     told = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
     told.append(example.splitlines()[-1].partition("  # ")[2])
     assert done.stdout.splitlines() == told
+
+
+@pytest.mark.slow
+def test_the_comparison_with_other_regressors_is_as_the_page_says(tmp_path):
+    example, _ = _blocks("python")
+    (tmp_path / "example.py").write_text(example)
+    subprocess.run([sys.executable, "-W", "error", "example.py"], cwd=tmp_path, check=True)
 
 
 def test_several_targets_are_fitted_as_the_page_says(rng, tmp_path, monkeypatch, capsys):

@@ -188,10 +188,12 @@ def reject_target_types(function: Verb) -> Verb:
 def _reject_target_type(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
     """Refuse a target that is not numeric."""
     if text is not None:
+        takers = "screen, plan, why, init and run take one"
+        stored = f"{takers}, and classes what screen wrote"
         what, takers = {
-            "ranking": ("a ranking", "screen, plan, why, init and run take one, and classes what screen wrote"),
-            "stages": ("a chain of stages", "screen, plan, why, init and run take one, and classes what screen wrote"),
-            "event": ("one of times until an event", "screen, plan, why, init and run take one"),
+            "ranking": ("a ranking", stored),
+            "stages": ("a chain of stages", stored),
+            "event": ("one of times until an event", takers),
         }[str(parameter.name)]
         raise OptionError(
             f"{ctx.info_name} needs a numeric target, and --{parameter.name} {text} is {what}: {takers}"

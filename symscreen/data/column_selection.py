@@ -157,8 +157,11 @@ def choose_target_column(
                 f"{name_option('exclude')}: keep one"
             )
     else:
+        # columns that are derived from others, such as levels of a category, are no target
         candidates = [
-            name for name, column in frame.columns.items() if name not in exclude and column.part_of is None
+            name
+            for name, column in frame.columns.items()
+            if name not in exclude and column.part_of is None and column.indicator is None
         ]
         if not candidates:
             raise DataError(

@@ -104,3 +104,14 @@ def test_power_plants_a_formula_of_one_group(groups, tmp_path):
     done = CliRunner().invoke(command, ["power", str(path), *asked, *space])
     assert done.exit_code == 0, done.exception
     assert done.output.splitlines()[1].startswith("0.0,1,1,1.0")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"categorical": "c", "categorical_as": "onehot"}, {"categorical": "c"}]
+)
+def test_the_default_target_is_the_last_column_of_the_table_and_no_level_of_a_category(rng, options):
+    c = rng.choice(["p", "q"], 60)
+    frame = pd.DataFrame({"c": c, "x": rng.uniform(1.0, 2.0, 60), "w": rng.normal(size=60)})
+    result = symscreen.screen(frame, layers="u", **options)
+    assert result.record["data"]["target"] == "w"
+    assert symscreen.fit(frame, layers="u", effort="quick", **options).formula.target == "w"
