@@ -100,7 +100,8 @@ def _column(table, name):
 
 
 def _first_steps(shown):
-    assert "'id' (an identifier), 'observer' (text)" in _value(shown["notices"])
+    assert "left out: 'id' (an identifier)" in _value(shown["notices"])
+    assert "categories: 'observer' as columns of 0 and 1" in _value(shown["notices"])
     typeset = re.findall(r'<td[^>]* title="([^"]*)"><math>', shown["screen"][0].data["text/html"])
     assert typeset[0] == "1/object_cm - 1/focal_cm"
     shares = _column(_table(shown["read-shares"]), "share")
