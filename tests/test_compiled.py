@@ -67,6 +67,7 @@ def _add_double(number, other):
 def test_a_kernel_is_made_at_its_first_use_and_may_call_others():
     assert _add_double(1, 2) == 5
     assert _add_double.dispatcher is _add_double.dispatcher
+    assert _double(2) == 4  # a cached caller has not loaded it
     assert _double.dispatcher.signatures
     assert _double.__name__ == "_double"
     assert _add_double(other=2, number=1) == 5
