@@ -1,6 +1,9 @@
 # Each job builds its own environment in a folder of the checkout; nothing else on the machine is touched.
 PYTHON ?= python3
 
+# Tests start hundreds of processes: each would compile every module again if none were kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: audit fuzz lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
