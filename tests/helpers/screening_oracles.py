@@ -119,7 +119,9 @@ def loss_of(name, values, y, sign="free"):
 
 def classes_of(values, merged, *, mirrored=True):
     """Return the class index of each feature: same ranks, or affine copies."""
-    classes: list[np.ndarray] = []
+    values = np.asarray(values)
+    keys = np.empty_like(values)
+    n_classes = 0
     indices = []
     for row in values:
         if merged == "ranks":
@@ -128,13 +130,14 @@ def classes_of(values, merged, *, mirrored=True):
         else:
             key = (row - row.mean()) / row.std()
             forms = [key, -key] if mirrored else [key]
-        for index, other in enumerate(classes):
-            if any(np.allclose(form, other, rtol=0, atol=1e-9) for form in forms):
-                indices.append(index)
-                break
+        equal = [(np.abs(keys[:n_classes] - form) <= 1e-9).all(axis=1) for form in forms]
+        matches = np.flatnonzero(np.any(equal, axis=0))
+        if len(matches):
+            indices.append(int(matches[0]))
         else:
-            classes.append(key)
-            indices.append(len(classes) - 1)
+            keys[n_classes] = key
+            indices.append(n_classes)
+            n_classes += 1
     return np.array(indices)
 
 
