@@ -151,8 +151,8 @@ class ClassifierParameters(TypedDict, total=False):
     folds: int
 
 
-class RegressorParameters(TypedDict, total=False):
-    """The parameters of `SymbolicRegressor`."""
+class SharedFitParameters(TypedDict, total=False):
+    """What a fit and its estimator take."""
 
     categorical: Names
     categorical_as: CategoricalAs
@@ -171,9 +171,7 @@ class RegressorParameters(TypedDict, total=False):
     prune_by: ScreenerSpec | None
     unsafe: Literal["keep", "mark", "drop"]
     ranges: Mapping[str, Sequence[float]] | None
-    random_state: int
     max_ram: str | int | None
-    n_jobs: int | None
     preset: Literal["ibart"] | None
     must_use: Names
     effort: EffortName
@@ -185,7 +183,15 @@ class RegressorParameters(TypedDict, total=False):
     snap: bool
 
 
-class FitKeywords(RegressorParameters, total=False):
+class RegressorParameters(SharedFitParameters, total=False):
+    """The parameters of `SymbolicRegressor`."""
+
+    random_state: int
+    n_jobs: int | None
+    clip: bool
+
+
+class FitKeywords(SharedFitParameters, total=False):
     """The options of `symscreen.fit`."""
 
     target: Names | None

@@ -7,7 +7,7 @@ from pathlib import Path
 import symscreen
 from symscreen.config.classifier_options import list_classifier_options
 from symscreen.config.fields import list_options
-from symscreen.config.screen_options import FitOptions, ScreenerOptions, ScreenOptions
+from symscreen.config.screen_options import FitOptions, RegressorOptions, ScreenerOptions, ScreenOptions
 
 PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
 
@@ -57,7 +57,8 @@ def format_keyword_types():
     screener, screen = list_options(ScreenerOptions, estimator=True), list_options(ScreenOptions)
     shared = [field for field in screener if field.name in {each.name for each in screen}]
     fit = list_options(FitOptions, verb="fit")
-    regressor = list_options(FitOptions, verb="fit", estimator=True)
+    regressor = list_options(RegressorOptions, verb="fit", estimator=True)
+    shared_fit = [field for field in regressor if field.name in {each.name for each in fit}]
     return HEAD + "".join(
         (
             _format_class("SharedParameters", "TypedDict", "What a screen and its estimator take.", shared),
@@ -80,13 +81,19 @@ def format_keyword_types():
                 list_classifier_options(),
             ),
             _format_class(
-                "RegressorParameters", "TypedDict", "The parameters of `SymbolicRegressor`.", regressor
+                "SharedFitParameters", "TypedDict", "What a fit and its estimator take.", shared_fit
+            ),
+            _format_class(
+                "RegressorParameters",
+                "SharedFitParameters",
+                "The parameters of `SymbolicRegressor`.",
+                [field for field in regressor if field not in shared_fit],
             ),
             _format_class(
                 "FitKeywords",
-                "RegressorParameters",
+                "SharedFitParameters",
                 "The options of `symscreen.fit`.",
-                [field for field in fit if field not in regressor],
+                [field for field in fit if field not in shared_fit],
             ),
         )
     )
