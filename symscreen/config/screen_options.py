@@ -75,7 +75,7 @@ def make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
         doc="What becomes of unsafe formulas. A formula is safe if interval arithmetic proves that it is "
         "defined and bounded on the box of the inputs: the range of each input, widened by a tenth on both "
         "sides (see `ranges`). Others may have a pole, an argument outside a domain, or an overflow there. "
-        '``"mark"`` tells the reason in the column ``unsafe``, ``"drop"`` leaves them out and shows the next '
+        '``"mark"`` gives the reason in the column ``unsafe``, ``"drop"`` leaves them out and shows the next '
         'best, and ``"keep"`` does not look for them. `symscreen.fit` leaves out models with such terms '
         "where it drops.",
         verbs=_FITS,

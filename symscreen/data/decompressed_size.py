@@ -1,4 +1,4 @@
-"""Limit the decompressed size of Parquet and Feather files, as far as Arrow can tell it.
+"""Limit the decompressed size of Parquet and Feather files, as far as Arrow knows it.
 
 A file of a few kilobytes can expand to terabytes: a run of equal values takes a few bytes at any length.
 Parquet files store their decompressed size. Feather files store their number of rows.

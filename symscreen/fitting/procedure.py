@@ -413,7 +413,7 @@ def _choose_model(
 
 
 def _get_tested_target(task: FitTask, search_rows: Dataset) -> Values | None:
-    """Return the target of which a model must explain more than a few rows; None with weights of the user.
+    """Return the target if a model must explain more than a few of its rows; None with weights of the user.
 
     Such weights may leave hardly any weight to most rows. Several targets are not tested.
     """

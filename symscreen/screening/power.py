@@ -160,7 +160,7 @@ def plant_formula(task: ScreeningTask, truth: Expression, feature: Expression) -
         text = to_text(feature)
         raise FormulaError(
             f"the space does not hold {text!r}: none of its {space.size:,} features orders these rows as "
-            f"it does. symscreen why DATA {text!r} tells what is missing; {name_option('feature')} names "
+            f"it does. symscreen why DATA {text!r} says what is missing; {name_option('feature')} names "
             f"a term of the truth to look for instead, {name_option('also')} adds a formula to the space"
         )
     numbers = numbers[:_MAX_EXAMINED_MEMBERS]

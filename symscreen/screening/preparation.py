@@ -354,7 +354,7 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
     row_groups = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
     if row_groups.n_groups < MIN_UNITS:
         raise OptionError(
-            f"{name_option_column('groups', name)} has {row_groups.n_groups} groups, too few to tell how "
+            f"{name_option_column('groups', name)} has {row_groups.n_groups} groups, too few to estimate how "
             f"they differ: give at least {MIN_UNITS}"
         )
     return row_groups

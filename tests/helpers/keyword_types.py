@@ -56,12 +56,22 @@ def format_keyword_types():
     """Write the module as text."""
     screener, screen = list_options(ScreenerOptions, estimator=True), list_options(ScreenOptions)
     shared = [field for field in screener if field.name in {each.name for each in screen}]
+    classifier = list_classifier_options()
+    common = [field for field in shared if field.name in {each.name for each in classifier}]
     fit = list_options(FitOptions, verb="fit")
     regressor = list_options(RegressorOptions, verb="fit", estimator=True)
     shared_fit = [field for field in regressor if field.name in {each.name for each in fit}]
     return HEAD + "".join(
         (
-            _format_class("SharedParameters", "TypedDict", "What a screen and its estimator take.", shared),
+            _format_class(
+                "CommonParameters", "TypedDict", "What a screen and all estimators that screen take.", common
+            ),
+            _format_class(
+                "SharedParameters",
+                "CommonParameters",
+                "What a screen and `SymbolicScreener` take.",
+                [field for field in shared if field not in common],
+            ),
             _format_class(
                 "ScreenerParameters",
                 "SharedParameters",
@@ -76,9 +86,9 @@ def format_keyword_types():
             ),
             _format_class(
                 "ClassifierParameters",
-                "TypedDict",
+                "CommonParameters",
                 "The parameters of `SymbolicClassifier`.",
-                list_classifier_options(),
+                [field for field in classifier if field.name not in {each.name for each in common}],
             ),
             _format_class(
                 "SharedFitParameters", "TypedDict", "What a fit and its estimator take.", shared_fit
