@@ -6,17 +6,18 @@
   in the default space, so it can come first. Where it does not, ``is_outscored`` says whether the first
   formula has a higher Gini correlation with the target than the law has.
 * ``distinct``: how many of the 20 formulas shown are distinct, and how many have waves.
-* ``costs``: what p-values and the search for distinct formulas take.
+* ``costs``: what p-values and the search for distinct formulas take; only with ``--costs``, on an idle machine.
 """
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from measurement import describe_machine, format_table, make_parser, save_results
+from measurement import collect_rows, describe_machine, format_table, make_parser, save_results
 from reliability.new_rows import make_housing
 from sklearn import datasets
 
@@ -97,15 +98,21 @@ def draw_planted(seed: int) -> Planted:
     return Planted(frame.assign(y=target), values, law, kind)
 
 
-def judge_noise(seed: int) -> str:
+def list_keys(question: str, n_tables: int) -> list[dict[str, Any]]:
+    """List the tables of a question."""
+    return [{"question": question, "seed": seed} for seed in range(n_tables)]
+
+
+def judge_noise(key: dict[str, Any]) -> dict[str, Any]:
     """Return the kind of the verdict on a table of noise."""
-    frame, layers = draw_noise(seed)
-    return str(symscreen.screen(frame, target="y", layers=layers, quiet=True).record["verdict"]["kind"])
+    frame, layers = draw_noise(key["seed"])
+    result = symscreen.screen(frame, target="y", layers=layers, quiet=True)
+    return {"verdict": result.record["verdict"]["kind"]}
 
 
-def judge_planted(seed: int) -> dict[str, Any]:
+def judge_planted(key: dict[str, Any]) -> dict[str, Any]:
     """Return |ρ| of the first formula with the planted law, and the verdict."""
-    planted = draw_planted(seed)
+    planted = draw_planted(key["seed"])
     result = symscreen.screen(planted.frame, target="y", quiet=True)
     law = planted.values  # noqa: PD011  # no frame
     first = result.transform(planted.frame).iloc[:, 0]
@@ -202,19 +209,21 @@ def main(arguments: Sequence[str]) -> None:
     """Answer the four questions."""
     parser = make_parser(__doc__)
     parser.add_argument("--noise", type=int, default=200, help="tables of noise")
-    parser.add_argument("--planted", type=int, default=300, help="tables with a law")
+    parser.add_argument("--planted", type=int, default=120, help="tables with a law")
+    parser.add_argument("--costs", action="store_true", help="also measure times")
+    parser.add_argument("--checkpoint", type=Path, help="a file of JSON lines for the answers so far")
     options = parser.parse_args(arguments)
-    kinds = [judge_noise(seed) for seed in range(options.noise)]
-    planted = [judge_planted(seed) for seed in range(options.planted)]
+    noise = collect_rows(list_keys("noise", options.noise), judge_noise, options.checkpoint)
+    planted = collect_rows(list_keys("planted", options.planted), judge_planted, options.checkpoint)
     lists = []
     for name, frame in load_tables():
         result = symscreen.screen(frame, target=str(frame.columns[-1]), quiet=True)
         counts = {"distinct": count_distinct(result, frame), "waves": count_waves(result)}
         lists.append({"table": name, "shown": len(result), **counts})
-    costs = [measure_cost(*space) for space in ((5, "ub"), (17, "ub"), (36, "ub"))]
+    costs = [measure_cost(*space) for space in ((5, "ub"), (17, "ub"), (36, "ub")) if options.costs]
     found = {
         "machine": describe_machine(),
-        "noise": {"tables": len(kinds), "nothing": kinds.count("noise")},
+        "noise": noise,
         "planted": planted,
         "distinct": lists,
         "costs": costs,
@@ -225,15 +234,13 @@ def main(arguments: Sequence[str]) -> None:
 def _format_answers(found: dict[str, Any]) -> str:
     """Format the answers as a table."""
     noise, planted = found["noise"], found["planted"]
+    n_nothing = sum(one["verdict"] == "noise" for one in noise)
     groups = {"the first 30": planted[:30], "all": planted}
     groups |= {f"{kind} inputs": [one for one in planted if one["kind"] == kind] for kind in _SHAPES}
     missed = [one for one in planted if not one["is_found"]]
     n_outscored = sum(one["is_outscored"] for one in missed)
     rows = [
-        [
-            "noise with the verdict that nothing is better",
-            f"{noise['nothing']} of {noise['tables']}",
-        ],
+        ["noise with the verdict that nothing is better", f"{n_nothing} of {len(noise)}"],
         *(
             [f"planted laws found, {name}", f"{sum(one['is_found'] for one in group)} of {len(group)}"]
             for name, group in groups.items()
