@@ -1,4 +1,4 @@
-"""Base of the learners beside the screen, and checks of their parameters.
+"""Base class of the learners of rankings and stages, and checks of their parameters.
 
 Constraints are data in the form of scikit-learn's `_parameter_constraints`: a list of alternatives for each
 parameter. Errors name the parameter, the value and what is expected.

@@ -56,7 +56,7 @@ class OptionStyle:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-COMMAND_LINE = OptionStyle(is_command_line=True, arguments={"X": "--data", "with_operators": "--with"})
+COMMAND_LINE = OptionStyle(is_command_line=True, names={"X": "data", "with_operators": "with"})
 KEYWORD = OptionStyle(is_command_line=False)
 ESTIMATOR = OptionStyle(
     is_command_line=False,
@@ -80,7 +80,7 @@ def name_option(name: str, value: object = None) -> str:
     name : str
         The option's name in Python, such as ``max_ram``.
     value : object, optional
-        The value that is meant. A list stands for values joined by commas on the command line.
+        The value that is meant. The command line joins the values of a list with commas.
 
     Returns
     -------

@@ -340,8 +340,6 @@ def test_only_the_command_line_spells_its_options():
     ]
     assert spelled == [
         ("backends/dask.py", " --nthreads 1"),  # an option of the command dask
-        ("messages.py", "--data"),  # what the command line calls X
-        ("messages.py", "--with"),  # and with_operators
     ]
 
 

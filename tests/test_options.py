@@ -89,14 +89,14 @@ def test_whole_numbers_are_taken_from_numpy_too(number):
     "value", [0, -3, True, False, None, "2", 1.0, 2.5, np.float64(3), [1], np.array([1, 2])]
 )
 def test_what_is_no_whole_number_is_told(value):
-    with _refused(f"jobs is {value!r}; give a whole number of at least 1"):
+    with _refused(f"jobs is {value!r}; give an integer of at least 1"):
         check_positive_int("jobs", value)
 
 
 def test_top_is_a_number_or_all():
     assert ScreenOptions(top="all").top == "all"
     assert ScreenOptions(top=np.int64(7)).top == 7
-    with _refused("top is 'some'; give a whole number of at least 1, or 'all'"):
+    with _refused("top is 'some'; give an integer of at least 1, or 'all'"):
         ScreenOptions(top="some")
 
 
@@ -143,13 +143,13 @@ def test_what_a_cut_keeps_reads_back(keep):
         ("x:3", "pool_size is 'x:3'"),
         ("-3", "pool_size is '-3'"),
         ("٣", "pool_size is '٣'"),
-        ("0", "pool_size for u layers is 0; give a whole number of at least 1"),
-        ("u:0", "pool_size for u layers is 0; give a whole number of at least 1"),
-        (0, "pool_size is 0; give a whole number of at least 1, or u:50,b:200"),
-        (True, "pool_size is True; give a whole number of at least 1, or u:50,b:200"),
-        (1.5, "pool_size is 1.5; give a whole number of at least 1, or u:50,b:200"),
-        ([5], "pool_size is [5]; give a whole number of at least 1, or u:50,b:200"),
-        ({"u": 2.0}, "pool_size for u layers is 2.0; give a whole number of at least 1"),
+        ("0", "pool_size for u layers is 0; give an integer of at least 1"),
+        ("u:0", "pool_size for u layers is 0; give an integer of at least 1"),
+        (0, "pool_size is 0; give an integer of at least 1, or u:50,b:200"),
+        (True, "pool_size is True; give an integer of at least 1, or u:50,b:200"),
+        (1.5, "pool_size is 1.5; give an integer of at least 1, or u:50,b:200"),
+        ([5], "pool_size is [5]; give an integer of at least 1, or u:50,b:200"),
+        ({"u": 2.0}, "pool_size for u layers is 2.0; give an integer of at least 1"),
         ({"U": 2}, "pool_size names 'U': layers are of the kinds u and b"),
     ],
 )

@@ -70,7 +70,7 @@ REFUSED_IN_PYTHON = {
     ),
     "an operator that does not exist": (
         lambda table: symscreen.screen(table, operators=["add", "mull"]),
-        "operators= lists 'mull', which is no operator; did you mean 'mul'?",
+        "operators= lists 'mull', which is not an operator; did you mean 'mul'?",
     ),
     "operators given twice": (
         lambda table: symscreen.screen(table, operators=["add", "mul"], unary=["sin"]),
@@ -88,7 +88,7 @@ REFUSED_IN_PYTHON = {
     ),
     "no threads": (
         lambda table: symscreen.screen(table, n_jobs=0),
-        "jobs is 0; give a whole number of at least 1, or -1 for all cores",
+        "jobs is 0; give an integer of at least 1, or -1 for all cores",
     ),
     "memory without a unit": (
         lambda table: symscreen.screen(table, max_ram=10),
@@ -120,7 +120,7 @@ REFUSED_IN_PYTHON = {
     ),
     "threads of an estimator": (
         lambda table: _fit_screener(table, n_jobs=0),
-        "n_jobs is 0; give a whole number of at least 1, or -1 for all cores",
+        "n_jobs is 0; give an integer of at least 1, or -1 for all cores",
     ),
     "a fit without y": (
         lambda table: _make_screener().fit(table),
@@ -181,14 +181,14 @@ REFUSED_ON_THE_COMMAND_LINE = {
     "classes asked for": (["--classify"], "screen has no option '--classify'; use --target-type classes"),
     "k": (["--k", "5"], "screen has no option '--k'; use --top"),
     "underscores": (["--max_ram", "1GB"], "screen has no option '--max_ram'; did you mean '--max-ram'?"),
-    "no threads": (["--jobs", "0"], "--jobs is 0; give a whole number of at least 1, or -1 for all cores"),
+    "no threads": (["--jobs", "0"], "--jobs is 0; give an integer of at least 1, or -1 for all cores"),
     "memory without a unit": (
         ["--max-ram", "10"],
         "--max-ram is 10, which means 10 bytes; give a unit, such as --max-ram 10GB",
     ),
     "an operator that does not exist": (
         ["--operators", "add,mull"],
-        "--operators lists 'mull', which is no operator; did you mean 'mul'?",
+        "--operators lists 'mull', which is not an operator; did you mean 'mul'?",
     ),
     "a wrong seed": (["--seed", "-1"], "--seed is -1; give an integer of at least 0"),
 }

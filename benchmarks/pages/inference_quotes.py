@@ -168,3 +168,34 @@ def quote_law_claims(found: Results) -> dict[str, str]:
     """Quote what fits say of noise, and of smooth functions that no formula equals."""
     head = ["target", "fits", "a formula", "approximation", "law within noise", "exact"]
     return {"summary": format_table(head, [list(row.values()) for row in found["summary"]])}
+
+
+def quote_first_answer(found: Results) -> dict[str, str]:
+    """Quote the verdicts on noise, how often planted laws come first, and how many formulas are distinct."""
+    noise, planted = found["noise"], found["planted"]
+    missed = [one for one in planted if not one["is_found"]]
+    kinds = list(dict.fromkeys(sorted(one["kind"] for one in planted)))
+    groups = {"the first 30 tables": planted[:30]}
+    groups |= {f"{kind} inputs": [one for one in planted if one["kind"] == kind] for kind in kinds}
+    groups |= {"all tables": planted}
+    rows = [
+        [
+            name,
+            len(group),
+            sum(one["is_found"] for one in group),
+            sum(one["is_signal"] for one in group),
+            f"{statistics.median(one['correlation'] for one in group):.3f}",
+        ]
+        for name, group in groups.items()
+    ]
+    head = ["tables with a law", "number", "law first", "verdict of a signal", "median |ρ| of the first"]
+    distinct = [[one["table"], one["shown"], one["distinct"], one["waves"]] for one in found["distinct"]]
+    return {
+        "noise_tables": f"{len(noise)}",
+        "noise_nothing": f"{sum(one['verdict'] == 'noise' for one in noise)}",
+        "planted": format_table(head, rows),
+        "missed": f"{len(missed)}",
+        "outscored": f"{sum(one['is_outscored'] for one in missed)}",
+        "least_correlation": f"{min(one['correlation'] for one in missed):.2f}" if missed else "",
+        "distinct": format_table(["table", "formulas shown", "distinct", "with waves"], distinct),
+    }

@@ -36,6 +36,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "bart_trees": recovery_quotes.quote_bart_trees,
     "deep_formulas": recovery_quotes.quote_deep_formulas,
     "law_claims": inference_quotes.quote_law_claims,
+    "first_answer": inference_quotes.quote_first_answer,
     "coverage": inference_quotes.quote_coverage,
     "nulls": inference_quotes.quote_nulls,
     "nulls_ties": inference_quotes.quote_tied_nulls,

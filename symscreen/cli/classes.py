@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("result")
 @click.option("--data", metavar="DATA", help="The data that were screened; else what is stored is listed.")
-@click.option("--rank", metavar="R", type=int, help="The class of this rank only.")
+@click.option("--rank", metavar="R", type=int, help="The equivalence class of this rank only.")
 @click.option(
     "--class-members",
     metavar="K",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How many members of each class to list at most.",
+    help="How many members of each equivalence class to list at most.",
 )
 @click.option(
     "--equivalent-forms",
@@ -50,7 +50,7 @@ def classes(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """List the members of the class of each feature shown.
+    """List the members of the equivalence class of each feature shown.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def classes(
 def _select_class(
     class_members: pd.DataFrame, rank: int, formula: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the class of an entry, or, where all features are shown, the class that contains it."""
+    """Return the equivalence class of an entry, or the one that contains it where all features are shown."""
     own = class_members[class_members["rank"] == rank].reset_index(drop=True)
     if len(own):
         return own, ()
@@ -89,9 +89,9 @@ def _select_class(
     ]
     if not len(inside):
         raise OptionError(
-            f"--rank {rank}, {escape_control_chars(formula)}, is a member of a class of which fewer members "
-            "are listed: give a larger --class-members"
+            f"--rank {rank}, {escape_control_chars(formula)}, is a member of an equivalence class "
+            "of more members than are listed: give a larger --class-members"
         )
     head = int(inside["rank"].iloc[0])
     whole = class_members[class_members["rank"] == head].reset_index(drop=True)
-    return whole, (f"rank {rank}, {escape_control_chars(formula)}, is a member of the class of rank {head}",)
+    return whole, (f"rank {rank}, {escape_control_chars(formula)}, is equivalent to rank {head}",)

@@ -41,7 +41,7 @@ from symscreen.cli.output import (
     "power",
     help_texts={
         "screener": "The column screener that ranks.",
-        "top": "A feature counts as found among the best K classes.",
+        "top": "A feature counts as found if it is among the best K distinct ones.",
         "also": "A formula of yours in the space; may be repeated.",
         "seed": "The seed of the noise.",
     },

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from symscreen.config.fields import list_options, option
 from symscreen.config.parsing import check_positive_int
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.screen_options import ScreenOptions, make_unsafe_option
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -24,6 +24,7 @@ class ClassifierOptions(ScreenOptions):
 
     group: ClassVar[str] = "Model"
 
+    unsafe: Literal["keep", "mark", "drop"] = make_unsafe_option("drop")
     max_terms: int = option(
         10,
         check=partial(check_positive_int, most=_MAX_TERMS),

@@ -31,15 +31,9 @@ __all__ = [
 ]
 
 
-class SharedParameters(TypedDict, total=False):
-    """What a screen and its estimator take."""
+class CommonParameters(TypedDict, total=False):
+    """What a screen and all estimators that screen take."""
 
-    target_type: TargetTypeChoice | None
-    event: str | None
-    aggregate: TargetAggregation
-    ranking: Names | None
-    stages: Names | None
-    stage_weight: StageWeight
     categorical: Names
     categorical_as: CategoricalAs
     missing: MissingPolicy | None
@@ -77,6 +71,17 @@ class SharedParameters(TypedDict, total=False):
     max_ram: str | int | None
     chunk_size: int | None
     progress: ProgressCallback | bool | None
+
+
+class SharedParameters(CommonParameters, total=False):
+    """What a screen and `SymbolicScreener` take."""
+
+    target_type: TargetTypeChoice | None
+    event: str | None
+    aggregate: TargetAggregation
+    ranking: Names | None
+    stages: Names | None
+    stage_weight: StageWeight
 
 
 class ScreenerParameters(SharedParameters, total=False):
@@ -105,54 +110,17 @@ class ScreenKeywords(SharedParameters, total=False):
     checkpoint: str | Path | None
 
 
-class ClassifierParameters(TypedDict, total=False):
+class ClassifierParameters(CommonParameters, total=False):
     """The parameters of `SymbolicClassifier`."""
 
-    categorical: Names
-    categorical_as: CategoricalAs
-    missing: MissingPolicy | None
-    units: str | Path | Mapping[str, str] | None
-    target_units: str | None
-    layers: int | str | None
-    operators: str | Path | Grammar | Sequence[str]
-    unary: Names | None
-    binary: Names | None
-    with_operators: Names
-    pool: PoolKind
-    max_complexity: int | None
-    also: Names
-    pool_size: int | str | Mapping[str, int] | None
-    prune_by: ScreenerSpec | None
-    screener: ScreenerSpec
-    prescreen: int | None
-    rule: str | None
-    engine: str | None
-    sign: Sign
-    top: int | Literal["all"]
-    unsafe: Literal["keep", "mark", "drop"]
-    ranges: Mapping[str, Sequence[float]] | None
-    rounds: int
-    search: SearchMode
-    risk: float | None
     random_state: int
-    p_values: bool | None
-    fdr: float | None
-    fdr_method: FdrMethod
-    permutations: int | None
-    max_correlation: float | None
-    class_members: int | None
-    stability: int | None
-    intervals: bool | float | None
-    max_ram: str | int | None
     n_jobs: int | None
-    chunk_size: int | None
-    progress: ProgressCallback | bool | None
     max_terms: int
     folds: int
 
 
-class RegressorParameters(TypedDict, total=False):
-    """The parameters of `SymbolicRegressor`."""
+class SharedFitParameters(TypedDict, total=False):
+    """What a fit and its estimator take."""
 
     categorical: Names
     categorical_as: CategoricalAs
@@ -171,9 +139,7 @@ class RegressorParameters(TypedDict, total=False):
     prune_by: ScreenerSpec | None
     unsafe: Literal["keep", "mark", "drop"]
     ranges: Mapping[str, Sequence[float]] | None
-    random_state: int
     max_ram: str | int | None
-    n_jobs: int | None
     preset: Literal["ibart"] | None
     must_use: Names
     effort: EffortName
@@ -185,7 +151,15 @@ class RegressorParameters(TypedDict, total=False):
     snap: bool
 
 
-class FitKeywords(RegressorParameters, total=False):
+class RegressorParameters(SharedFitParameters, total=False):
+    """The parameters of `SymbolicRegressor`."""
+
+    random_state: int
+    n_jobs: int | None
+    clip: bool
+
+
+class FitKeywords(SharedFitParameters, total=False):
     """The options of `symscreen.fit`."""
 
     target: Names | None

@@ -102,7 +102,7 @@ def check_positive_int(
     """
     subject, whole = f"{name_subject(name)}{of}", _read_whole_number(value)
     if whole is None or whole < 1:
-        raise OptionError(f"{subject} is {quote(value)}; give a whole number of at least 1{alternatives}")
+        raise OptionError(f"{subject} is {quote(value)}; give an integer of at least 1{alternatives}")
     if not least <= whole <= most:
         limit = f"at least {least}" if whole < least else f"at most {most}"
         raise OptionError(f"{subject} is {quote(value)}; give {limit}{alternatives}")
@@ -268,7 +268,7 @@ def parse_top_text(text: str, option: str) -> int | str:
     if text == "all":
         return text
     if not is_count_text(text):
-        raise OptionError(f"{name_option(option)} is {text!r}; give a whole number of at least 1, or all")
+        raise OptionError(f"{name_option(option)} is {text!r}; give an integer of at least 1, or all")
     return int(text)
 
 

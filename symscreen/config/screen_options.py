@@ -66,7 +66,7 @@ _FITS = (*_SCREENS, "fit")
 _ALL = (*_FITS, "power")
 
 
-def _make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
+def make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
     """Make the option `unsafe`, whose default differs between a screen and a transformer."""
     return option(
         default,
@@ -75,7 +75,7 @@ def _make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
         doc="What becomes of unsafe formulas. A formula is safe if interval arithmetic proves that it is "
         "defined and bounded on the box of the inputs: the range of each input, widened by a tenth on both "
         "sides (see `ranges`). Others may have a pole, an argument outside a domain, or an overflow there. "
-        '``"mark"`` tells the reason in the column ``unsafe``, ``"drop"`` leaves them out and shows the next '
+        '``"mark"`` gives the reason in the column ``unsafe``, ``"drop"`` leaves them out and shows the next '
         'best, and ``"keep"`` does not look for them. `symscreen.fit` leaves out models with such terms '
         "where it drops.",
         verbs=_FITS,
@@ -441,7 +441,7 @@ class ScoringOptions:
         type='int or "all"',
         verbs=(*_SCREENS, "power"),
     )
-    unsafe: Literal["keep", "mark", "drop"] = _make_unsafe_option("mark")
+    unsafe: Literal["keep", "mark", "drop"] = make_unsafe_option("mark")
     ranges: Mapping[str, Sequence[float]] | None = option(
         None,
         metavar="A=LOW:HIGH,…",
@@ -552,14 +552,15 @@ class InferenceOptions:
         "``n_redundant`` has the number of features that each one represents; the record lists them. 1 "
         f'leaves out none. The default is {DEFAULT_MAX_CORRELATION:g}, and 1 with ``top="all"``, several '
         "rounds, stability, and where a joint screener ranks.",
+        verbs=(*_SCREENS, "power"),
         record="given",
     )
     class_members: int | None = option(
         None,
         metavar="K",
         check=check_positive_int,
-        help="Store K members of each class with the result, for symscreen classes.",
-        doc="Store at most this number of members of each returned class with the result, for "
+        help="Store K members of each equivalence class with the result, for symscreen classes.",
+        doc="Store at most this number of members of each returned equivalence class with the result, for "
         "`symscreen.classes`.",
         record="never",  # the record of the classes has it
     )
@@ -711,20 +712,26 @@ class ScreenOptions(RunOptions, InferenceOptions, ScoringOptions, SpaceOptions, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScreenerOptions(ScreenOptions):
-    """The options of `symscreen.SymbolicScreener`: those of a screen, and what concerns new rows."""
+class NewRowOptions:
+    """What estimators do with new rows."""
 
     group: ClassVar[str] = "New rows"
 
-    unsafe: Literal["keep", "mark", "drop"] = _make_unsafe_option("drop")
     clip: bool = option(
         False,
-        help="Move inputs outside of the box to its nearest end before features are computed.",
-        doc="Whether `transform` moves inputs outside of the box (see `ranges`) to its nearest end. "
-        "Otherwise it warns of such rows.",
-        verbs=(),
+        help="Move inputs of new rows that are outside of the box to its nearest end.",
+        doc="Whether inputs of new rows that are outside of the box (see `ranges`) are moved to its nearest "
+        "end. Otherwise there is a warning of such rows.",
+        verbs=("fit",),  # `SymbolicRegressor` has the options of `fit`, and this one
         record="never",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenerOptions(NewRowOptions, ScreenOptions):
+    """The options of `symscreen.SymbolicScreener`: those of a screen, and what concerns new rows."""
+
+    unsafe: Literal["keep", "mark", "drop"] = make_unsafe_option("drop")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -872,6 +879,11 @@ class FitOptions(ScreenOptions):
         doc="Whether to replace coefficients by simple numbers where the data allow all of them together.",
         verbs=("fit",),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressorOptions(NewRowOptions, FitOptions):
+    """The options of `symscreen.SymbolicRegressor`: those of a fit, and what concerns new rows."""
 
 
 def make_screen_options(keywords: Mapping[str, Any], *, verb: str) -> ScreenOptions:

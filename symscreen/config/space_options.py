@@ -57,7 +57,7 @@ def split_operators(keywords: Mapping[str, Any]) -> dict[str, Any]:
     for name in names:
         if name not in OPERATORS:
             raise OptionError(
-                f"{name_option('operators')} lists {quote(name)}, which is no operator"
+                f"{name_option('operators')} lists {quote(name)}, which is not an operator"
                 f"{suggest(name, OPERATORS)}"
             )
     for kind in ("unary", "binary"):

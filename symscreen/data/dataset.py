@@ -51,6 +51,8 @@ class Dataset:
         Hexadecimal SHA-256 of the names, the target's metadata and all values in canonical order.
     indicators : mapping of str to DerivedColumn
         How the inputs are computed that are derived from other columns, by name.
+    filled_cells : mapping of str to bool array, each of shape (n,)
+        The rows in which an input was missing and is filled, by name.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Dataset:
     n_dropped: int
     digest: str
     indicators: Mapping[str, DerivedColumn] = field(default_factory=dict)
+    filled_cells: Mapping[str, Flags] = field(default_factory=dict)
 
     @property
     def columns_by_name(self) -> dict[str, Values]:
@@ -207,6 +210,9 @@ def _rebuild(
         notices=dataset.notices,
         n_dropped=dataset.n_dropped,
         indicators={name: each for name, each in dataset.indicators.items() if name in inputs},
+        filled_cells={
+            name: cells[part.source_rows] for name, cells in dataset.filled_cells.items() if name in inputs
+        },
     )
 
 

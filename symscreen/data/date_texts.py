@@ -79,7 +79,7 @@ def read_date_texts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sour
         if order == "unknown":
             new_columns[name] = replace(
                 column,
-                description=f"dates such as {quote(distinct[0])}, whose day and month cannot be told apart",
+                description=f"dates such as {quote(distinct[0])}, whose day and month are ambiguous",
             )
         elif order is not None and (read := _convert_dates(column, order)) is not None:
             new_columns[name] = read[0]

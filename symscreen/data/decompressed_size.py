@@ -1,4 +1,4 @@
-"""Limit the decompressed size of Parquet and Feather files, as far as Arrow can tell it.
+"""Limit the decompressed size of Parquet and Feather files, as far as Arrow knows it.
 
 A file of a few kilobytes can expand to terabytes: a run of equal values takes a few bytes at any length.
 Parquet files store their decompressed size. Feather files store their number of rows.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 
-_CELL_BYTES = 8  # of a float64 value
+CELL_BYTES = 8  # of a float64 value
 _ALWAYS_ALLOWED_BYTES = 1 << 28  # decompressed bytes allowed at any compression ratio
 _MAX_COMPRESSION_RATIO = 200  # for larger files
 _CHUNK_BYTES = 1 << 20  # bytes per read
@@ -109,7 +109,7 @@ def estimate_parquet_bytes(file: pa.parquet.ParquetFile) -> int:
     row_group_bytes = sum(
         max(metadata.row_group(group).total_byte_size, 0) for group in range(metadata.num_row_groups)
     )
-    return int(row_group_bytes + max(metadata.num_rows, 0) * metadata.num_columns * _CELL_BYTES)
+    return int(row_group_bytes + max(metadata.num_rows, 0) * metadata.num_columns * CELL_BYTES)
 
 
 def check_text_size(table: pa.Table, packed_bytes: int, source: str) -> None:
@@ -147,7 +147,7 @@ def check_text_size(table: pa.Table, packed_bytes: int, source: str) -> None:
             ):
                 size += pc.sum(pc.binary_length(values).take(chunk.indices)).as_py() or 0
             elif is_encoded:
-                size += len(chunk) * _CELL_BYTES
+                size += len(chunk) * CELL_BYTES
     check_unpacked_size(size, packed_bytes, source)
 
 
@@ -159,42 +159,3 @@ def _sum_view_lengths(texts: pa.Array) -> int:
     views = texts.buffers()[1]
     lengths = memoryview(views).cast("B").cast("i")[texts.offset * 4 : (texts.offset + len(texts)) * 4 : 4]
     return sum(max(length, 0) for length in lengths)
-
-
-def read_feather(data: bytes, source: str) -> pa.Table:
-    """Read a Feather (Arrow IPC) file whose decompressed size fits into memory.
-
-    The number of rows is known from the metadata. The size of compressed texts is not: record batches are
-    read one at a time, and reading stops at the first that makes the table too large.
-
-    Raises
-    ------
-    DataError
-        If the decompressed size is too large.
-    pyarrow.ArrowException, OSError
-        If the file is damaged.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, pyarrow.feather as feather
-    >>> sink = pa.BufferOutputStream()
-    >>> feather.write_feather(pa.table({"a": [1, 2]}), sink, compression="zstd")
-    >>> read_feather(bytes(sink.getvalue()), "t.feather").num_rows
-    2
-    """
-    import pyarrow as pa
-    import pyarrow.dataset
-
-    file = pa.ipc.open_file(pa.BufferReader(data))
-    n_rows = pa.dataset.IpcFileFormat().make_fragment(pa.BufferReader(data)).count_rows(use_threads=False)
-    check_unpacked_size(n_rows * len(file.schema) * _CELL_BYTES, len(data), source)
-    batches, size = [], 0
-    for index in range(file.num_record_batches):
-        batch = file.get_batch(index)
-        # A dictionary is shared by the batches; check_text_size counts it.
-        size += sum(cells.nbytes for cells in batch.columns if not pa.types.is_dictionary(cells.type))
-        check_unpacked_size(size, len(data), source)
-        batches.append(batch)
-    table = pa.Table.from_batches(batches, file.schema)
-    check_text_size(table, len(data), source)
-    return table

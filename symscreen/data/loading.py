@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symscreen.data.column_selection import choose_inputs, require_columns
 from symscreen.data.column_types import NO_INDICATORS, FilledColumn
 from symscreen.data.dataset import build_dataset
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Values
     from symscreen.data.column_types import DerivedColumn
     from symscreen.data.dataset import Dataset
     from symscreen.data.missing_values import MissingPolicy
@@ -160,13 +162,16 @@ def read_source(
         name: definition for name in values if (definition := frame.columns[name].indicator) is not None
     }
     fill_notices: list[str] = []
+    missing_cells: dict[str, Flags] = {}
     if missing in {"impute", "indicator"}:
         has_target = find_rows_with_values(columns.required, frame.n)
         if columns.row_filter is not None:
             has_target &= columns.row_filter.is_used
+        given = values
         values, fill_definitions, fill_notices = fill_inputs(
             frame, values, has_target, with_indicators=missing == "indicator"
         )
+        missing_cells = {name: np.isnan(given[name]) for name in fill_definitions if name in given}
         definitions |= fill_definitions
         missing = "drop"
     row_mask, row_notices = find_used_rows(frame, {**columns.required, **values}, missing, columns.row_filter)
@@ -180,7 +185,9 @@ def read_source(
     except DataError as error:
         raise DataError(f"{frame.source}: {error.template}") from error
     return replace(
-        dataset, indicators={name: definitions[name] for name in dataset.names if name in definitions}
+        dataset,
+        indicators={name: definitions[name] for name in dataset.names if name in definitions},
+        filled_cells={name: cells[dataset.source_rows] for name, cells in missing_cells.items()},
     )
 
 

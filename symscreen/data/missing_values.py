@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,8 +14,11 @@ from symscreen.messages import format_count, quote
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from symscreen._typing import Flags, Values
     from symscreen.data.column_types import DerivedColumn
+    from symscreen.data.dataset import Dataset
     from symscreen.data.source_frame import SourceFrame
 
 MissingPolicy = Literal["refuse", "drop", "impute", "indicator"]
@@ -94,6 +98,33 @@ def fill_inputs(
             definitions[companion.name] = companion
     shown = ", ".join(parts[:10]) + (f" and {len(parts) - 10} more" if len(parts) > 10 else "")
     return FilledInputs(filled, definitions, [f"filled with the median: {shown}"] if parts else [])
+
+
+def refill_inputs(dataset: Dataset, rows: NDArray[np.int64]) -> tuple[Dataset, dict[str, float]]:
+    """Fill missing values with the medians of some rows, for models that must not see the others.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset, whose missing values are filled with the medians of all rows.
+    rows : int64 array
+        Indices of the rows whose medians are taken.
+
+    Returns
+    -------
+    dataset : Dataset
+        The same rows in the same order.
+    medians : dict of str to float
+        The new medians by input. An input without a value in these rows keeps the old one, and is not here.
+    """
+    columns, medians = dataset.columns.copy(), dict[str, float]()
+    for name, is_filled in dataset.filled_cells.items():
+        column = columns[dataset.names.index(name)]
+        known = column[rows][~is_filled[rows]]
+        if known.size:
+            medians[name] = float(np.median(known))
+            column[is_filled] = medians[name]
+    return replace(dataset, columns=columns), medians
 
 
 def count_rows_to_drop_by_default(n_rows: int) -> int:

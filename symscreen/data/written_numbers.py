@@ -303,8 +303,7 @@ def _convert_numbers(cells: _TextCells, mark: DecimalMark | None) -> _Reading:
     if mark is None and ambiguous:
         return cells.report_damage(
             f"{quote(ambiguous[0])} may be a decimal number or have a separator of thousands, and nothing "
-            f"tells "
-            "which"
+            "says which"
         )
     exact = {i: _to_plain_text(number, mark or "point") for i, number in numbers.items()}
     if _have_collisions(exact.values()):

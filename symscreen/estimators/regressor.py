@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.screen_options import RegressorOptions
 from symscreen.errors import ExtrapolationWarning
 from symscreen.estimators.base import SymbolicEstimator, check_row_weights, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import FitResult, SharedFitResult
 
 
-_PARAMETERS = list_options(FitOptions, verb="fit", estimator=True)
+_PARAMETERS = list_options(RegressorOptions, verb="fit", estimator=True)
 
 
 @describe_options(_PARAMETERS, signature=False)
@@ -105,13 +105,15 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         columns = self._read_training_rows(X, y)
         targets = build_numeric_targets(y, columns)
         self._target_order = _find_target_order(y, list(targets))
+        options = self._get_options()
+        del options["clip"]  # of `predict`
         with raise_estimator_errors():
             self.result_: FitResult | SharedFitResult = fit(
                 columns,
                 _to_fit_target(targets),
                 inputs=list(columns),
                 weights=check_row_weights(sample_weight, X),
-                **self._get_options(),
+                **options,
             )
         self.formula_ = self.result_.formula
         return self
@@ -132,8 +134,8 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         Warns
         -----
         ExtrapolationWarning
-            If inputs are outside the range of the training rows. The message names the inputs and gives the
-            number of rows. Predictions are not clipped.
+            If inputs are outside the range of the training rows, and `clip` is False. The message names the
+            inputs and gives the number of rows.
         UserWarning
             With the number of rows that are NaN; and if rows have levels of a category that `fit` did not
             see: their gates and indicators are 0.
@@ -146,6 +148,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
                 columns,
                 stacklevel=3,
                 input_ranges=self.result_.record["input_ranges"],
+                clip_box=self.result_.record["box"] if self.clip else None,
             )
         if self._target_order is None:
             return predicted

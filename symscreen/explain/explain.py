@@ -67,10 +67,10 @@ def why(
     -------
     Explanation
         Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
-        the data. A rank is that of a screen that shows every class; it takes about the time of a screen, and
-        as much again with ``max_correlation``, and with ``fdr``. The classes before it are held in memory;
-        if `max_ram` is too small for them, `rank` is None, and `n_better` and `screener_ranks` give what is
-        known.
+        the data. A rank is that of a screen that shows every equivalence class; it takes about the time of a
+        screen, as much again where near-duplicates are left out, and with ``fdr``. The classes before it are
+        held in memory; if `max_ram` is too small for them, `rank` is None, and `n_better` and
+        `screener_ranks` give what is known.
 
     Raises
     ------

@@ -62,17 +62,17 @@ class Explanation:
     match : {"same", "algebra", "values"} or None
         How `found_as` was found.
     rank : int or None
-        Rank of its class in the screen, from 1, before any filter; with ``top="all"``, its own rank. Also
-        None if more classes rank before it than fit into memory. `n_better` and `screener_ranks` are then
-        known.
+        Rank of its equivalence class in the screen, from 1, before any filter; with ``top="all"``, its own
+        rank. Also None if more classes rank before it than fit into memory. `n_better` and `screener_ranks`
+        are then known.
     n_better : int or None
-        Lower bound of the number of classes that rank before it, if its rank is unknown.
+        Lower bound of the number of equivalence classes that rank before it, if its rank is unknown.
     n_features : int or None
         Number of features that were scored.
     representative : str
-        Representative of its class in the list.
+        Representative of its equivalence class in the list.
     class_size : int or None
-        Number of features in its class.
+        Number of features in its equivalence class.
     direction : int
         +1 if it increases with the target, −1 if it decreases, 0 if unknown.
     scores : mapping of str to float
@@ -296,15 +296,15 @@ def _format_not_passing(explanation: Explanation, task: ScreeningTask) -> Lines:
 
 
 def _format_rank(explanation: Explanation, task: ScreeningTask) -> str:
-    """Format a rank among classes, or among features if the list shows all of them."""
+    """Format a rank among equivalence classes, or among features if the list shows all of them."""
     if explanation.rank is None:
         return _format_unknown_rank(explanation)
-    scope = "of" if task.limit is None else "among the classes of"
+    scope = "of" if task.limit is None else "among the equivalence classes of"
     return f"rank {explanation.rank:,} {scope} {_format_count(explanation.n_features, 'feature')}"
 
 
 def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines:
-    """Format the scores and the class of a ranked formula."""
+    """Format the scores and the equivalence class of a ranked formula."""
     direction = {1: "; it increases with the target", -1: "; it decreases with the target"}.get(
         explanation.direction, ""
     )
@@ -327,7 +327,7 @@ def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines
             else f"{explanation.representative} represents"
         )
         lines.append(
-            f"its class: {explanation.class_size:,} features with the same {first_screener}; "
+            f"its equivalence class: {explanation.class_size:,} features with the same {first_screener}; "
             f"{representation} them."
         )
     return lines
@@ -353,10 +353,8 @@ def _format_numerical_error(explanation: Explanation, task: ScreeningTask) -> Li
 
 def _format_unknown_rank(explanation: Explanation) -> str:
     """Format a lower bound of the rank."""
-    return (
-        f"after {_format_count(explanation.n_better, 'class', 'classes')} or more (limited by "
-        f"{name_option('max_ram')})"
-    )
+    n_better = _format_count(explanation.n_better, "equivalence class", "equivalence classes")
+    return f"after {n_better} or more (limited by {name_option('max_ram')})"
 
 
 def _format_not_shown(explanation: Explanation, task: ScreeningTask) -> Lines:

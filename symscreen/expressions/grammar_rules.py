@@ -95,7 +95,7 @@ def is_expressible(expression: Expression, grammar: Grammar) -> bool:
 
 
 def _is_whole_power(call: Call) -> bool:
-    """Return whether a call raises a formula to a positive whole number."""
+    """Return whether a call raises a formula to a positive integer."""
     if call.operator.name != "pow":
         return False
     exponent = call.arguments[1]

@@ -13,6 +13,7 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.fitting.coefficients import get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.training_medians import fill_from_rows
 from symscreen.linear_models.model_criteria import assign_folds
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.fitting.search_stages import FitTask
 
-    _Model = Callable[[NDArray[np.int64], NDArray[np.int64]], Values]  # predicts test rows from training rows
+    # predicts test rows from training rows of a task
+    _Model = Callable[[FitTask, NDArray[np.int64], NDArray[np.int64]], Values]
 
 
 N_FOLDS = 5
@@ -121,14 +123,14 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
             f"{_MIN_ROWS_PER_FOLD} rows in each"
         )
     folds = assign_folds(n, n_folds, task.options.seed)
-    columns = np.column_stack([*get_input_columns(task.dataset).values()])
-    models = {"formula": _make_formula_model(task), **_make_baselines(columns, target)}
+    models = {"formula": _predict_by_formula, **_make_baselines()}
     predictions = {each: np.full(n, np.nan) for each in models}
     n_undefined = 0
     for fold in range(n_folds):
         training, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        fold_task = fill_from_rows(task, training)
         for each, predict in models.items():
-            predicted = predict(training, test)
+            predicted = predict(fold_task, training, test)
             undefined = ~np.isfinite(predicted)
             n_undefined += int(undefined.sum())
             predictions[each][test] = np.where(undefined, target[training].mean(), predicted)
@@ -137,19 +139,15 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
     )
 
 
-def _make_formula_model(task: FitTask) -> _Model:
-    """Return a function that fits a formula to training rows and predicts test rows."""
-
-    def predict(training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
-        result = run_fit(replace(task, dataset=take_rows(task.dataset, training), on_progress=None))
-        formula = result.formula
-        assert isinstance(formula, Formula)  # noqa: S101  # there is one target
-        return np.asarray(predict_on_dataset(formula, task.dataset)[test])
-
-    return predict
+def _predict_by_formula(task: FitTask, training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
+    """Fit a formula to training rows and predict test rows."""
+    result = run_fit(replace(task, dataset=take_rows(task.dataset, training), on_progress=None))
+    formula = result.formula
+    assert isinstance(formula, Formula)  # noqa: S101  # there is one target
+    return np.asarray(predict_on_dataset(formula, task.dataset)[test])
 
 
-def _make_baselines(columns: Values, target: Values) -> dict[str, _Model]:
+def _make_baselines() -> dict[str, _Model]:
     """Return functions that fit a regressor of scikit-learn to training rows and predict test rows."""
     from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
     from sklearn.linear_model import RidgeCV
@@ -163,7 +161,9 @@ def _make_baselines(columns: Values, target: Values) -> dict[str, _Model]:
     }
 
     def bind(regressor: Any) -> _Model:
-        def predict(training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
+        def predict(task: FitTask, training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
+            columns = np.column_stack([*get_input_columns(task.dataset).values()])
+            (target,) = get_targets(task.dataset).values()
             return np.asarray(regressor.fit(columns[training], target[training]).predict(columns[test]))
 
         return predict

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _STEP = 1e-6  # of a number, relative, for its derivative
-_MIN_PART = 1e-6  # norm of a derivative without the terms, relative; less cannot be told from a coefficient
+_MIN_PART = 1e-6  # norm of a derivative without the terms, relative; less counts as a coefficient
 
 
 class NumberEvidence(NamedTuple):
@@ -90,8 +90,8 @@ def compute_number_evidence(
     A number v inside a term f with the coefficient c is estimated by a Gauss–Newton step: c·∂f/∂v is one more
     term of the linear model, and its coefficient is the change of v. All other numbers inside stay as they
     are. This is the score test (Rao 1948) of one restriction, with the coefficients as nuisance parameters.
-    A number is in the formula because it passed a test on the same rows. So a p-value near 1 is no proof,
-    but a small one counts against the number.
+    A number is in the formula because it passed a test on the same rows. So a p-value near 1 does not prove
+    it, but a small one counts against the number.
     """
     if estimates.n_freedom <= 1:
         return []
@@ -167,7 +167,7 @@ def _change_constant(term: Expression, index: int, value: float) -> Expression:
 def _is_distinct(
     effect: Values, values: Values, row_weights: RowWeights | None, *, has_intercept: bool
 ) -> bool:
-    """Check whether a derivative is no combination of the terms."""
+    """Check whether a derivative is not a combination of the terms."""
     columns = [*values, *([np.ones(len(effect))] if has_intercept else [])]
     design = np.column_stack([scale_rows(column, row_weights) for column in columns])
     design = design / np.linalg.norm(design, axis=0)

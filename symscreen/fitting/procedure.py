@@ -6,7 +6,7 @@ then fits the coefficients on the rows kept for estimation.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,7 @@ from symscreen.fitting.term_safety import (
     format_unsafe_terms,
     select_safe_models,
 )
+from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.messages import Message, name_option
@@ -87,16 +88,94 @@ def run_fit(task: FitTask) -> FitResult | SharedFitResult:
 
 def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     """Run a fit; BLAS must be limited to one thread."""
-    options, notices = task.options, list(task.dataset.notices)
-    search_rows, held_out_rows = _split_rows(task)
-    search_task = replace(task, dataset=search_rows)
+    task, search_rows, held_out_rows = _split_rows(task)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
+    notices = [*task.dataset.notices, *format_median_notice(task)]
+    choice = _search_and_choose(task, search_rows, estimation_rows, notices)
+    task, selected, options = choice.task, choice.selected, task.options
+    expressions = tuple(
+        define_columns(choice.found.terms.expressions[index], task.dataset.indicators)
+        for index in selected.term_indices
+    )
+    fits = fit_formulas(
+        expressions,
+        estimation_rows,
+        options.level,
+        snap=options.snap,
+        has_intercept=selected.has_intercept,
+        row_weights=task.get_row_weights(estimation_rows),
+    )
+    notices += _format_fit_notices(selected, fits, task, choice.partial, is_mean_better=choice.is_mean_better)
+    reasons = [] if options.unsafe == "keep" else find_unsafe_terms(expressions, task)
+    notices += format_unsafe_terms(expressions, reasons) if reasons else []
+    tables = {
+        "terms": add_unsafe_column(build_term_table(fits, task.units), reasons),
+        **_build_model_tables(choice, search_rows),
+    }
+    record = _build_fit_record(choice, search_rows.target.n, estimation_rows.target.n)
+    record |= _judge_fit(choice, fits, estimation_rows)
+    record |= {"stage": selected.stage, **choice.partial}
+    if choice.error_scale is not None:
+        record["error_scale"] = choice.error_scale.record
+    elif choice.found.exclusion is not None and selected.unexplained_share > EXACT_SHARE:
+        record["exclusion"] = choice.found.exclusion.record
+    ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
+    record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
+    record |= build_box_record(task, expressions)
+    if options.unsafe != "keep":
+        record |= build_safety_record(reasons)
+    return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Choice:
+    """What a search found, and the model that was chosen.
+
+    Parameters
+    ----------
+    task : FitTask
+        The task; with weights if these are estimated.
+    found : ModelSearchResult
+        The terms and the models.
+    models : sequence of ScoredModel
+        The models from which one is chosen, best first.
+    selected : ScoredModel
+        The chosen one.
+    is_mean_better : bool
+        Whether the mean, without inputs that are required, is at least as good.
+    criterion : Criterion
+        What scores the models.
+    cv_errors : list of float or None, or None
+        Cross-validation error by number of terms; None without cross-validation.
+    error_scale : ErrorScale or None
+        The standard deviation of errors that grow with the target; None if rows are not weighted by it.
+    partial : dict
+        The record of what the time limit left out.
+    """
+
+    task: FitTask
+    found: ModelSearchResult
+    models: Sequence[ScoredModel]
+    selected: ScoredModel
+    is_mean_better: bool
+    criterion: Criterion
+    cv_errors: list[float | None] | None
+    error_scale: ErrorScale | None
+    partial: dict[str, Any]
+
+
+def _search_and_choose(
+    task: FitTask, search_rows: Dataset, estimation_rows: Dataset, notices: list[str]
+) -> _Choice:
+    """Search for models and choose one; what is said of it is added to `notices`."""
+    options, search_task = task.options, replace(task, dataset=search_rows)
     monitor = build_monitor(search_task)
     found = run_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
     all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
     if options.unsafe == "drop":
         all_models = select_safe_models(all_models, found.terms.expressions, task)
+    error_scale = None
     weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
         error_scale, task, found, all_models = weighted
@@ -106,56 +185,47 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     selected = _choose_model(
         found, models or all_models, cv_errors, estimation_rows, _get_tested_target(search_task, search_rows)
     )
-    expressions = tuple(
-        define_columns(found.terms.expressions[index], task.dataset.indicators)
-        for index in selected.term_indices
-    )
-    search_weights, row_weights = task.get_row_weights(search_rows), task.get_row_weights(estimation_rows)
-    fits = fit_formulas(
-        expressions,
-        estimation_rows,
-        options.level,
-        snap=options.snap,
-        has_intercept=selected.has_intercept,
-        row_weights=row_weights,
-    )
     mean = next(model for model in all_models if not model.term_indices)
-    is_mean_better = task.required_inputs is not None and mean.score <= selected.score
-    partial = monitor.build_record()
-    notices += _format_fit_notices(selected, fits, task, partial, is_mean_better=is_mean_better)
-    reasons = [] if options.unsafe == "keep" else find_unsafe_terms(expressions, task)
-    notices += format_unsafe_terms(expressions, reasons) if reasons else []
+    return _Choice(
+        task=task,
+        found=found,
+        models=models,
+        selected=selected,
+        is_mean_better=task.required_inputs is not None and mean.score <= selected.score,
+        criterion=criterion,
+        cv_errors=cv_errors,
+        error_scale=error_scale,
+        partial=monitor.build_record(),
+    )
+
+
+def _build_model_tables(choice: _Choice, search_rows: Dataset) -> dict[str, Any]:
+    """Build the tables of the Pareto front and of the alternatives."""
+    found, models, selected = choice.found, choice.models, choice.selected
+    row_weights = choice.task.get_row_weights(search_rows)
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
-    tables = {
-        "terms": add_unsafe_column(build_term_table(fits, task.units), reasons),
+    return {
         "front": build_model_table(
-            found, search_rows, front, criterion, selected, row_weights=search_weights
+            found, search_rows, front, choice.criterion, selected, row_weights=row_weights
         ),
         "alternatives": build_model_table(
-            found, search_rows, alternatives, criterion, row_weights=search_weights
+            found, search_rows, alternatives, choice.criterion, row_weights=row_weights
         ),
     }
-    record = _build_fit_record(found, task, search_rows.target.n, estimation_rows.target.n, cv_errors)
-    if is_mean_better:
-        record["verdict"] = {"kind": "none", "p_value": None}
-    else:
-        record["verdict"] = _judge_model(selected, fits, estimation_rows, row_weights)
-    if len(fits) == 1 and record["verdict"]["kind"] in {"approximation", "noise"}:
-        formula, estimates, _ = fits[0]
-        evidence = compute_number_evidence(formula, estimates, estimation_rows, row_weights)
-        record["numbers"] = [each._asdict() for each in evidence]
-    record |= {"stage": selected.stage, **partial}
-    if weighted is not None:
-        record["error_scale"] = error_scale.record
-    elif found.exclusion is not None and selected.unexplained_share > EXACT_SHARE:
-        record["exclusion"] = found.exclusion.record
-    ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
-    record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
-    record |= build_box_record(task, expressions)
-    if options.unsafe != "keep":
-        record |= build_safety_record(reasons)
-    return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
+
+
+def _judge_fit(choice: _Choice, fits: FormulaFits, estimation_rows: Dataset) -> dict[str, Any]:
+    """Build the record of the verdict, with the evidence for numbers in a formula that is not exact."""
+    if choice.is_mean_better:
+        return {"verdict": {"kind": "none", "p_value": None}}
+    row_weights = choice.task.get_row_weights(estimation_rows)
+    verdict = _judge_model(choice.selected, fits, estimation_rows, row_weights)
+    if len(fits) > 1 or verdict["kind"] not in {"approximation", "noise"}:
+        return {"verdict": verdict}
+    formula, estimates, _ = fits[0]
+    evidence = compute_number_evidence(formula, estimates, estimation_rows, row_weights)
+    return {"verdict": verdict, "numbers": [each._asdict() for each in evidence]}
 
 
 def _weigh_growing_errors(
@@ -250,21 +320,16 @@ def _build_result(
     return FitResult(formula=only, r2=r2[only.target], **tables, **fields)
 
 
-def _build_fit_record(
-    search_result: ModelSearchResult,
-    task: FitTask,
-    n_choosing_rows: int,
-    n_estimating_rows: int,
-    cv_errors: list[float | None] | None,
-) -> dict[str, Any]:
+def _build_fit_record(choice: _Choice, n_choosing_rows: int, n_estimating_rows: int) -> dict[str, Any]:
     """Build the record of a fit: options, size of the search and numbers of rows."""
+    task = choice.task
     return {
-        "searched": search_result.n_features,
-        "models": search_result.n_models,
+        "searched": choice.found.n_features,
+        "models": choice.found.n_models,
         **build_fit_options_record(task),
         "rows_choosing": n_choosing_rows,
         "rows_estimating": n_estimating_rows,
-        "cv_error": cv_errors,
+        "cv_error": choice.cv_errors,
         **({} if task.units_record is None else {"units": task.units_record}),
         **(task.categories_record or {}),
     }
@@ -294,12 +359,14 @@ def _judge_model(
     return {"kind": "approximation" if p_value < _VERDICT_LEVEL else "noise", "p_value": p_value}
 
 
-def _split_rows(task: FitTask) -> tuple[Dataset, Dataset | None]:
-    """Draw the rows that are kept from the search, without using the target, so that intervals are valid."""
-    dataset, split = task.dataset, task.options.split
+def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None]:
+    """Draw the rows that are kept from the search, without using the target, so that intervals are valid.
+
+    Return the task, whose missing values are filled from the rows of the search, these rows, and the others.
+    """
+    split, n = task.options.split, task.dataset.target.n
     if split == 0:
-        return dataset, None
-    n = dataset.target.n
+        return task, task.dataset, None
     held_out = np.random.default_rng(task.options.seed).permutation(n)[: max(1, round(n * split))]
     is_held_out = np.isin(np.arange(n), held_out)
     if is_held_out.sum() < _MIN_ESTIMATING_ROWS or (~is_held_out).sum() < _MIN_CHOOSING_ROWS:
@@ -307,7 +374,9 @@ def _split_rows(task: FitTask) -> tuple[Dataset, Dataset | None]:
             f"{n} rows are too few to keep a share of {split:g} from the search: it needs at least "
             f"{_MIN_CHOOSING_ROWS} rows, and the estimates at least {_MIN_ESTIMATING_ROWS}"
         )
-    return take_rows(dataset, np.flatnonzero(~is_held_out)), take_rows(dataset, np.flatnonzero(is_held_out))
+    search_rows, held_out_rows = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+    task = fill_from_rows(task, search_rows)
+    return task, take_rows(task.dataset, search_rows), take_rows(task.dataset, held_out_rows)
 
 
 def _choose_model(
@@ -344,7 +413,7 @@ def _choose_model(
 
 
 def _get_tested_target(task: FitTask, search_rows: Dataset) -> Values | None:
-    """Return the target of which a model must explain more than a few rows; None with weights of the user.
+    """Return the target if a model must explain more than a few of its rows; None with weights of the user.
 
     Such weights may leave hardly any weight to most rows. Several targets are not tested.
     """
@@ -418,8 +487,9 @@ def _compute_nested_errors(
     for fold in range(int(folds.max()) + 1):
         fold_monitor = monitor.watch_fold()
         training_rows, test_rows = (np.flatnonzero(mask) for mask in (folds != fold, folds == fold))
+        filled = fill_from_rows(task, training_rows).dataset
         squares[:, test_rows] = _compute_squared_errors(
-            replace(task, dataset=take_rows(dataset, training_rows)), dataset, criterion, fold_monitor
+            replace(task, dataset=take_rows(filled, training_rows)), filled, criterion, fold_monitor
         )[:, test_rows]
         if fold_monitor.is_partial:
             monitor.leave_out(CROSS_VALIDATION)

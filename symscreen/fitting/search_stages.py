@@ -148,7 +148,7 @@ class SearchTask:
     found : ModelSearchResult
         The models of the stages before.
     laws : tuple of FittedLaw
-        Candidates for the law behind the target.
+        Candidates for the law of the target.
     is_law_found : bool
         Whether the best law leaves nothing that the inputs explain. Large spaces are then not searched.
     monitor : SearchMonitor

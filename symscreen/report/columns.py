@@ -176,7 +176,7 @@ class TableCell:
 
 
 def count_represented(result: ScreenResult) -> list[int]:
-    """Count the formulas that each feature stands for, with itself: equivalent ones and near-duplicates."""
+    """Count the formulas that each feature represents, with itself: equivalent ones and near-duplicates."""
     counts = result.table["class_size"]
     if "n_redundant" in result.table:
         counts = counts + result.table["n_redundant"]

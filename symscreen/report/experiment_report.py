@@ -107,7 +107,7 @@ def _compute_width(lines: Sequence[Sequence[str]], columns: Iterable[int], align
 
 
 def _split_columns(lines: Sequence[Sequence[str]], alignments: Sequence[str]) -> list[list[int]]:
-    """Split the columns into parts that fit; each begins with the columns that tell the rows apart."""
+    """Split the columns into parts that fit; each begins with the columns that identify the rows."""
     n_columns = len(lines[0])
     keys = _find_key_columns(lines, alignments)
     parts = [list(keys)]
@@ -122,7 +122,7 @@ def _split_columns(lines: Sequence[Sequence[str]], alignments: Sequence[str]) ->
 
 
 def _find_key_columns(lines: Sequence[Sequence[str]], alignments: Sequence[str]) -> list[int]:
-    """Find the first columns that tell the rows apart; only the first if these would take half the width."""
+    """Find the first columns that identify the rows; only the first if these would take half the width."""
     for n in range(1, len(lines[0])):
         keys = list(range(n))
         if _compute_width(lines, keys, alignments) > _MAX_WIDTH // 2:

@@ -224,7 +224,7 @@ class _BaseFitResult:
         -----
         ExtrapolationWarning
             If inputs are outside the range of the training rows. The message names the inputs and gives the
-            number of rows. There is no warning with `clip`.
+            number of rows. With `clip` it does not warn.
         UserWarning
             If predictions are NaN. The message gives the number of rows.
         """
@@ -316,7 +316,7 @@ class FitResult(_BaseFitResult):
 
     @property
     def numbers(self) -> pd.DataFrame:
-        """The simple numbers of the formula beside their estimates.
+        """The simple numbers of the formula and their estimates.
 
         One row per number: ``term``, ``place`` (``coefficient``, or ``inside`` the term), ``number``, its
         ``estimate`` as if it were free, ``low``, ``high`` (confidence interval) and ``p_value`` of the

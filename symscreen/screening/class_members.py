@@ -283,7 +283,7 @@ def check_members(members: pd.DataFrame, table: pd.DataFrame, record: Mapping[st
 
 
 def _read_fields(value: object, checks: Mapping[str, Callable[[Any], bool]]) -> list[Any]:
-    """Return the values of an object that has exactly the fields of `checks`, each of which passes."""
+    """Return the values of an object that has exactly the fields of `checks` if all of them pass."""
     if not isinstance(value, dict) or value.keys() != checks.keys():
         raise _make_damage_error(f"expected the fields {', '.join(checks)}, found {quote(value)}")
     for name, is_valid in checks.items():

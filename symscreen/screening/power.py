@@ -27,8 +27,10 @@ from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.scoring.block_scoring import iterate_sorted_blocks
 from symscreen.screening.scoring.rank_counting import compute_class_rank
+from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.scoring.top_features import compute_signatures
 from symscreen.screening.space_generation import generate_space
+from symscreen.screening.task import MAX_EXAMINED
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets.registry import require_numeric_target
 
@@ -53,18 +55,21 @@ class PowerResult:
     Parameters
     ----------
     table : pandas.DataFrame
-        One row per noise ratio, ascending: ``noise_ratio``, ``repeats``, ``found`` (number of repeats with
-        the feature's class among the best K), ``probability``, its Wilson interval at 95 % ``low`` and
-        ``high``, ``median_rank`` and ``mean_rank`` of the class.
+        One row per noise ratio, ascending: ``noise_ratio``, ``repeats``, ``found`` (number of repeats in
+        which a screen shows the feature or an equivalent one), ``probability``, its Wilson interval at 95 %
+        ``low`` and ``high``, ``represented`` (number of the other repeats in which a near-duplicate is shown
+        that represents it), ``median_rank`` and ``mean_rank`` of its equivalence class among all of them.
     truth, feature : str
         The planted formula, and the feature that is searched for.
     closest_member : str
-        The member of the feature's class in the space that is closest to it; empty if pruning makes the space
-        depend on the target.
+        The feature of the space that is equivalent and closest to the one that is searched for; empty if
+        pruning makes the space depend on the target.
     relation : str
         How that member is related to the feature: see `symscreen.screening.class_members.RELATIONS`.
     top : int
-        K.
+        K, the number of distinct features that a screen shows.
+    max_correlation : float
+        The rank correlation above which a feature is a near-duplicate of a better one; 1 for no limit.
     n_features : int or None
         Number of features of the space, at most; None if it depends on the target.
     n_rows : int
@@ -85,6 +90,7 @@ class PowerResult:
     closest_member: str
     relation: str
     top: int
+    max_correlation: float
     n_features: int | None
     n_rows: int
     screener: str
@@ -100,7 +106,7 @@ class PowerResult:
 
 _MAX_VALUE = 1e306  # of noise and formula; normal numbers stay below 40, and targets below 4e307
 _NOISE_RANDOM_STREAM = 1  # random stream of a seed
-_MAX_EXAMINED_MEMBERS = 256  # members of the feature's class that are compared with it
+_MAX_EXAMINED_MEMBERS = 256  # equivalent features that are compared with the one that is searched for
 _RELATIONS_BY_CLOSENESS = ("same values", "affine copy", "same ranks", "mirrored ranks", "rounding")
 
 
@@ -117,9 +123,9 @@ class PlantedFormula:
     space : Space or None
         The space over the rows of `dataset`. None if pruning makes it depend on the target.
     member_number : int
-        Number of the member of the feature's class that is closest to it; −1 without a space.
+        Number of the equivalent feature that is closest to it; −1 without a space.
     relation : str
-        How that member is related to the feature.
+        How that one is related to the feature.
     """
 
     dataset: Dataset
@@ -135,7 +141,7 @@ def plant_formula(task: ScreeningTask, truth: Expression, feature: Expression) -
     Raises
     ------
     FormulaError
-        If either is undefined in some row, or constant, or the space has no member of the feature's class.
+        If either is undefined in some row, or constant, or the space has nothing equivalent to the feature.
     """
     dataset = replace(task.dataset, source_rows=np.arange(task.target.n))
     for role, expression in (("truth", truth), ("feature", feature)):
@@ -154,7 +160,7 @@ def plant_formula(task: ScreeningTask, truth: Expression, feature: Expression) -
         text = to_text(feature)
         raise FormulaError(
             f"the space does not hold {text!r}: none of its {space.size:,} features orders these rows as "
-            f"it does. symscreen why DATA {text!r} tells what is missing; {name_option('feature')} names "
+            f"it does. symscreen why DATA {text!r} says what is missing; {name_option('feature')} names "
             f"a term of the truth to look for instead, {name_option('also')} adds a formula to the space"
         )
     numbers = numbers[:_MAX_EXAMINED_MEMBERS]
@@ -203,7 +209,7 @@ def _generate_space(task: ScreeningTask) -> Space:
 
 
 def _find_class_members(space: Space, task: ScreeningTask, values: Values) -> NDArray[np.int64]:
-    """Find the members of a feature's class in a space."""
+    """Find the features of a space that are equivalent to one."""
     screener = task.column_screeners[0]
     mirrored = screener.merges_mirrored(task.options.sign)
     block = sort_block(np.ascontiguousarray(values[None]))
@@ -232,13 +238,32 @@ def compute_noise_std(planted_formula: PlantedFormula, ratio: float) -> float:
     return ratio * root
 
 
+@dataclass(frozen=True)
+class PlantedRank:
+    """Where one screen ranks the feature.
+
+    Parameters
+    ----------
+    rank : float
+        Rank of its equivalence class among all of them, from 1; infinite if pruning lost it.
+    is_shown : bool
+        Whether the list of the screen has the feature or an equivalent one.
+    is_represented : bool
+        Whether the list has a near-duplicate that represents it.
+    """
+
+    rank: float
+    is_shown: bool
+    is_represented: bool = False
+
+
 def simulate_ranks(
     planted_formula: PlantedFormula, task: ScreeningTask, ratio: float, repeats: int
-) -> Iterator[float]:
-    """Add noise to the planted formula repeatedly, and yield the rank of the feature's class each time.
+) -> Iterator[PlantedRank]:
+    """Add noise to the planted formula repeatedly, and yield where a screen ranks the feature each time.
 
-    The rank is among all classes, from 1; infinite if pruning lost the class. Repeat r draws the same noise
-    at every ratio, up to its scale, so that the power falls smoothly with the ratio.
+    Repeat r draws the same noise at every ratio, up to its scale, so that the power falls smoothly with the
+    ratio.
     """
     values = planted_formula.dataset.numeric_target.values  # noqa: PD011  # not a data frame
     std = compute_noise_std(planted_formula, ratio)
@@ -246,18 +271,18 @@ def simulate_ranks(
         seeds = np.random.SeedSequence((task.options.seed, _NOISE_RANDOM_STREAM, repeat))
         noise = np.random.default_rng(seeds).standard_normal(len(values))
         dataset = replace_target(planted_formula.dataset, values + std * noise)
-        yield _compute_rank(planted_formula, replace(task, dataset=dataset))
+        yield _rank_feature(planted_formula, replace(task, dataset=dataset))
 
 
-def _compute_rank(planted_formula: PlantedFormula, task: ScreeningTask) -> float:
-    """Compute the rank of the feature's class by the target of a task with the planted rows."""
+def _rank_feature(planted_formula: PlantedFormula, task: ScreeningTask) -> PlantedRank:
+    """Find where a screen with the target of a task ranks the feature; the task has the planted rows."""
     if planted_formula.space is None:
         space = _generate_space(task)
         values = evaluate_expression(planted_formula.feature, task.dataset.columns_by_name)
     else:
         space = permute_space_rows(planted_formula.space, task.dataset.source_rows)
         values = space.compute_values(np.array([planted_formula.member_number]))[0]
-    return compute_class_rank(
+    rank = compute_class_rank(
         space,
         task.target,
         task.column_screeners[0],
@@ -266,6 +291,16 @@ def _compute_rank(planted_formula: PlantedFormula, task: ScreeningTask) -> float
         backend=task.backend,
         chunk_size=task.chunk_size,
     )
+    if not task.is_selective:
+        return PlantedRank(rank, is_shown=task.limit is not None and rank <= task.limit)
+    if rank > MAX_EXAMINED:
+        return PlantedRank(rank, is_shown=False)
+    distinct = score_space(space, task).distinct
+    assert distinct is not None  # noqa: S101  # the task is selective
+    index = int(rank) - 1
+    is_shown = index in distinct.representatives
+    is_grouped = index < distinct.n_examined and distinct.group[index] >= 0
+    return PlantedRank(rank, is_shown, is_represented=is_grouped and not is_shown)
 
 
 _INTERVAL_LEVEL = 0.95
@@ -299,7 +334,8 @@ def power(
         The feature to find, if it is not the whole truth: for instance one of its terms.
     **options : object
         As in `symscreen.screen`: options of the space, ``screener`` (the first one, which must be a column
-        screener, ranks), ``sign``, ``top`` (K), ``pool_size`` and ``prune_by``, ``seed`` and ``jobs``.
+        screener, ranks), ``sign``, ``top`` (K), ``max_correlation``, ``pool_size`` and ``prune_by``, ``seed``
+        and ``jobs``.
 
     Returns
     -------
@@ -314,10 +350,12 @@ def power(
 
     Notes
     -----
-    The feature counts as found if its class is among the best K, as a screen would show it: every member of
-    the space with the same ranks (for linear screeners: every affine copy) is as good as the feature itself.
-    Ranks are among classes; ties are broken as in a screen. Beyond 16,384 they are estimated, to about one
-    percent. The space is generated once; each repeat costs one pass of scoring.
+    The feature counts as found if the list of a screen with these options has a line for it: it shows the
+    feature, or an equivalent one with the same ranks (for linear screeners: an affine copy). Where the list
+    shows a near-duplicate instead, the feature is represented, not found; ``max_correlation=1`` shows
+    near-duplicates, too. Ranks are those of equivalence classes, near-duplicates included; ties are broken as
+    in a screen. Beyond 16,384 they are estimated, to about one percent. The space is generated once; each
+    repeat scores it twice, and once with ``max_correlation=1``.
 
     Examples
     --------
@@ -333,7 +371,7 @@ def power(
     ratios = _parse_ratios(noise_ratio)
     check_positive_int("repeats", repeats)
     # progress is that of the repeats, not of the chunks
-    task = prepare_screen(X, y, replace(screen_options, progress=None))
+    task = replace(prepare_screen(X, y, replace(screen_options, progress=None)), error_control=None)
     require_numeric_target(task.target, "power")
     _check_column_screener(task)
     operators, names = task.grammar.operators, task.dataset.names
@@ -347,14 +385,14 @@ def power(
     limit = task.limit
     assert limit is not None  # noqa: S101  # `_check_options` refuses top="all"
     n_repeats = [repeats if ratio else 1 for ratio in ratios]
-    ranks: list[list[float]] = []
+    ranks: list[list[PlantedRank]] = []
     for ratio, n in zip(ratios, n_repeats, strict=True):
         ranks.append([])
         for rank in simulate_ranks(planted_formula, task, ratio, n):
             ranks[-1].append(rank)
             if callable(screen_options.progress):
                 screen_options.progress(sum(map(len, ranks)), sum(n_repeats))
-    table = _build_power_table(ratios, ranks, limit)
+    table = _build_power_table(ratios, ranks)
     space = planted_formula.space
     return PowerResult(
         table=table,
@@ -365,6 +403,7 @@ def power(
         else to_text(space.build_expression(planted_formula.member_number)),
         relation=planted_formula.relation,
         top=limit,
+        max_correlation=task.max_correlation,
         n_features=None if space is None else space.size,
         n_rows=task.target.n,
         screener=task.column_screeners[0].name,
@@ -381,7 +420,7 @@ def _check_options(options: ScreenOptions) -> None:
         raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
     if options.rounds != 1:
         raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")
-    for name in ("max_correlation", "stability", "class_members", "intervals"):
+    for name in ("stability", "class_members", "intervals"):
         value = getattr(options, name)
         if value is not None:
             raise OptionError(
@@ -411,23 +450,22 @@ def _parse_ratios(noise_ratio: Sequence[float]) -> list[float]:
     return ratios
 
 
-def _build_power_table(ratios: Sequence[float], ranks: Sequence[Sequence[float]], limit: int) -> pd.DataFrame:
+def _build_power_table(ratios: Sequence[float], ranks: Sequence[Sequence[PlantedRank]]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame(
-        [_build_power_row(ratio, own, limit) for ratio, own in zip(ratios, ranks, strict=True)]
-    )
+    return pd.DataFrame([_build_power_row(ratio, own) for ratio, own in zip(ratios, ranks, strict=True)])
 
 
-def _build_power_row(ratio: float, ranks: Sequence[float], limit: int) -> Mapping[str, float]:
+def _build_power_row(ratio: float, planted_ranks: Sequence[PlantedRank]) -> Mapping[str, float]:
     from scipy.stats import binomtest
 
-    found, repeats = sum(place <= limit for place in ranks), len(ranks)
+    found, repeats = sum(each.is_shown for each in planted_ranks), len(planted_ranks)
     if ratio:
         interval = binomtest(found, repeats).proportion_ci(_INTERVAL_LEVEL, method="wilson")
         low, high = float(interval.low), float(interval.high)
     else:  # nothing is drawn: the answer is certain
         low = high = float(found)
+    ranks = [each.rank for each in planted_ranks]
     return {
         "noise_ratio": ratio,
         "repeats": repeats,
@@ -435,6 +473,7 @@ def _build_power_row(ratio: float, ranks: Sequence[float], limit: int) -> Mappin
         "probability": found / repeats,
         "low": low,
         "high": high,
+        "represented": sum(each.is_represented for each in planted_ranks),
         "median_rank": float(np.median(ranks)),
         "mean_rank": float(np.mean(ranks)),
     }

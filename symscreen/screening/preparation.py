@@ -56,7 +56,11 @@ if TYPE_CHECKING:
 
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
+    from symscreen.expressions.tree import Expression
+    from symscreen.grammar import Grammar
+    from symscreen.results.verdict import Obstacle
     from symscreen.screeners import AnyScreener
+    from symscreen.screening.inference.error_control import ErrorControl
     from symscreen.targets import Target, TargetType
 
 
@@ -92,40 +96,25 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     target_class.check_options(options.sign, options.search, options.rounds)
     check_search(options, screeners)
     backend, run_control = parse_backend(options), build_run_control(options)
+    max_bytes = parse_memory_limit(options.max_ram)
     error_control, p_value_obstacle = parse_error_control(
         options,
         ranking_screener=screeners[0],
         target_type=target_class.target_type,
         has_pruning=bool(pool_screeners),
     )
-    max_bytes = parse_memory_limit(options.max_ram)
     dataset = read_source(source, target_class, inputs=data_options.inputs, missing=options.missing)
     row_groups = build_row_groups(dataset, source.frame, options)
-    build_half_sampling(dataset, options, row_groups)
-    if error_control is not None and row_groups is not None:
-        # permutations shuffle whole groups; there are no null distributions that do
-        p_value_obstacle = "groups" if error_control.p_values else p_value_obstacle
-        error_control = (
-            replace(error_control, p_values=False, groups=row_groups.group_ids)
-            if error_control.permutations
-            else None
-        )
-    check_intervals(options, screeners, dataset.target)
-    if options.prescreen is not None:
-        check_prescreen_size(
-            (*screeners, *pool_screeners), options.prescreen, dataset.target.n, dataset.target.n_labels
-        )
+    error_control, p_value_obstacle = _keep_groups_together(error_control, p_value_obstacle, row_groups)
+    _check_against_rows(options, screeners, pool_screeners, dataset, row_groups)
     grammar, layers = read_grammar(options)
+    formulas = _read_formulas(options, grammar, dataset)
+    box = build_input_box(dataset, options)
     notices = (
         *dataset.notices,
         *format_unused_rule_notices(grammar, layers, dataset.names),
         *format_group_notices(row_groups, options),
     )
-    formulas = [
-        define_columns(parse_expression(text, grammar.operators, dataset.names), dataset.indicators)
-        for text in to_tuple(options.also)
-    ]
-    box = build_input_box(dataset, options)
     dataset, units = read_units(replace(dataset, notices=notices), options.units, options.target_units)
     if units is not None:
         check_formula_units(formulas, units)
@@ -150,6 +139,42 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         dataset.indicators
     )
     return replace(task, record=build_options_record(task) | derived_record)
+
+
+def _keep_groups_together(
+    error_control: ErrorControl | None, p_value_obstacle: Obstacle | None, row_groups: RowGroups | None
+) -> tuple[ErrorControl | None, Obstacle | None]:
+    """Permute whole groups of rows; there are no p-values then, for no null distribution does so."""
+    if error_control is None or row_groups is None:
+        return error_control, p_value_obstacle
+    obstacle = "groups" if error_control.p_values else p_value_obstacle
+    if not error_control.permutations:
+        return None, obstacle
+    return replace(error_control, p_values=False, groups=row_groups.group_ids), obstacle
+
+
+def _check_against_rows(
+    options: ScreenOptions,
+    screeners: Sequence[AnyScreener],
+    pool_screeners: Sequence[AnyScreener],
+    dataset: Dataset,
+    row_groups: RowGroups | None,
+) -> None:
+    """Refuse halves, intervals and shortlists for which the rows are too few."""
+    build_half_sampling(dataset, options, row_groups)
+    check_intervals(options, screeners, dataset.target)
+    if options.prescreen is not None:
+        check_prescreen_size(
+            (*screeners, *pool_screeners), options.prescreen, dataset.target.n, dataset.target.n_labels
+        )
+
+
+def _read_formulas(options: ScreenOptions, grammar: Grammar, dataset: Dataset) -> list[Expression]:
+    """Read the formulas that the user adds to the space."""
+    return [
+        define_columns(parse_expression(text, grammar.operators, dataset.names), dataset.indicators)
+        for text in to_tuple(options.also)
+    ]
 
 
 def _check_before_reading(X: Any, y: ArrayLike | None, options: ScreenOptions) -> None:  # noqa: N803  # as in `screen`
@@ -329,7 +354,7 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
     row_groups = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
     if row_groups.n_groups < MIN_UNITS:
         raise OptionError(
-            f"{name_option_column('groups', name)} has {row_groups.n_groups} groups, too few to tell how "
+            f"{name_option_column('groups', name)} has {row_groups.n_groups} groups, too few to estimate how "
             f"they differ: give at least {MIN_UNITS}"
         )
     return row_groups

@@ -18,6 +18,7 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import compute_gram
 from symscreen.screeners import JointScreener, Screener
+from symscreen.screening.inference.feature_safety import merge_safety_records
 from symscreen.screening.scoring.rank_counting import compute_ranks
 from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.space_generation import build_space
@@ -241,6 +242,8 @@ def build_extra_record(round_results: Sequence[RoundResult], task: ScreeningTask
     if first.search_record is not None:
         record["search"] = first.search_record
     record |= first.selection_record
+    if "safety" in first.selection_record:
+        record |= merge_safety_records([each.scoring_result.selection_record for each in round_results])
     if first.error_control_record is not None:
         record["error_control"] = first.error_control_record
     if task.units is not None:

@@ -157,8 +157,7 @@ class ScreeningTask:
     @property
     def is_selective(self) -> bool:
         """Whether features are left out of the ranking and the next best take their places."""
-        drops_unsafe = self.options.unsafe == "drop" and self.options.rounds == 1
-        return self.limit is not None and (self.max_correlation < 1.0 or drops_unsafe)
+        return self.limit is not None and (self.max_correlation < 1.0 or self.options.unsafe == "drop")
 
     @property
     def n_examined(self) -> int | None:

@@ -107,8 +107,8 @@ class Study:
             for name, value in self.options.get(table, {}).items():
                 if name not in fields and table == "data":
                     raise OptionError(
-                        f"{name_option(name)} is no option of a {step}: remove it, or the table [{step}] of "
-                        "the study"
+                        f"{name_option(name)} is not an option of a {step}: remove it, or the table [{step}] "
+                        "of the study"
                     )
                 if name in fields:
                     is_file = _names_file(fields[name], value)

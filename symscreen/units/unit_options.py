@@ -150,6 +150,27 @@ def convert_to_base_units(
     }
 
 
+def convert_to_original_values(
+    values: Mapping[str, float], record: Mapping[str, Any] | None
+) -> dict[str, float]:
+    """Convert one value of each column from base units: the inverse of `convert_to_base_units`.
+
+    Examples
+    --------
+    >>> record = {"columns": {"x": {"factor": "1/1000", "offset": "0"}}}
+    >>> convert_to_original_values({"x": 0.005, "y": 1.0}, record)
+    {'x': 5.0, 'y': 1.0}
+    """
+    unit_records = {} if record is None else record["columns"]
+    return {
+        name: (value - float(Fraction(unit_records[name]["offset"])))
+        * float(1 / Fraction(unit_records[name]["factor"]))
+        if name in unit_records
+        else value
+        for name, value in values.items()
+    }
+
+
 def convert_to_original_units(
     expressions: Sequence[Expression], record: Mapping[str, Any] | None
 ) -> tuple[Expression, ...]:

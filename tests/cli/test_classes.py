@@ -48,7 +48,7 @@ def test_of_a_list_of_all_features_a_member_leads_to_its_class(run, data, tmp_pa
     first = run("classes", out, "--data", data, "--rank", 1)
     status, listed, err = run("classes", out, "--data", data, "--rank", 2)
     assert (status, listed) == (0, first[1])
-    assert "is a member of the class of rank 1" in err
+    assert "is equivalent to rank 1" in err
     status, listed, err = run("classes", out, "--data", data, "--rank", 2, "--class-members", 1)
     assert (status, listed) == (2, "")
     assert "give a larger --class-members" in err

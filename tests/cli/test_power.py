@@ -34,7 +34,7 @@ def test_the_table_fits_and_is_written(run, data, tmp_path):
     assert "lost at a noise ratio of about" in text
     assert "certain" in text
     assert out.read_text().startswith(
-        "noise_ratio,repeats,found,probability,low,high,median_rank,mean_rank\n"
+        "noise_ratio,repeats,found,probability,low,high,represented,median_rank,mean_rank\n"
     )
     status, _, err = run("power", data, "--truth", "x1", *SMALL, "--out", out)
     assert (status, "exists" in err) == (2, True)

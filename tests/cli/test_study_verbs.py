@@ -105,6 +105,4 @@ def test_a_fault_in_a_study_is_one_line_with_file_and_key(run, tmp_path):
     (tmp_path / "study.toml").write_text('[data]\nfile = "data.csv"\n[screen]\ntop = "many"\n')
     status, out, err = run("study.toml")
     assert (status, out) == (2, "")
-    assert err == (
-        "symscreen: study.toml, screen.top is 'many'; give a whole number of at least 1, or 'all'\n"
-    )
+    assert err == ("symscreen: study.toml, screen.top is 'many'; give an integer of at least 1, or 'all'\n")

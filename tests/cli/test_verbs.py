@@ -255,7 +255,7 @@ def test_screeners_says_when_each_fails(run):
         (["screen", "DATA", "--screener", "lasso[folds=5"], "cannot read the screeners 'lasso[folds=5'"),
         (["screen", "DATA", "--rule", "1se"], "none of the screeners t0 has an option 'rule'; leave it out"),
         (["screen", "DATA", "--screener", "lasso", "--engine", "glmnt"], "did you mean 'glmnet'?"),
-        (["screen", "DATA", "--prescreen", "0"], "prescreen is 0; give a whole number of at least 1"),
+        (["screen", "DATA", "--prescreen", "0"], "prescreen is 0; give an integer of at least 1"),
         (["screen", "DATA", "--prescreen", "few"], "'few' is not a valid integer"),
         (["screen", "DATA", "--pool-size", "x:5"], "--pool-size is 'x:5'; write 200, or u:50,b:200"),
         (

@@ -26,6 +26,7 @@ from symscreen.config.fields import (
 )
 from symscreen.config.screen_options import (
     FitOptions,
+    RegressorOptions,
     ScreenerOptions,
     ScreenOptions,
     make_fit_options,
@@ -40,7 +41,7 @@ FRONT_ENDS = {
     symscreen.power: list_options(ScreenOptions),
     symscreen.fit: list_options(FitOptions, verb="fit"),
     symscreen.SymbolicScreener: list_options(ScreenerOptions, estimator=True),
-    symscreen.SymbolicRegressor: list_options(FitOptions, verb="fit", estimator=True),
+    symscreen.SymbolicRegressor: list_options(RegressorOptions, verb="fit", estimator=True),
 }
 
 

@@ -75,7 +75,7 @@ def test_generators_of_names_are_read_once():
         ("operators", {}, "operators is {}; give a text or a path or a Grammar or a list of texts"),
         ("p_values", "no", "p_values is 'no'; give True or False"),
         ("max_ram", [], "max_ram is []; give a text or a number"),
-        ("top", "x", "top is 'x'; give a whole number of at least 1, or 'all'"),
+        ("top", "x", "top is 'x'; give an integer of at least 1, or 'all'"),
         ("screener", None, "screener is None; give a text or a list of texts or screeners"),
     ],
 )

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from symscreen.data import read_frame
-from symscreen.data.decompressed_size import check_unpacked_size, get_max_table_bytes, read_feather
+from symscreen.data.decompressed_size import check_unpacked_size, get_max_table_bytes
+from symscreen.data.readers.arrow_files import read_feather
 from symscreen.errors import DataError
 from symscreen.results.ranking_reader import read_ranking
 

@@ -59,7 +59,7 @@ def test_labels_become_text():
         (np.ones(3), "the array has shape (3,): two dimensions are needed, (rows, columns)"),
         (np.ones((2, 2, 2)), "the array has shape (2, 2, 2): two dimensions are needed, (rows, columns)"),
         (np.ones((5, 0)), "the array has no columns: a target and at least one input are needed"),
-        ([1, 2], "a table cannot be read from a list that is no list of rows: give a path, a data frame"),
+        ([1, 2], "a table cannot be read from a list that is not a list of rows: give a path, a data frame"),
         ([[1, 2], [3]], "the rows of the list have 1 to 2 values: equally many are needed"),
         (pd.Series(A), "a Series is one column, not a table: give the data as a data frame"),
         (

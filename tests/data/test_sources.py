@@ -353,7 +353,7 @@ REFUSED = {
             .replace('"1;', '"1,')
             .replace(".", ""),
         ),
-        "'1,001' may be a decimal number or have a separator of thousands, and nothing tells which",
+        "'1,001' may be a decimal number or have a separator of thousands, and nothing says which",
     ),
     "two currencies": (
         text("t.csv", with_column("p", [f"{'$' if i % 2 else '€'}{value}" for i, value in enumerate(P)])),

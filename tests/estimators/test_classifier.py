@@ -162,7 +162,7 @@ def test_units_leave_the_formula_in_the_units_of_the_table(data):
             "^y has no value in 40 of 160 rows: leave these rows out$",
         ),
         ({}, np.linspace(0.0, 1.0, 160), "^Unknown label type: continuous"),
-        ({"max_terms": 0}, None, "^max_terms is 0; give a whole number of at least 1$"),
+        ({"max_terms": 0}, None, "^max_terms is 0; give an integer of at least 1$"),
         ({"folds": 1}, None, "^folds is 1; give at least 2$"),
         ({"layers": "x"}, None, "^layers, character 1: expected u or b"),
         ({"random_state": -1}, None, "^random_state is -1; give an integer of at least 0$"),

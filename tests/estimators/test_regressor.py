@@ -68,3 +68,13 @@ def test_predicting_outside_the_training_range_warns_and_scoring_does_not(rng):
     assert caught[0].filename == __file__
     assert model.score(new, [25.0, 49.0]) == pytest.approx(1.0)
     assert model.score(new, [25.0, 0.0], [1.0, 0.0]) != model.score(new, [25.0, 0.0])
+
+
+def test_inputs_of_new_rows_are_moved_into_the_box_where_asked(rng):
+    x = rng.uniform(1.0, 2.0, size=(60, 2))
+    model = symscreen.SymbolicRegressor(**SMALL, ranges={"x1": (0.0, 3.0)}, clip=True)
+    model.fit(x, x[:, 0] ** 2)
+    assert model.predict([[9.0, 1.5], [-9.0, 1.5]]) == pytest.approx([9.0, 0.0])
+    model.set_params(clip=False)
+    with pytest.warns(ExtrapolationWarning, match="2 of 2 rows are outside"):
+        assert model.predict([[9.0, 1.5], [-9.0, 1.5]]) == pytest.approx([81.0, 81.0])

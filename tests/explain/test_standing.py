@@ -108,9 +108,8 @@ def test_the_answer_tells_what_is_known(frame, monkeypatch):
     own = loss[every.table.expression == "x2*sin(x3)"].iloc[0]
     assert found.screener_ranks == {"t0": (loss < own).sum() + 1}
     lines = found.text.splitlines()
-    assert lines[0] == (
-        f"x2*sin(x3) is in the space: after {found.n_better} classes or more (limited by max_ram=)."
-    )
+    limited = "or more (limited by max_ram=)"
+    assert lines[0] == f"x2*sin(x3) is in the space: after {found.n_better} equivalence classes {limited}."
     assert lines[1].endswith("features. With more max_ram= its rank is computed.")
     assert lines[2:] == whole.text.splitlines()[1 : len(lines) - 1]
     alone = symscreen.why(frame, "x2*sin(x3)", **OPTIONS, top="all")

@@ -7,7 +7,7 @@ from pathlib import Path
 import symscreen
 from symscreen.config.classifier_options import list_classifier_options
 from symscreen.config.fields import list_options
-from symscreen.config.screen_options import FitOptions, ScreenerOptions, ScreenOptions
+from symscreen.config.screen_options import FitOptions, RegressorOptions, ScreenerOptions, ScreenOptions
 
 PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
 
@@ -56,11 +56,22 @@ def format_keyword_types():
     """Write the module as text."""
     screener, screen = list_options(ScreenerOptions, estimator=True), list_options(ScreenOptions)
     shared = [field for field in screener if field.name in {each.name for each in screen}]
+    classifier = list_classifier_options()
+    common = [field for field in shared if field.name in {each.name for each in classifier}]
     fit = list_options(FitOptions, verb="fit")
-    regressor = list_options(FitOptions, verb="fit", estimator=True)
+    regressor = list_options(RegressorOptions, verb="fit", estimator=True)
+    shared_fit = [field for field in regressor if field.name in {each.name for each in fit}]
     return HEAD + "".join(
         (
-            _format_class("SharedParameters", "TypedDict", "What a screen and its estimator take.", shared),
+            _format_class(
+                "CommonParameters", "TypedDict", "What a screen and all estimators that screen take.", common
+            ),
+            _format_class(
+                "SharedParameters",
+                "CommonParameters",
+                "What a screen and `SymbolicScreener` take.",
+                [field for field in shared if field not in common],
+            ),
             _format_class(
                 "ScreenerParameters",
                 "SharedParameters",
@@ -75,18 +86,24 @@ def format_keyword_types():
             ),
             _format_class(
                 "ClassifierParameters",
-                "TypedDict",
+                "CommonParameters",
                 "The parameters of `SymbolicClassifier`.",
-                list_classifier_options(),
+                [field for field in classifier if field.name not in {each.name for each in common}],
             ),
             _format_class(
-                "RegressorParameters", "TypedDict", "The parameters of `SymbolicRegressor`.", regressor
+                "SharedFitParameters", "TypedDict", "What a fit and its estimator take.", shared_fit
+            ),
+            _format_class(
+                "RegressorParameters",
+                "SharedFitParameters",
+                "The parameters of `SymbolicRegressor`.",
+                [field for field in regressor if field not in shared_fit],
             ),
             _format_class(
                 "FitKeywords",
-                "RegressorParameters",
+                "SharedFitParameters",
                 "The options of `symscreen.fit`.",
-                [field for field in fit if field not in regressor],
+                [field for field in fit if field not in shared_fit],
             ),
         )
     )

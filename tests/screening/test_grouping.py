@@ -70,7 +70,7 @@ def test_what_takes_rows_for_exchangeable_is_refused_or_left_out(frame):
 
 
 def test_too_few_groups_or_groups_that_nothing_heeds_are_refused(frame):
-    with pytest.raises(OptionError, match="has 3 groups, too few to tell how they differ"):
+    with pytest.raises(OptionError, match="has 3 groups, too few to estimate how they differ"):
         symscreen.screen(frame.assign(g=np.arange(60) % 3), groups="g", intervals=True, **SMALL)
     with pytest.raises(OptionError, match="is not used"):
         symscreen.screen(frame.assign(g=np.arange(60) % 6), groups="g", **SMALL)

@@ -17,30 +17,43 @@ SMALL = {"layers": "ub", "unary": "cube,log", "binary": "mul,sub"}
 TRUTH = "x1**3*x2"
 
 
-@pytest.mark.parametrize(("screener", "top"), [("t0", 3), ("xi", 4), ("pearson", 2)])
-def test_each_repeat_is_what_a_screen_of_the_planted_response_shows(frame, screener, top):
-    options = SMALL | {"screener": screener, "top": top}
+@pytest.mark.parametrize(
+    ("screener", "top", "max_correlation"),
+    [("t0", 3, None), ("t0", 3, 1), ("xi", 4, 0.8), ("pearson", 2, 1)],
+)
+def test_each_repeat_is_what_a_screen_of_the_planted_response_shows(frame, screener, top, max_correlation):
+    options = SMALL | {"screener": screener, "top": top, "max_correlation": max_correlation}
     found = symscreen.power(frame, truth=TRUTH, noise_ratio=[0, 1.5], repeats=6, seed=5, **options)
     assert found.table.repeats.tolist() == [1, 6]
     columns = {name: frame[name].to_numpy() for name in ("x1", "x2", "x3")}
     truth = evaluate_expression(parse_expression(TRUTH), columns)
     order = np.lexsort([columns["x3"], columns["x2"], columns["x1"], truth])
     columns = {name: values[order] for name, values in columns.items()}
-    truth, count = truth[order], 0
+    truth, found_count, represented_count = truth[order], 0, 0
+    limit = 0.95 if max_correlation is None else max_correlation
     for repeat in range(6):
         noise = np.random.default_rng(np.random.SeedSequence((5, 1, repeat))).standard_normal(60)
         y = truth + 1.5 * np.sqrt(np.mean(truth**2)) * noise
-        shown = symscreen.screen(pd.DataFrame(columns), y, max_correlation=1, **options)
+        shown = symscreen.screen(pd.DataFrame(columns), y, p_values=False, **options)
         values = shown.transform(pd.DataFrame(columns)).rank().to_numpy().T
         own = pd.Series(truth).rank().to_numpy()
         same = ((values == own) | (values == 61 - own)).all(axis=1).any()
         copy = find_affine_copies(shown.expressions, parse_expression(TRUTH)).any()
-        count += bool(copy if screener == "pearson" else same)
-    assert found.table.found.tolist() == [1, count]
+        is_shown = bool(copy if screener == "pearson" else same)
+        found_count += is_shown
+        # a near-duplicate of an entry is in the record of some entry
+        listed = shown.record.get("redundancy", {}).get("shown", [])
+        texts = [one["expression"] for entry in listed for one in entry["features"]]
+        represented_count += not is_shown and found.closest_member in texts
+        near = [abs(pd.Series(row).corr(pd.Series(own))) > limit for row in values]
+        assert is_shown or found.closest_member not in texts or any(near)
+    assert found.table.found.tolist() == [1, found_count]
+    assert found.table.represented.tolist() == [0, represented_count]
+    assert found.max_correlation == limit
 
 
 def test_figures_are_the_same_for_any_jobs_chunks_and_order_of_rows(frame, rng):
-    options = {"truth": TRUTH, "noise_ratio": [0.5, 2], "repeats": 5} | SMALL
+    options = {"truth": TRUTH, "noise_ratio": [0.5, 2], "repeats": 5, "top": 3} | SMALL
     first = symscreen.power(frame, **options).table
     mixed = frame.iloc[rng.permutation(60)]
     assert first.equals(symscreen.power(mixed, jobs=2, chunk_size=7, **options).table)
@@ -116,7 +129,7 @@ def test_where_it_is_lost_is_interpolated_on_the_logarithm():
 def test_ties_are_broken_as_screen_and_why_break_them(rng):
     frame = pd.DataFrame({f"x{place}": rng.uniform(0.5, 2, 20) for place in (1, 2, 3)})
     frame["x4"] = (frame.x1 > frame.x1.median()).astype(float)
-    options = {"layers": "u", "unary": "id,exp,log,square"}
+    options = {"layers": "u", "unary": "id,exp,log,square", "max_correlation": 1}
     places = {}
     for feature in ("x1", "x4"):
         found = symscreen.power(
@@ -130,7 +143,7 @@ def test_ties_are_broken_as_screen_and_why_break_them(rng):
         places[feature] = found.table.mean_rank[0]
         assert symscreen.why(frame, feature, frame.x4.to_numpy(), **options).rank == places[feature]
         assert found.table.probability[0] == (places[feature] == 1)
-    shown = symscreen.screen(frame, frame.x4.to_numpy(), top=2, max_correlation=1, **options).table
+    shown = symscreen.screen(frame, frame.x4.to_numpy(), top=2, **options).table
     assert shown.t0.tolist() == [0, 0]  # they tie, and their correlation with the response decides
     assert shown.expression[0] == "x4"
     assert places == {"x1": 2, "x4": 1}

@@ -114,7 +114,7 @@ START = '[data]\nfile = "data.csv"\n'
         (START + "[screen]\ntopp = 3", "screen.topp: this key is unknown; did you mean 'top'?"),
         (START + "[screen]\neffort = 'quick'", "screen.effort: this key is unknown"),
         ("screen = 1\n" + START, "screen: expected a table, [screen], found 1"),
-        (START + "[screen]\ntop = 0", "screen.top is 0; give a whole number of at least 1, or 'all'"),
+        (START + "[screen]\ntop = 0", "screen.top is 0; give an integer of at least 1, or 'all'"),
         (START + "[screen]\npool = 'wide'", "screen.pool is 'wide'"),
         (START + "[screen]\npool_size = 'x'", "screen.pool_size is 'x'; write 200"),
         (START + "[screen]\nlayers = 0", "screen.layers is 0; give layers of unary (u)"),
@@ -188,7 +188,7 @@ def test_given_options_replace_those_of_each_step_that_has_them():
 def test_an_option_of_the_data_that_a_step_lacks_is_refused():
     study = Study("a.csv", {"data": {"groups": "site"}, "screen": {}, "fit": {}})
     assert study.collect_options("screen") == {"groups": "site"}
-    with pytest.raises(OptionError, match="groups= is no option of a fit: remove it, or the table"):
+    with pytest.raises(OptionError, match="groups= is not an option of a fit: remove it, or the table"):
         study.collect_options("fit")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symscreen.data.decompressed_size import (
+    CELL_BYTES,
     check_text_size,
     check_unpacked_size,
     estimate_parquet_bytes,
-    read_feather,
 )
 from symscreen.data.readers.raw_table import RawTable
 from symscreen.errors import DataError
@@ -64,34 +64,9 @@ def load_arrow_table(data: bytes, source: str, file_format: str) -> pa.Table:
 
 
 def read_parquet(data: bytes, source: str) -> pa.Table:
-    """Read a Parquet file whose decompressed size fits into memory; text columns are dictionary-encoded.
+    """Read a Parquet file; text columns are dictionary-encoded, and columns of lists become empty lists.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    source : str
-        The source, for messages.
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns of lists are replaced by empty lists.
-
-    Raises
-    ------
-    DataError
-        If the decompressed size is too large.
-    pyarrow.ArrowException, OSError
-        If the file is damaged.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> sink = pa.BufferOutputStream()
-    >>> pq.write_table(pa.table({"a": [1, 2]}), sink)
-    >>> read_parquet(bytes(sink.getvalue()), "t.parquet").num_rows
-    2
+    Errors are those of `read_arrow_file`; of a damaged file, they are those of pyarrow.
     """
     import pyarrow as pa
     import pyarrow.parquet
@@ -119,3 +94,27 @@ def _read_without_lists(file: pa.parquet.ParquetFile, list_columns: set[str]) ->
     names = file.schema_arrow.names
     table = file.read(columns=[name for name in names if name not in list_columns])
     return pa.table([empty_lists if name in list_columns else table[name] for name in names], names=names)
+
+
+def read_feather(data: bytes, source: str) -> pa.Table:
+    """Read a Feather file; errors are those of `read_parquet`.
+
+    The number of rows is known from the metadata. The size of compressed texts is not: record batches are
+    read one at a time, and reading stops at the first that makes the table too large.
+    """
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    file = pa.ipc.open_file(pa.BufferReader(data))
+    n_rows = pa.dataset.IpcFileFormat().make_fragment(pa.BufferReader(data)).count_rows(use_threads=False)
+    check_unpacked_size(n_rows * len(file.schema) * CELL_BYTES, len(data), source)
+    batches, size = [], 0
+    for index in range(file.num_record_batches):
+        batch = file.get_batch(index)
+        # A dictionary is shared by the batches; check_text_size counts it.
+        size += sum(cells.nbytes for cells in batch.columns if not pa.types.is_dictionary(cells.type))
+        check_unpacked_size(size, len(data), source)
+        batches.append(batch)
+    table = pa.Table.from_batches(batches, file.schema)
+    check_text_size(table, len(data), source)
+    return table

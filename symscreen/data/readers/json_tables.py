@@ -121,7 +121,7 @@ def _arrange(content: Any, source: str) -> tuple[list[str], list[list[Any]]]:
             return list(content), [[value] for value in values]  # a single record on a single line
     if isinstance(content, list) and content and all(isinstance(row, list) for row in content):
         return _arrange_rows(content[0], content[1:], source)
-    raise DataError(f"{source} holds JSON that is no table: write {_SHAPES}")
+    raise DataError(f"{source} holds JSON that is not a table: write {_SHAPES}")
 
 
 def _arrange_rows(names: Any, rows: Sequence[Any], source: str) -> tuple[list[str], list[list[Any]]]:

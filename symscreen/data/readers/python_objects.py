@@ -131,7 +131,8 @@ def _read_list(source: Sequence[Any]) -> RawTable:
         return RawTable("the list", [str(name) for name in names], columns, len(source))
     if not source or not all(isinstance(row, list | tuple | np.ndarray) for row in source):
         raise DataError(
-            f"a table cannot be read from a {type(source).__name__} that is no list of rows: {_KNOWN_OBJECTS}"
+            f"a table cannot be read from a {type(source).__name__} that is not a list of rows: "
+            f"{_KNOWN_OBJECTS}"
         )
     widths = {len(row) for row in source}
     if len(widths) > 1:

@@ -271,7 +271,7 @@ def _format_seconds(fits: pd.DataFrame) -> str:
 
 EXPERIMENT = Experiment(
     name="srbench",
-    title="SRBench's 130 problems with known formulas: solution rates over noise, beside the published ones",
+    title="SRBench's 130 problems with known formulas: solution rates over noise, with the published ones",
     source="the protocol and the rule of SRBench 2.0 (La Cava and others 2021); no figure of Luo and Li 2024",
     run=run,
     sizes=SIZES,

@@ -1,4 +1,4 @@
-"""Decide by SRBench's rule whether a formula is the truth, with sympy in a process of its own.
+"""Decide by SRBench's rule whether a formula is the truth, with sympy in a separate process.
 
 SRBench (La Cava and others 2021, definition 4.1) calls a model a symbolic solution if it differs from the
 truth by a constant, or is a non-zero multiple of it. As its records were computed:

@@ -1,4 +1,4 @@
-"""Tables of solution rates: by noise, beside the published ones, by structure, and the misses by cause."""
+"""Tables of solution rates: by noise, with the published ones, by structure, and the misses by cause."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def build_summary_table(fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def build_published_table(fits: pd.DataFrame) -> pd.DataFrame:
-    """Put our rates beside those of every published method.
+    """Compare our rates with those of every published method.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ angle. With units, they have the units that the relation needs.
 
 All terms T (or S) are projected out of z and of its products D·z (or of z² and T·z). A relation holds where
 what is left is zero or linearly dependent, so no subset of the terms has to be tried. One regression on all
-terms then gives the coefficients, few of which are not zero. So a law may have many terms. Noise hides such
+terms then gives the coefficients. Few of them are not zero. So a law may have many terms. Noise hides such
 relations: the search only finds laws without error.
 """
 
@@ -67,7 +67,7 @@ _MAX_USED_SHARE = 0.5  # of the terms of a dictionary, beyond four: smooth funct
 _MIN_SPARE_ROWS = 1.5  # rows for each term of a dictionary
 _EXACT = 1e-10  # relative norm of what is left of a relation
 _MIN_LEFT = 1e-8  # relative norm of what is left of z or of a product, above which it is not rounding
-_MIN_OWN = 1e-12  # what is left of a term beside those before it, relative to the term
+_MIN_OWN = 1e-12  # the part of a term that those before it do not explain, relative to the term
 _MAX_ANGLE = 1e-4  # between directions that agree
 _SAME_NUMBER = 1e-8  # relative difference of equal numbers
 _TINY = 1e-300

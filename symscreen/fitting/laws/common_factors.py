@@ -255,7 +255,7 @@ def _clear_fractions(powers: Powers) -> Iterator[Powers]:
 
 
 def _compute_number(powers: Powers) -> Fraction | None:
-    """Return the product of the numbers of a product; None if it is no fraction of integers."""
+    """Return the product of the numbers of a product; None if it is not a fraction of integers."""
     total = Fraction(1)
     for base, power in powers.items():
         if isinstance(base, Constant):

@@ -211,7 +211,7 @@ def find_sums(
     is_used = is_first & (np.abs(sums).max(axis=1) > errors)
     starts, ordered = np.r_[np.flatnonzero(is_first), len(indices)], indices
     runs = np.cumsum(is_first)[is_used] - 1
-    # rounding decides the order of copies, so the smallest index stands for them
+    # rounding decides the order of copies, so the smallest index represents them
     indices = np.minimum.reduceat(indices, starts[:-1])[runs]
     sums, errors = sums[is_used], errors[is_used]
     # B is not larger than A and y together, and so is its error
@@ -242,7 +242,7 @@ def find_sums(
 def _split_counts(counts: NDArray[np.int64]) -> Iterator[slice]:
     """Yield blocks of formulas with few candidates together; none after a number of candidates per formula.
 
-    There are so many only if most rows have no weight.
+    There are that many only if most rows have no weight.
     """
     ends = np.cumsum(counts)
     start = 0

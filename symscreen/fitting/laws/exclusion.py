@@ -2,7 +2,7 @@
 
 The pool of a search for laws has every formula of its grammar up to some complexity. The best of them bounds
 the error of all. Most are evaluated on a sample of the rows alone. The squared error on all rows is at least
-that on the sample with coefficients of its own, so it proves a bound for them too.
+that on the sample with its own coefficients, so it proves a bound for them too.
 """
 
 from __future__ import annotations

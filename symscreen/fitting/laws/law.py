@@ -36,7 +36,7 @@ _N_THIRD_TERMS = 40
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A candidate for the law behind a target, before its coefficients are fitted.
+    """A candidate for the law of a target, before its coefficients are fitted.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ _N_COPIES = 2  # copies of a formula that are tried with a fixed coefficient
 _MIN_WRONG_SHARE = 0.1  # RSS/TSS of a fit above which copies of its formulas are tried
 _PLAIN_SIGNS = ((1, 1), (1, -1), (-1, 1))  # coefficients of two formulas
 _EXACT_SHARE = 1e-16  # RSS/TSS up to which a law is exact
-_MIN_SHARE = 1e-20  # stands for the RSS/TSS of an exact law
+_MIN_SHARE = 1e-20  # the RSS/TSS that an exact law is given
 
 
 class RankedLaw(NamedTuple):

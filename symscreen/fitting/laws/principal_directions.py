@@ -40,7 +40,7 @@ def propose_indices(scale: LogScale) -> list[tuple[int, ...]]:
     Returns
     -------
     list of tuple of int, each of length k
-        Exponents without a common divisor, at least two of which are not 0; the first of these is positive.
+        Exponents without a common divisor, where at least two are not 0, and the first of these is positive.
         Empty with fewer than three rows for each term of the regression.
 
     Examples

@@ -178,7 +178,7 @@ class _QuotientSearch:
 
     def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the scales, power products and dictionaries that are combined."""
-        # many rows tell more in noise, but also show that the quadratic regression is an approximation
+        # many rows help against noise, but also show that the quadratic regression is an approximation
         factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
             self.data.columns, self.data.target
         )

@@ -209,7 +209,7 @@ def _is_superfluous(call: Call) -> bool:
     """Return whether a part of a function is 1/θ or a nesting that is left out."""
     name, arguments = call.operator.name, call.arguments
     if name == "inv" and arguments[0] == Column(_NAME):
-        return True  # 1/θ is tried as a variable of its own
+        return True  # 1/θ is tried as a separate variable
     return name in _TRANSCENDENTAL and bool(collect_operator_names(*arguments) & _TRANSCENDENTAL)
 
 

@@ -64,7 +64,7 @@ _MAX_UNDEFINED = 2  # undefined laws of each number of constants that are refine
 def find_laws(
     data: LawData, effort: Effort = EFFORTS["default"], monitor: SearchMonitor | None = None
 ) -> list[FittedLaw]:
-    """Find candidates for the law behind a target; the stages end once a clear winner explains all.
+    """Find candidates for the law of a target; the stages end once a clear winner explains all.
 
     Parameters
     ----------

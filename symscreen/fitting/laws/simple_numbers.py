@@ -130,7 +130,7 @@ def measure_number(value: float) -> float:
     Returns
     -------
     float
-        0 for 0 and ±1, log₂ p for a whole number p up to 100, and more for fractions and multiples of π or
+        0 for 0 and ±1, log₂ p for an integer p up to 100, and more for fractions and multiples of π or
         roots. For any other number, the bits of a double.
 
     Examples

@@ -144,7 +144,7 @@ def find_transformed_sums(data: LawData) -> list[Law]:
     Returns
     -------
     list of Law
-        At most 60, best first. For g(S) = S each term has a coefficient of its own. Otherwise the law is one
+        At most 60, best first. For g(S) = S each term has its own coefficient. Otherwise the law is one
         term, whose inner constants are marked as fitted.
 
     Examples
@@ -193,7 +193,7 @@ class _SumSearch:
 
     def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the scales, power products and dictionaries that are combined."""
-        # many rows tell more in noise, but also show that the quadratic regression is an approximation
+        # many rows help against noise, but also show that the quadratic regression is an approximation
         factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
             self.data.columns, self.data.target
         )

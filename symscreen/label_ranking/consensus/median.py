@@ -456,7 +456,7 @@ def find_median_ranking(p: Pairwise, *, method: str = "auto") -> MedianRanking:
     -----
     The loss of "auto" is never larger than that of "pseudo_empirical", and the bound of Theorem 3 holds for
     both, because they agree where p is strictly transitive. Elsewhere "pseudo_empirical" costs O(k²), but it
-    may rank a label behind another although all majorities prefer it.
+    may rank a label after another although all majorities prefer it.
 
     Examples
     --------

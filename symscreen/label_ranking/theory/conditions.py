@@ -324,7 +324,7 @@ def check_strong_sparsity(
 
     Examples
     --------
-    A weight w of an independent fair feature gains w²/4, whatever comes before.
+    A weight w of an independent fair feature gains w²/4, independently of what comes before.
 
     >>> from symscreen.label_ranking.theory import build_binary_inputs
     >>> x = build_binary_inputs(3)

@@ -239,7 +239,7 @@ def compute_pairwise_sample_size(
         a of the Tsybakov condition, in (0, 1).
     tolerance : float
         φ in (0, 1], the least probability that both labels of a pair are observed (A.7, Condition 2), or ξ,
-        that they are told apart (C.2, Condition 7).
+        that they are distinguished (C.2, Condition 7).
     power : float, optional
         Degree of the polynomial in φ·ε. By default (2 − a)/a, with which ε occurs in the proof.
     form : {"printed", "corrected"}

@@ -41,7 +41,7 @@ def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> Renderab
         Input for `print_table`.
     """
     if not len(members):
-        return Text("no class is shown.")
+        return Text("no equivalence class is shown.")
     table = make_table(
         ("rank", "right"),
         ("class", "right"),
@@ -123,7 +123,9 @@ def show_power(power: PowerResult, style: OptionStyle = COMMAND_LINE) -> Rendera
         Input for `print_table`.
     """
     size = "features" if power.n_features is None else f"{power.n_features:,} features"
-    candidates = f"the best {power.top:,} classes of {size} by {power.screener}"
+    is_thinned = power.max_correlation < 1.0
+    counted = "distinct ones" if is_thinned else "equivalence classes"
+    candidates = f"the best {power.top:,} {counted} of {size} by {power.screener}"
     head = [
         f"planted: {escape_control_chars(power.truth)}, on {power.n_rows:,} rows",
         f"searched for: {escape_control_chars(power.feature)}, among {candidates}",
@@ -136,15 +138,16 @@ def show_power(power: PowerResult, style: OptionStyle = COMMAND_LINE) -> Rendera
         ("repeats", "right"),
         ("found", "right"),
         ("95 % interval", "left"),
+        *([("represented", "right")] if is_thinned else []),
         ("median rank", "right"),
         ("mean rank", "right"),
     )
     for row in power.table.to_dict("records"):
         interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] < row["high"] else "certain"
+        represented = [f"{row['represented'] / row['repeats']:.3f}"] if is_thinned else []
         ranks = (_format_rank(row["median_rank"]), _format_rank(row["mean_rank"]))
-        add_row(
-            table, (f"{row['noise_ratio']:g}", row["repeats"], f"{row['probability']:.3f}", interval, *ranks)
-        )
+        found = (f"{row['probability']:.3f}", interval, *represented)
+        add_row(table, (f"{row['noise_ratio']:g}", row["repeats"], *found, *ranks))
     return Group(Text("\n".join(head)), Text(""), table, Text(""), make_notes(_explain_power(power), style))
 
 
@@ -154,17 +157,22 @@ def _format_rank(rank: float) -> str:
 
 def _explain_power(power: PowerResult) -> list[str]:
     """Explain the columns and the noise ratio at which the formula is lost."""
-    found = "found: the share of repeats in which its class is among the best"
+    found = "found: the share of repeats in which the list shows it, or an equivalent formula"
     noise = "noise ratio: the noise's standard deviation over the root mean square of the planted values"
     lines = [f"{found}; {noise}."]
+    if power.max_correlation < 1.0:
+        lines.append(
+            "represented: the share in which the list shows a near-duplicate instead (rank correlation above "
+            f"{power.max_correlation:g}); {name_option('max_correlation', 1)} shows both."
+        )
     if power.half_power_noise is None:
         return [*lines, "not lost: it is found in at least half of the repeats at every noise ratio tried."]
     low, high = power.half_power_noise
     probabilities = power.table["probability"]
     if high == 0.0:
-        lines.append("not found even without noise: other classes fit the truth as well, or better.")
+        lines.append("not found even without noise: other formulas fit the truth as well, or better.")
         if (probabilities >= _HALF).any():
-            lines.append("at larger noise it is found by chance: many classes are among the best there.")
+            lines.append("at larger noise it is found by chance: many formulas are among the best there.")
     elif low == high:
         lines.append(
             f"lost at a noise ratio of about {low:.3g}: above it, fewer than half of the repeats find it."

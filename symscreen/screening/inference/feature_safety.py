@@ -16,7 +16,7 @@ from symscreen.expressions.safety import NOT_PROVED, UNSAFE_REASONS, SafetyAnaly
 from symscreen.expressions.traversal import collect_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symscreen._typing import Flags
     from symscreen.expressions.tree import Expression
@@ -43,6 +43,20 @@ def count_reasons(reasons: Iterable[str]) -> dict[str, int]:
 def build_safety_record(reasons: Sequence[str]) -> dict[str, Any]:
     """Build the record of the features that were analyzed: their number, and the unsafe ones by reason."""
     return {"safety": {"examined": len(reasons), "unsafe": count_reasons(reasons)}}
+
+
+def merge_safety_records(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up the records of the features that were analyzed in several rounds.
+
+    Examples
+    --------
+    >>> parts = [build_safety_record(["", "pole"]), build_safety_record(["pole"])]
+    >>> merge_safety_records(parts)
+    {'safety': {'examined': 3, 'unsafe': {'pole': 2}}}
+    """
+    counts = sum((Counter(record["safety"]["unsafe"]) for record in records), Counter[str]())
+    examined = sum(record["safety"]["examined"] for record in records)
+    return {"safety": {"examined": examined, "unsafe": count_reasons(counts.elements())}}
 
 
 def build_box_record(task: ScreeningTask, expressions: Iterable[Expression]) -> dict[str, Any]:
@@ -86,7 +100,7 @@ def _add_reasons(round_result: RoundResult, reasons: Sequence[str]) -> RoundResu
 def drop_unsafe_features(
     task: ScreeningTask, round_results: Sequence[RoundResult]
 ) -> tuple[list[RoundResult], dict[str, Any]]:
-    """Leave out the features shown that are not safe, without replacement; also return the record."""
+    """Leave out the features that are not safe where the list has all of them; also return the record."""
     analysis = SafetyAnalysis(task.base_box)
     reasons = [
         [analysis.analyze(each).reason for each in result.iterate_expressions()] for result in round_results

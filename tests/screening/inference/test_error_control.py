@@ -149,7 +149,7 @@ def test_of_several_rounds_the_first_has_figures():
         ({"fdr": 0.0}, "fdr is 0.0; give a rate between 0 and 1"),
         ({"fdr": float("nan")}, "fdr is nan"),
         ({"fdr": True}, "fdr is True"),
-        ({"permutations": 0}, "permutations is 0; give a whole number of at least 1"),
+        ({"permutations": 0}, "permutations is 0; give an integer of at least 1"),
         ({"p_values": True, "has_pruning": True}, "p_values= is not available: pruning between layers"),
         (
             {"p_values": True, "ranking_screener": replace(T0, null_distribution=None)},

@@ -90,16 +90,30 @@ def test_features_are_kept_without_a_look_where_the_option_says_so(frame):
     pd.testing.assert_frame_equal(kept.table, marked.table.drop(columns="unsafe"))
 
 
-@pytest.mark.parametrize("options", [{"top": "all"}, {"rounds": 2, "top": 15}])
-def test_where_the_list_is_not_filled_up_unsafe_features_are_left_out(frame, options):
-    marked = symscreen.screen(frame, **SPACE, **options)
-    dropped = symscreen.screen(frame, **SPACE, **options, unsafe="drop")
+def test_a_list_of_all_features_has_all_safe_ones(frame):
+    marked = symscreen.screen(frame, **SPACE, top="all")
+    dropped = symscreen.screen(frame, **SPACE, top="all", unsafe="drop")
     safe = [
         str(each)
         for each, reason in zip(marked.expressions, find_reasons(marked, frame), strict=True)
         if not reason
     ]
     assert list(dropped.table["expression"]) == safe
+
+
+def test_each_round_is_filled_up_with_safe_features(frame):
+    plain = symscreen.screen(frame, **SPACE, top=15, unsafe="drop", max_correlation=1)
+    result = symscreen.screen(frame, **SPACE, top=15, unsafe="drop", rounds=2)
+    assert not any(find_reasons(result, frame))
+    # a feature of both rounds is listed in the one that ranks it higher
+    in_first = set(result.table.expression[result.table["round"] == 1])
+    in_second = set(result.table.expression[result.table["round"] == 2])
+    assert in_first | in_second >= set(plain.table.expression)
+    assert len(in_second) <= 15
+    assert len(result.table) > 15
+    counts = result.record["safety"]
+    assert counts["examined"] > plain.record["safety"]["examined"]
+    assert set(result.record["rounds"][1]["model"]) <= set(plain.table.expression)
 
 
 def test_ranges_of_the_user_decide(frame):
