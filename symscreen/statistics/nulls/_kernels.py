@@ -22,7 +22,7 @@ _MAX_CELL_WIDTH = 0.05  # of t · z
 _INTERPOLATION_RUN = 64  # statistics whose log weights are interpolated linearly …
 _INTERPOLATION_TOLERANCE = 0.02  # … if they differ by at most this
 _NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) is below the rounding error of a sum
-_N_FAVORED_ROWS = 8  # half of the moves are moves of these heaviest rows
+_N_FAVORED_ROWS = 8  # every other move is a move of one of these heaviest rows
 
 
 @compile_kernel
@@ -108,6 +108,44 @@ def _compute_rank_variance(n: int, k: int, rank_sum: float, rank_sum_squares: fl
 
 
 @compile_kernel
+def fill_rotated_draws(scores: Values, state: RngState, out: Values) -> None:
+    """Write |Z| of random permutations, shape (draws,); all rows carry explicit ranks.
+
+    Each random order of ranks gives n permutations, its rotations. Every one of them is uniformly
+    distributed, and their sums are computed together. The rows are shuffled, too, so that the correlation
+    of two rotations is small whatever the scores are.
+    """
+    n = scores.size
+    rows = scores.copy()
+    ranks = np.arange(n) - (n - 1) / 2.0
+    twice = np.empty(2 * n)
+    sums = np.empty(n)
+    for start in range(0, out.size, n):
+        _shuffle(rows, state)
+        _shuffle(ranks, state)
+        twice[:n] = ranks
+        twice[n:] = ranks
+        sums[:] = 0.0
+        for i in range(n):
+            score = rows[i]
+            shifted = twice[i : i + n]
+            for rotation in range(n):
+                sums[rotation] += score * shifted[rotation]
+        for rotation in range(min(n, out.size - start)):
+            out[start + rotation] = abs(sums[rotation])
+
+
+@compile_kernel
+def _shuffle(values: Values, state: RngState) -> None:
+    """Put the values, shape (n,), in a random order."""
+    for i in range(values.size - 1):
+        j = i + draw_integer(state, values.size - i)
+        value = values[j]
+        values[j] = values[i]
+        values[i] = value
+
+
+@compile_kernel
 def fill_abs_draws(
     heavy_scores: Values,
     n: int,
@@ -116,7 +154,7 @@ def fill_abs_draws(
     state: RngState,
     out: Values,
 ) -> None:
-    """Write |Z| of random permutations, shape (draws,)."""
+    """Write |Z| of random permutations, shape (draws,); the sum over the light rows is a normal quantile."""
     k = heavy_scores.size
     ranks = np.arange(1, n + 1).astype(np.int32)
     middle = (n + 1) / 2.0
@@ -136,11 +174,12 @@ def fill_abs_draws(
             z += heavy_scores[i] * centred
             sum_1 += centred
             sum_2 += centred * centred
-        if light_sum_squares > 0.0:
-            z += light_quantiles[i_quantile] * math.sqrt(
-                light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
-            )
-            i_quantile = (i_quantile + stride) % n_draws
+        z += light_quantiles[i_quantile] * math.sqrt(
+            light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
+        )
+        i_quantile += stride
+        if i_quantile >= n_draws:
+            i_quantile -= n_draws
         out[draw] = abs(z)
 
 
@@ -199,9 +238,11 @@ def run_metropolis(
 ) -> None:
     """Walk among permutations with probability proportional to exp(tilt · Z), and record Z at intervals.
 
-    A move gives a row a rank at a distance of random magnitude; the row with that rank takes its old rank.
-    Moves are accepted by the rule of Metropolis et al. (1953). `ranks`, shape (k,), and `rank_owners`, shape
-    (n + 1,), −1 for light rows, keep the state between walks. `out` has shape (n_moves // thinning,).
+    A move gives a row another rank; the row with that rank takes its old rank. Moves are accepted by the rule
+    of Metropolis et al. (1953). Half of the moves give any row any rank. The others move one of the heaviest
+    rows, to any rank or by a distance of random magnitude in turn. `ranks`, shape (k,), and `rank_owners`,
+    shape (n + 1,), −1 for light rows, keep the state between walks. `out` has shape
+    (n_moves // thinning,).
     """
     k = heavy_scores.size
     middle = (n + 1) / 2.0
@@ -213,17 +254,19 @@ def run_metropolis(
         sum_2 += centred * centred
     has_light = k < n
     variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if has_light else 0.0
-    first = min(k, _N_FAVORED_ROWS)
-    magnitudes = 1
-    while 1 << magnitudes < n:
-        magnitudes += 1
+    n_favored = min(k, _N_FAVORED_ROWS)
+    n_magnitudes = 1
+    while 1 << n_magnitudes < n:
+        n_magnitudes += 1
     n_recorded = 0
     for move in range(n_moves):
-        i = draw_integer(state, 2 * k)
-        i = i - k if i >= k else i % first
-        distance = 1 + draw_integer(state, 1 << min(draw_integer(state, 2 * magnitudes), magnitudes))
+        i = draw_integer(state, n_favored if move % 2 else k)
         old = np.int64(ranks[i])
-        new = old + distance if draw_integer(state, 2) else old - distance
+        if move % 4 == 3:
+            distance = 1 + draw_integer(state, 1 << draw_integer(state, n_magnitudes))
+            new = old + distance if draw_integer(state, 2) else old - distance
+        else:
+            new = 1 + draw_integer(state, n)
         if 1 <= new <= n:
             j = rank_owners[new]
             step = float(new - old)

@@ -85,6 +85,8 @@ _MAX_TILTS = 40
 _TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
 _BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
 _MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
+_GROUP_SIZE = 16  # statistics in the body of a plain sample for which one stands …
+_N_UNGROUPED = 32_768  # … and the number of largest statistics that stand for themselves
 _N_CELLS = 1024  # cells of equal counts for solving the log constants
 _MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
 _NEWTON_TOLERANCE = 1e-4  # of the log likelihood, whose statistical error is about 1
@@ -331,19 +333,19 @@ def combine_samples(
     Returns
     -------
     z : float64 array, shape (total,)
-        All statistics, ascending.
+        Statistics, ascending. In the body of the plain ones, one stands for several.
     mass : float64 array, shape (total,)
         The mass of each, with sum 1.
     """
-    parts = [np.sort(plain_sample), *(sample.z for sample in tilted_samples)]
-    sizes = np.array([len(part) for part in parts])
+    plain, plain_weights = _group_body(np.sort(plain_sample))
+    sizes = np.array([len(sample.z) for sample in tilted_samples])
     tilts = np.array([0.0, *(sample.tilt for sample in tilted_samples)])
-    counts = sizes * np.where(tilts > 0, ess_ratio, 1.0)
-    pooled = np.concatenate(parts)
-    order = np.argsort(pooled, kind="stable")  # merges the sorted parts
-    z = pooled[order]
-    sample_tilts = np.repeat(tilts, sizes)[order]
-    weights = np.where(sample_tilts > 0, ess_ratio, 1.0)
+    counts = np.array([len(plain_sample), *(sizes * ess_ratio)])
+    z = np.concatenate([plain, *(sample.z for sample in tilted_samples)])
+    order = np.argsort(z, kind="stable")  # merges the sorted parts
+    z = z[order]
+    sample_tilts = np.repeat(tilts, [len(plain), *sizes])[order]
+    weights = np.concatenate([plain_weights, np.full(sizes.sum(), ess_ratio)])[order]
     starts = partition_cells(z, sample_tilts, max(len(z) // _N_CELLS, 1))
     hits = np.add.reduceat(weights, starts)
     cell_means = np.add.reduceat(weights * z, starts) / hits
@@ -355,8 +357,31 @@ def combine_samples(
     )
     mass = np.empty(len(z))
     fill_log_sums(z, tilts, np.log(counts) - constants, folded, mass)
-    mass = weights * np.exp(mass.min() - mass)
-    return z, np.asarray(mass / mass.sum())
+    np.subtract(mass.min(), mass, out=mass)
+    np.exp(mass, out=mass)
+    mass *= weights
+    mass /= mass.sum()
+    return z, mass
+
+
+def _group_body(plain: Values) -> tuple[Values, Values]:
+    """Let the largest statistic of each small group in the body of ascending ones stand for its group.
+
+    A group is so small that it changes the tail by less than the distance between knots, and upwards.
+
+    Returns
+    -------
+    z : float64 array, shape (k,)
+        Ascending.
+    weights : float64 array, shape (k,)
+        How many statistics each one stands for.
+    """
+    n_groups = max(len(plain) - _N_UNGROUPED, 0) // _GROUP_SIZE
+    n_grouped = n_groups * _GROUP_SIZE
+    z = np.concatenate([plain[_GROUP_SIZE - 1 : n_grouped : _GROUP_SIZE], plain[n_grouped:]])
+    weights = np.ones(len(z))
+    weights[:n_groups] = _GROUP_SIZE
+    return z, weights
 
 
 def _compute_bias(tilts: Values, z: Values, *, folded: bool) -> Values:
