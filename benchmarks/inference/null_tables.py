@@ -8,7 +8,6 @@ known, and the mean of the tables is compared with them.
 from __future__ import annotations
 
 import math
-import statistics
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -92,28 +91,11 @@ def format_results(rows: list[dict[str, Any]]) -> str:
     return format_table(["target", "", *(f"p = {level:g}" for level in LEVELS), "processor, s"], lines)
 
 
-def make_figures(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the medians that pages quote."""
-
-    def quote(level: float) -> str:
-        spreads = [row["spread"][LEVELS.index(level)] for row in rows]
-        return f"{100 * statistics.median(each for each in spreads if each is not None):.2g}"
-
-    seconds = sorted(row["seconds"] for row in rows)
-    return {
-        "at_5_percent": quote(0.05),
-        "at_1_permille": quote(1e-3),
-        "at_1e_10": quote(1e-10),
-        "seconds": f"{statistics.median(seconds):.2f}",
-        "most_seconds": f"{seconds[-1]:.2f}",
-    }
-
-
 def main(arguments: Sequence[str]) -> None:
     """Measure and save."""
     parser = make_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="tables of each target")
     options = parser.parse_args(arguments)
     rows = [compare_tables(name, target, options.seeds) for name, target in make_targets().items()]
-    found = {"levels": LEVELS, "rows": rows, "figures": make_figures(rows)}
+    found = {"levels": LEVELS, "rows": rows}
     save_results("null_tables", found, format_results(rows), options.results)
