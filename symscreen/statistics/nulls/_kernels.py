@@ -1,4 +1,4 @@
-"""Compiled kernels of null distributions: random permutations, walks among them, and tables."""
+"""Compiled kernels of null distributions: random permutations, and walks among them."""
 
 from __future__ import annotations
 
@@ -18,85 +18,7 @@ if TYPE_CHECKING:
     RngState = NDArray[np.uint64]
 
 
-_MAX_CELL_WIDTH = 0.05  # of t · z
-_INTERPOLATION_RUN = 64  # statistics whose log weights are interpolated linearly …
-_INTERPOLATION_TOLERANCE = 0.02  # … if they differ by at most this
-_NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) is below the rounding error of a sum
 _N_FAVORED_ROWS = 8  # every other move is a move of one of these heaviest rows
-
-
-@compile_kernel
-def place_knots(
-    z: Values, tail: Values, max_tail_ratio: float, rounding_error: float, n_spared: int
-) -> tuple[Values, Integers]:
-    """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
-    knots = np.empty(z.size + 1)
-    first = np.empty(z.size + 1, dtype=np.int64)
-    knots[0], first[0] = 0.0, 0
-    n_knots = 1
-    start = np.int64(0)
-    for i in range(z.size):
-        # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
-        knot = z[i] - 2.0 * rounding_error
-        while z[start] < knot:
-            start += 1
-        if start > z.size - n_spared:
-            break
-        last_tail = tail[first[n_knots - 1]]
-        if tail[start] < last_tail and tail[start] <= last_tail * max_tail_ratio:
-            knots[n_knots], first[n_knots] = knot, start
-            n_knots += 1
-    return knots[:n_knots].copy(), first[:n_knots].copy()
-
-
-@compile_kernel
-def partition_cells(z: Values, sample_tilts: Values, max_cell_size: int) -> Integers:
-    """Divide ascending statistics into cells with nearly constant exp(t z); return the starts of cells."""
-    starts = np.empty(z.size, dtype=np.int64)
-    starts[0] = 0
-    n_cells = 1
-    max_tilt = sample_tilts[0]
-    for i in range(1, z.size):
-        first = starts[n_cells - 1]
-        max_tilt = max(max_tilt, sample_tilts[i])
-        if i - first >= max_cell_size or max_tilt * (z[i] - z[first]) > _MAX_CELL_WIDTH:
-            starts[n_cells] = i
-            n_cells += 1
-            max_tilt = sample_tilts[i]
-    return starts[:n_cells].copy()
-
-
-@compile_kernel
-def _compute_log_sum(z: float, tilts: Values, shifts: Values, folded: bool) -> float:
-    """Compute log Σ_j exp(t_j z + shift_j), or with cosh if folded."""
-    top = -np.inf
-    for j in range(tilts.size):
-        top = max(top, tilts[j] * z + shifts[j])
-    total = 0.0
-    for j in range(tilts.size):
-        product = tilts[j] * z
-        exponent = product + shifts[j] - top
-        if exponent > -_NEGLIGIBLE_EXPONENT:
-            mirrored = math.exp(-2.0 * product) if folded and product < _NEGLIGIBLE_EXPONENT else 0.0
-            total += math.exp(exponent) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
-    return top + math.log(total)
-
-
-@compile_kernel
-def fill_log_sums(z: Values, tilts: Values, shifts: Values, folded: bool, out: Values) -> None:
-    """Write `_compute_log_sum` of each statistic, shape (count,); nearly linear runs are interpolated."""
-    last = z.size - 1
-    next_value = _compute_log_sum(z[0], tilts, shifts, folded)
-    for start in range(0, z.size, _INTERPOLATION_RUN):
-        end = min(start + _INTERPOLATION_RUN, last)
-        value, next_value = next_value, _compute_log_sum(z[end], tilts, shifts, folded)
-        is_linear = abs(next_value - value) <= _INTERPOLATION_TOLERANCE
-        slope = (next_value - value) / (z[end] - z[start]) if z[end] > z[start] else 0.0
-        for i in range(start, min(start + _INTERPOLATION_RUN, z.size)):
-            if is_linear:
-                out[i] = value + slope * (z[i] - z[start])
-            else:
-                out[i] = _compute_log_sum(z[i], tilts, shifts, folded)
 
 
 @compile_kernel
@@ -108,41 +30,19 @@ def _compute_rank_variance(n: int, k: int, rank_sum: float, rank_sum_squares: fl
 
 
 @compile_kernel
-def fill_rotated_draws(scores: Values, state: RngState, out: Values) -> None:
-    """Write |Z| of random permutations, shape (draws,); all rows carry explicit ranks.
+def fill_rotated_sums(scores: Values, twice: Values, out: Values) -> None:
+    """Write Σ_i a_i r_{i+j} of all n rotations j of each order r of ranks, shape (m, n).
 
-    Each random order of ranks gives n permutations, its rotations. Every one of them is uniformly
-    distributed, and their sums are computed together. The rows are shuffled, too, so that the correlation
-    of two rotations is small whatever the scores are.
+    `scores` has shape (n,), `twice` has shape (m, 2n): each order two times.
     """
-    n = scores.size
-    rows = scores.copy()
-    ranks = np.arange(n) - (n - 1) / 2.0
-    twice = np.empty(2 * n)
-    sums = np.empty(n)
-    for start in range(0, out.size, n):
-        _shuffle(rows, state)
-        _shuffle(ranks, state)
-        twice[:n] = ranks
-        twice[n:] = ranks
-        sums[:] = 0.0
+    m, n = out.shape
+    for order in range(m):
+        for j in range(n):
+            out[order, j] = 0.0
         for i in range(n):
-            score = rows[i]
-            shifted = twice[i : i + n]
-            for rotation in range(n):
-                sums[rotation] += score * shifted[rotation]
-        for rotation in range(min(n, out.size - start)):
-            out[start + rotation] = abs(sums[rotation])
-
-
-@compile_kernel
-def _shuffle(values: Values, state: RngState) -> None:
-    """Put the values, shape (n,), in a random order."""
-    for i in range(values.size - 1):
-        j = i + draw_integer(state, values.size - i)
-        value = values[j]
-        values[j] = values[i]
-        values[i] = value
+            score = scores[i]
+            for j in range(n):
+                out[order, j] += score * twice[order, i + j]
 
 
 @compile_kernel

@@ -20,7 +20,7 @@ from symscreen.statistics._kernels import seed_stream
 from symscreen.statistics.nulls._kernels import (
     fill_abs_draws,
     fill_permutation_sums,
-    fill_rotated_draws,
+    fill_rotated_sums,
     run_metropolis,
 )
 from symscreen.statistics.nulls.null_table import (
@@ -49,6 +49,7 @@ _MIXING_MOVES_PER_ROW = 3  # moves per heavy row until a walk is independent of 
 _MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
 _MAX_EXPLICIT_ROWS = 300  # rows up to which every row carries an explicit rank
 _N_PERMUTATIONS = 500_000  # plain permutations
+_ROTATED_BLOCK = 16_384  # permutations drawn at once
 _N_MOVES, _N_MOVES_PER_ROW = 40_000, 1_000  # moves of each walk, and in addition for each heavy row
 _FIRST_TILT = 0.8
 _PLAIN_STREAM, _TILTED_STREAM = 1, 2  # streams of random numbers
@@ -140,11 +141,8 @@ def draw_abs_statistics(
     float64 array, shape (n_draws,)
         Unsorted.
     """
-    state = seed_stream(*seed_key)
-    draws = np.empty(n_draws)
     if len(statistic.heavy_scores) == statistic.n:
-        fill_rotated_draws(statistic.heavy_scores, state, draws)
-        return draws
+        return _draw_rotated_statistics(statistic.heavy_scores, n_draws, seed_key)
     from scipy.special import ndtri  # imported here to keep start-up fast
 
     # The light parts are normal quantiles, in an order that is independent of the permutations.
@@ -152,10 +150,36 @@ def draw_abs_statistics(
     light_quantiles += (
         (statistic.light_excess_kurtosis / 24.0) * light_quantiles * (light_quantiles * light_quantiles - 3.0)
     )
+    draws = np.empty(n_draws)
     fill_abs_draws(
-        statistic.heavy_scores, statistic.n, statistic.light_sum_squares, light_quantiles, state, draws
+        statistic.heavy_scores,
+        statistic.n,
+        statistic.light_sum_squares,
+        light_quantiles,
+        seed_stream(*seed_key),
+        draws,
     )
     return draws
+
+
+def _draw_rotated_statistics(scores: Values, n_draws: int, seed_key: tuple[int, ...]) -> Values:
+    """Draw |Z| of random permutations, shape (n_draws,), if every row carries an explicit rank.
+
+    Each random order of the ranks gives n permutations, its rotations. All of them are uniformly distributed,
+    and their sums are computed together. The rows are shuffled, too, so that the correlation between two
+    rotations is small whatever the scores are.
+    """
+    n = len(scores)
+    rng = np.random.default_rng(seed_key)
+    n_at_once = max(_ROTATED_BLOCK // n, 1)
+    twice = np.tile(np.arange(n) - (n - 1) / 2.0, (n_at_once, 2))
+    draws = np.empty((math.ceil(n_draws / (n_at_once * n)), n_at_once, n))
+    for sums in draws:
+        twice[:, :n] = rng.permuted(twice[:, :n], axis=1)
+        twice[:, n:] = twice[:, :n]
+        fill_rotated_sums(rng.permutation(scores), twice, sums)
+    drawn = draws.ravel()[:n_draws]
+    return np.abs(drawn, out=drawn)
 
 
 def enumerate_abs_statistics(statistic: LinearRankStatistic) -> NDArray[np.float64]:
