@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 COMPILE_MESSAGE = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
 _DISPATCHER_LOCK = Lock()
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 class Kernel:
     """A function that numba compiles when it is first called.
 
-    Numba's own object for it is made at the first use, because a run uses few of all kernels.
+    Numba's own objects for it are made at the first use, because a run uses few of all kernels. What other
+    kernels call is a second object, without the wrapper for calls from Python, which takes long to compile.
 
     Parameters
     ----------
@@ -36,6 +38,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._dispatcher: Any = None
+        self._inner_dispatcher: Any = None
 
     @property
     def dispatcher(self) -> Any:
@@ -49,7 +52,11 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         """What numba takes a kernel for that another kernel calls."""
-        return types.Dispatcher(self.dispatcher)
+        if self._inner_dispatcher is None:
+            with _DISPATCHER_LOCK:
+                if self._inner_dispatcher is None:
+                    self._inner_dispatcher = numba.njit(**_OPTIONS, no_cpython_wrapper=True)(self.py_func)
+        return types.Dispatcher(self._inner_dispatcher)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self.dispatcher(*arguments, **keywords)
@@ -77,8 +84,7 @@ def compile_kernel(function: Callable[..., Any]) -> Kernel:
 
 def _make_dispatcher(function: Callable[..., Any]) -> Any:
     """Let numba compile a function at its first call; without a wrapper for C, which nothing here calls."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    dispatcher: Any = numba.njit(**options)(function)
+    dispatcher: Any = numba.njit(**_OPTIONS)(function)
     with suppress(RuntimeError):  # raised by numba if no cache folder can be written
         # as numba's own `enable_caching` does
         dispatcher._cache = _KernelCache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001

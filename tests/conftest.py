@@ -45,25 +45,6 @@ def _no_compile_notice():
     COMPILE_NOTICE.mute()
 
 
-_EXACT_NULLS = (
-    "statistics",
-    "inference",
-    "test_error_control",
-    "test_checkpoint",  # it compares with another process
-    "test_readme",
-    "test_trust_pages",
-    "benchmarks",
-)
-
-
-@pytest.fixture(autouse=True)
-def _short_null_tables(request, monkeypatch):
-    """Build null tables from fewer permutations where no test looks at p-values: 0.03 s instead of 0.6 s."""
-    if not any(part in str(request.node.path) for part in _EXACT_NULLS):
-        monkeypatch.setattr("symscreen.statistics.nulls.t0_null._N_PERMUTATIONS", 20_000)
-        monkeypatch.setattr("symscreen.statistics.nulls.t0_null._N_MOVES", 20_000)
-
-
 @pytest.fixture
 def rng(request) -> np.random.Generator:
     name = request.node.nodeid.encode()

@@ -73,12 +73,27 @@ def quote_nulls(found: Results) -> dict[str, str]:
         format_range("with ties; all ten kinds", f"{few}, {many}", lambda one: one["tied"]),
         ["*error of counting*", "", *errors],
     ]
-    times = sorted(one["screeners"]["t0"]["set_up_seconds"] for one in found["rows"])
     return {
         "ranges": format_table(["features, targets", "rows", *(f"{level:g}" for level in levels)], table),
         "p_values": f"{p_values:,}",
-        "set_up_median": format_number(statistics.median(times), 1),
-        "set_up_most": format_number(times[-1], 2),
+    }
+
+
+def quote_null_tables(found: Results) -> dict[str, str]:
+    """Quote the median spread of p-values between seeds, in percent, and the seconds of a table."""
+
+    def quote(level: float) -> str:
+        place = found["levels"].index(level)
+        spreads = [row["spread"][place] for row in found["rows"] if row["spread"][place] is not None]
+        return format_number(100 * statistics.median(spreads), 2)
+
+    seconds = sorted(row["seconds"] for row in found["rows"])
+    return {
+        "at_5_percent": quote(0.05),
+        "at_1_permille": quote(1e-3),
+        "at_1e_10": quote(1e-10),
+        "seconds": f"{statistics.median(seconds):.2f}",
+        "most_seconds": f"{seconds[-1]:.2f}",
     }
 
 

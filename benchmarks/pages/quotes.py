@@ -38,6 +38,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "law_claims": inference_quotes.quote_law_claims,
     "first_answer": inference_quotes.quote_first_answer,
     "coverage": inference_quotes.quote_coverage,
+    "null_tables": inference_quotes.quote_null_tables,
     "nulls": inference_quotes.quote_nulls,
     "nulls_ties": inference_quotes.quote_tied_nulls,
     "nulls_xi": inference_quotes.quote_xi_nulls,

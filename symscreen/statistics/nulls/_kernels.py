@@ -1,4 +1,4 @@
-"""Compiled kernels of null distributions: random permutations, walks among them, and tables."""
+"""Compiled kernels of null distributions: random permutations, and walks among them."""
 
 from __future__ import annotations
 
@@ -18,85 +18,7 @@ if TYPE_CHECKING:
     RngState = NDArray[np.uint64]
 
 
-_MAX_CELL_WIDTH = 0.05  # of t · z
-_INTERPOLATION_RUN = 64  # statistics whose log weights are interpolated linearly …
-_INTERPOLATION_TOLERANCE = 0.02  # … if they differ by at most this
-_NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) is below the rounding error of a sum
-_N_FAVORED_ROWS = 8  # half of the moves are moves of these heaviest rows
-
-
-@compile_kernel
-def place_knots(
-    z: Values, tail: Values, max_tail_ratio: float, rounding_error: float, n_spared: int
-) -> tuple[Values, Integers]:
-    """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
-    knots = np.empty(z.size + 1)
-    first = np.empty(z.size + 1, dtype=np.int64)
-    knots[0], first[0] = 0.0, 0
-    n_knots = 1
-    start = np.int64(0)
-    for i in range(z.size):
-        # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
-        knot = z[i] - 2.0 * rounding_error
-        while z[start] < knot:
-            start += 1
-        if start > z.size - n_spared:
-            break
-        last_tail = tail[first[n_knots - 1]]
-        if tail[start] < last_tail and tail[start] <= last_tail * max_tail_ratio:
-            knots[n_knots], first[n_knots] = knot, start
-            n_knots += 1
-    return knots[:n_knots].copy(), first[:n_knots].copy()
-
-
-@compile_kernel
-def partition_cells(z: Values, sample_tilts: Values, max_cell_size: int) -> Integers:
-    """Divide ascending statistics into cells with nearly constant exp(t z); return the starts of cells."""
-    starts = np.empty(z.size, dtype=np.int64)
-    starts[0] = 0
-    n_cells = 1
-    max_tilt = sample_tilts[0]
-    for i in range(1, z.size):
-        first = starts[n_cells - 1]
-        max_tilt = max(max_tilt, sample_tilts[i])
-        if i - first >= max_cell_size or max_tilt * (z[i] - z[first]) > _MAX_CELL_WIDTH:
-            starts[n_cells] = i
-            n_cells += 1
-            max_tilt = sample_tilts[i]
-    return starts[:n_cells].copy()
-
-
-@compile_kernel
-def _compute_log_sum(z: float, tilts: Values, shifts: Values, folded: bool) -> float:
-    """Compute log Σ_j exp(t_j z + shift_j), or with cosh if folded."""
-    top = -np.inf
-    for j in range(tilts.size):
-        top = max(top, tilts[j] * z + shifts[j])
-    total = 0.0
-    for j in range(tilts.size):
-        product = tilts[j] * z
-        exponent = product + shifts[j] - top
-        if exponent > -_NEGLIGIBLE_EXPONENT:
-            mirrored = math.exp(-2.0 * product) if folded and product < _NEGLIGIBLE_EXPONENT else 0.0
-            total += math.exp(exponent) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
-    return top + math.log(total)
-
-
-@compile_kernel
-def fill_log_sums(z: Values, tilts: Values, shifts: Values, folded: bool, out: Values) -> None:
-    """Write `_compute_log_sum` of each statistic, shape (count,); nearly linear runs are interpolated."""
-    last = z.size - 1
-    next_value = _compute_log_sum(z[0], tilts, shifts, folded)
-    for start in range(0, z.size, _INTERPOLATION_RUN):
-        end = min(start + _INTERPOLATION_RUN, last)
-        value, next_value = next_value, _compute_log_sum(z[end], tilts, shifts, folded)
-        is_linear = abs(next_value - value) <= _INTERPOLATION_TOLERANCE
-        slope = (next_value - value) / (z[end] - z[start]) if z[end] > z[start] else 0.0
-        for i in range(start, min(start + _INTERPOLATION_RUN, z.size)):
-            if is_linear:
-                out[i] = value + slope * (z[i] - z[start])
-            else:
-                out[i] = _compute_log_sum(z[i], tilts, shifts, folded)
+_N_FAVORED_ROWS = 8  # every other move is a move of one of these heaviest rows
 
 
 @compile_kernel
@@ -108,6 +30,22 @@ def _compute_rank_variance(n: int, k: int, rank_sum: float, rank_sum_squares: fl
 
 
 @compile_kernel
+def fill_rotated_sums(scores: Values, twice: Values, out: Values) -> None:
+    """Write Σ_i a_i r_{i+j} of all n rotations j of each order r of ranks, shape (m, n).
+
+    `scores` has shape (n,), `twice` has shape (m, 2n): each order two times.
+    """
+    m, n = out.shape
+    for order in range(m):
+        for j in range(n):
+            out[order, j] = 0.0
+        for i in range(n):
+            score = scores[i]
+            for j in range(n):
+                out[order, j] += score * twice[order, i + j]
+
+
+@compile_kernel
 def fill_abs_draws(
     heavy_scores: Values,
     n: int,
@@ -116,7 +54,7 @@ def fill_abs_draws(
     state: RngState,
     out: Values,
 ) -> None:
-    """Write |Z| of random permutations, shape (draws,)."""
+    """Write |Z| of random permutations, shape (draws,); the sum over the light rows is a normal quantile."""
     k = heavy_scores.size
     ranks = np.arange(1, n + 1).astype(np.int32)
     middle = (n + 1) / 2.0
@@ -136,11 +74,12 @@ def fill_abs_draws(
             z += heavy_scores[i] * centred
             sum_1 += centred
             sum_2 += centred * centred
-        if light_sum_squares > 0.0:
-            z += light_quantiles[i_quantile] * math.sqrt(
-                light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
-            )
-            i_quantile = (i_quantile + stride) % n_draws
+        z += light_quantiles[i_quantile] * math.sqrt(
+            light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
+        )
+        i_quantile += stride
+        if i_quantile >= n_draws:
+            i_quantile -= n_draws
         out[draw] = abs(z)
 
 
@@ -199,9 +138,11 @@ def run_metropolis(
 ) -> None:
     """Walk among permutations with probability proportional to exp(tilt · Z), and record Z at intervals.
 
-    A move gives a row a rank at a distance of random magnitude; the row with that rank takes its old rank.
-    Moves are accepted by the rule of Metropolis et al. (1953). `ranks`, shape (k,), and `rank_owners`, shape
-    (n + 1,), −1 for light rows, keep the state between walks. `out` has shape (n_moves // thinning,).
+    A move gives a row another rank; the row with that rank takes its old rank. Moves are accepted by the rule
+    of Metropolis et al. (1953). Half of the moves give any row any rank. The others move one of the heaviest
+    rows, to any rank or by a distance of random magnitude in turn. `ranks`, shape (k,), and `rank_owners`,
+    shape (n + 1,), −1 for light rows, keep the state between walks. `out` has shape
+    (n_moves // thinning,).
     """
     k = heavy_scores.size
     middle = (n + 1) / 2.0
@@ -213,17 +154,19 @@ def run_metropolis(
         sum_2 += centred * centred
     has_light = k < n
     variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if has_light else 0.0
-    first = min(k, _N_FAVORED_ROWS)
-    magnitudes = 1
-    while 1 << magnitudes < n:
-        magnitudes += 1
+    n_favored = min(k, _N_FAVORED_ROWS)
+    n_magnitudes = 1
+    while 1 << n_magnitudes < n:
+        n_magnitudes += 1
     n_recorded = 0
     for move in range(n_moves):
-        i = draw_integer(state, 2 * k)
-        i = i - k if i >= k else i % first
-        distance = 1 + draw_integer(state, 1 << min(draw_integer(state, 2 * magnitudes), magnitudes))
+        i = draw_integer(state, n_favored if move % 2 else k)
         old = np.int64(ranks[i])
-        new = old + distance if draw_integer(state, 2) else old - distance
+        if move % 4 == 3:
+            distance = 1 + draw_integer(state, 1 << draw_integer(state, n_magnitudes))
+            new = old + distance if draw_integer(state, 2) else old - distance
+        else:
+            new = 1 + draw_integer(state, n)
         if 1 <= new <= n:
             j = rank_owners[new]
             step = float(new - old)

@@ -32,14 +32,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from symscreen.statistics.nulls._kernels import fill_log_sums, partition_cells, place_knots
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Values
+    from symscreen._typing import Integers, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
@@ -85,7 +83,9 @@ _MAX_TILTS = 40
 _TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
 _BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
 _MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
-_N_CELLS = 1024  # cells of equal counts for solving the log constants
+_GROUP_SIZE = 16  # statistics in the body of a plain sample for which one stands …
+_N_UNGROUPED = 32_768  # … and the number of largest statistics that stand for themselves
+_N_CELLS, _MAX_CELL_WIDTH = 1024, 0.05  # cells of equal counts, and their width in t · z
 _MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
 _NEWTON_TOLERANCE = 1e-4  # of the log likelihood, whose statistical error is about 1
 
@@ -251,9 +251,7 @@ def build_null_table(
     moment = np.cumsum((mass * z)[::-1])[::-1]
     top = float(z[-1])
     rounding = top * (_RELATIVE_ROUNDING if resolution > 0 else _RELATIVE_ROUNDING_EXACT)
-    knots, first = place_knots(
-        z, tail, math.exp(-resolution), rounding, _MIN_DRAWS_BEYOND_KNOT if resolution > 0 else 0
-    )
+    knots, first = _place_knots(z, tail, rounding, resolution)
     min_p_value = max(min_p_value, _MIN_P_VALUE)
     upper = np.clip(tail[first] / tail[0], min_p_value, 1.0)
     means = np.maximum.accumulate(moment[first] / tail[first])
@@ -331,32 +329,77 @@ def combine_samples(
     Returns
     -------
     z : float64 array, shape (total,)
-        All statistics, ascending.
+        Statistics, ascending. In the body of the plain ones, one stands for several.
     mass : float64 array, shape (total,)
         The mass of each, with sum 1.
     """
-    parts = [np.sort(plain_sample), *(sample.z for sample in tilted_samples)]
-    sizes = np.array([len(part) for part in parts])
+    plain, plain_weights = _group_body(np.sort(plain_sample))
+    sizes = np.array([len(sample.z) for sample in tilted_samples])
     tilts = np.array([0.0, *(sample.tilt for sample in tilted_samples)])
-    counts = sizes * np.where(tilts > 0, ess_ratio, 1.0)
-    pooled = np.concatenate(parts)
-    order = np.argsort(pooled, kind="stable")  # merges the sorted parts
-    z = pooled[order]
-    sample_tilts = np.repeat(tilts, sizes)[order]
-    weights = np.where(sample_tilts > 0, ess_ratio, 1.0)
-    starts = partition_cells(z, sample_tilts, max(len(z) // _N_CELLS, 1))
+    counts = np.array([len(plain_sample), *(sizes * ess_ratio)])
+    z = np.concatenate([plain, *(sample.z for sample in tilted_samples)])
+    order = np.argsort(z, kind="stable")  # merges the sorted parts
+    z = z[order]
+    sample_tilts = np.repeat(tilts, [len(plain), *sizes])[order]
+    weights = np.concatenate([plain_weights, np.full(sizes.sum(), ess_ratio)])[order]
+    starts = _partition_cells(z, sample_tilts)
     hits = np.add.reduceat(weights, starts)
     cell_means = np.add.reduceat(weights * z, starts) / hits
-    constants = _solve_log_constants(
-        _compute_bias(tilts, cell_means, folded=folded),
-        counts,
-        hits,
-        [sample.log_constant for sample in tilted_samples],
-    )
-    mass = np.empty(len(z))
-    fill_log_sums(z, tilts, np.log(counts) - constants, folded, mass)
-    mass = weights * np.exp(mass.min() - mass)
-    return z, np.asarray(mass / mass.sum())
+    bias = _compute_bias(tilts, cell_means, folded=folded)
+    constants = _solve_log_constants(bias, counts, hits, [sample.log_constant for sample in tilted_samples])
+    # log Σ_j N_j exp(t_j z − c_j) is nearly linear in each cell.
+    log_sums, shares = _compute_log_sums(bias, np.log(counts) - constants)
+    products = tilts[:, None] * cell_means
+    slopes = (shares * tilts[:, None] * (np.tanh(products) if folded else 1.0)).sum(axis=0)
+    cells = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(z)))
+    mass = slopes[cells] * (cell_means[cells] - z)
+    mass -= log_sums[cells]
+    mass -= mass.max()
+    np.exp(mass, out=mass)
+    mass *= weights
+    mass /= mass.sum()
+    return z, mass
+
+
+def _place_knots(z: Values, tail: Values, rounding: float, resolution: float) -> tuple[Values, Integers]:
+    """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
+    # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
+    knots = z - 2.0 * rounding
+    first = np.searchsorted(z, knots)
+    if resolution > 0:
+        first = first[first <= len(z) - _MIN_DRAWS_BEYOND_KNOT]
+        steps = np.floor(-np.log(tail[first] / tail[0]) / resolution)
+    else:
+        steps = -tail[first]
+    chosen = np.flatnonzero(np.diff(steps) > 0.0) + 1
+    return np.append(0.0, knots[chosen]), np.append(0, first[chosen])
+
+
+def _partition_cells(z: Values, sample_tilts: Values) -> Integers:
+    """Divide ascending statistics into cells with nearly constant exp(t z); return the starts of cells."""
+    by_width = np.floor(z * np.maximum.accumulate(sample_tilts) / _MAX_CELL_WIDTH)
+    by_count = np.arange(len(z)) // max(len(z) // _N_CELLS, 1)
+    return np.append(0, np.flatnonzero((np.diff(by_width) > 0.0) | (np.diff(by_count) > 0)) + 1)
+
+
+def _group_body(plain: Values) -> tuple[Values, Values]:
+    """Let the largest statistic of each small group in the body of ascending ones stand for its group.
+
+    A group is so small that it changes the tail by less than the distance between knots, and upwards.
+
+    Returns
+    -------
+    z : float64 array, shape (k,)
+        Ascending.
+    weights : float64 array, shape (k,)
+        How many statistics each one stands for.
+    """
+    n_groups = max(len(plain) - _N_UNGROUPED, 0) // _GROUP_SIZE
+    n_grouped = n_groups * _GROUP_SIZE
+    z = np.concatenate([plain[_GROUP_SIZE - 1 : n_grouped : _GROUP_SIZE], plain[n_grouped:]])
+    weights = np.ones(len(z))
+    weights[:n_groups] = _GROUP_SIZE
+    return z, weights
 
 
 def _compute_bias(tilts: Values, z: Values, *, folded: bool) -> Values:
@@ -365,16 +408,22 @@ def _compute_bias(tilts: Values, z: Values, *, folded: bool) -> Values:
     return np.asarray(product + np.log1p(np.exp(-2.0 * product)) - math.log(2.0)) if folded else product
 
 
+def _compute_log_sums(bias: Values, shifts: Values) -> tuple[Values, Values]:
+    """Compute log Σ_j exp(bias_j + shift_j) by cell, and the share of each tilt, shape (tilts, cells)."""
+    logs = bias + shifts[:, None]
+    top = logs.max(axis=0)
+    shares = np.exp(logs - top)
+    totals = shares.sum(axis=0)
+    return top + np.log(totals), shares / totals
+
+
 def _solve_log_constants(bias: Values, counts: Values, hits: Values, initial: list[float]) -> Values:
     """Minimise Σ_z hits log Σ_j N_j exp(bias_j − c_j) + Σ_j N_j c_j over c, c_0 = 0, by Newton's method."""
 
     def compute_cost(c: Values) -> tuple[float, Values]:
         """Return the cost, and the share of each tilt in each cell, shape (tilts, cells)."""
-        logs = bias + (np.log(counts) - c)[:, None]
-        top = logs.max(axis=0)
-        shares = np.exp(logs - top)
-        total = shares.sum(axis=0)
-        return float((hits * (top + np.log(total))).sum() + (counts * c).sum()), shares / total
+        log_sums, shares = _compute_log_sums(bias, np.log(counts) - c)
+        return float((hits * log_sums).sum() + (counts * c).sum()), shares
 
     c = np.array([0.0, *initial])
     value, shares = compute_cost(c)

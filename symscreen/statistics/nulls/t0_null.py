@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.statistics._kernels import seed_stream
-from symscreen.statistics.nulls._kernels import fill_abs_draws, fill_permutation_sums, run_metropolis
+from symscreen.statistics.nulls._kernels import (
+    fill_abs_draws,
+    fill_permutation_sums,
+    fill_rotated_sums,
+    run_metropolis,
+)
 from symscreen.statistics.nulls.null_table import (
     LOG_TAIL_RESOLUTION,
     build_null_table,
@@ -40,12 +45,13 @@ if TYPE_CHECKING:
 
 
 _MIN_HEAVY_ROWS = 8
-_MIXING_MOVES_PER_ROW = 5  # moves per heavy row until a walk is independent of its start
+_MIXING_MOVES_PER_ROW = 3  # moves per heavy row until a walk is independent of its start
 _MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
-_MAX_DRAWN_ROWS = 64  # rows up to which plain permutations rank all rows explicitly
-_MAX_WALKED_ROWS = 300  # rows up to which tilted permutations rank all rows explicitly
-_N_PERMUTATIONS = 1_000_000  # plain permutations
-_N_MOVES, _FIRST_TILT = 400_000, 0.8  # moves of each walk
+_MAX_EXPLICIT_ROWS = 300  # rows up to which every row carries an explicit rank
+_N_PERMUTATIONS = 500_000  # plain permutations
+_ROTATED_BLOCK = 16_384  # permutations drawn at once
+_N_MOVES, _N_MOVES_PER_ROW = 40_000, 1_000  # moves of each walk, and in addition for each heavy row
+_FIRST_TILT = 0.8
 _PLAIN_STREAM, _TILTED_STREAM = 1, 2  # streams of random numbers
 
 
@@ -135,14 +141,16 @@ def draw_abs_statistics(
     float64 array, shape (n_draws,)
         Unsorted.
     """
+    if len(statistic.heavy_scores) == statistic.n:
+        return _draw_rotated_statistics(statistic.heavy_scores, n_draws, seed_key)
     from scipy.special import ndtri  # imported here to keep start-up fast
 
-    draws = np.empty(n_draws)
     # The light parts are normal quantiles, in an order that is independent of the permutations.
-    light_quantiles = (
-        ndtri((np.arange(n_draws) + 0.5) / n_draws) if statistic.light_sum_squares > 0 else np.empty(0)
+    light_quantiles = ndtri((np.arange(n_draws) + 0.5) / n_draws)
+    light_quantiles += (
+        (statistic.light_excess_kurtosis / 24.0) * light_quantiles * (light_quantiles * light_quantiles - 3.0)
     )
-    light_quantiles += statistic.light_excess_kurtosis * (light_quantiles**3 - 3.0 * light_quantiles) / 24.0
+    draws = np.empty(n_draws)
     fill_abs_draws(
         statistic.heavy_scores,
         statistic.n,
@@ -152,6 +160,26 @@ def draw_abs_statistics(
         draws,
     )
     return draws
+
+
+def _draw_rotated_statistics(scores: Values, n_draws: int, seed_key: tuple[int, ...]) -> Values:
+    """Draw |Z| of random permutations, shape (n_draws,), if every row carries an explicit rank.
+
+    Each random order of the ranks gives n permutations, its rotations. All of them are uniformly distributed,
+    and their sums are computed together. The rows are shuffled, too, so that the correlation between two
+    rotations is small whatever the scores are.
+    """
+    n = len(scores)
+    rng = np.random.default_rng(seed_key)
+    n_at_once = max(_ROTATED_BLOCK // n, 1)
+    twice = np.tile(np.arange(n) - (n - 1) / 2.0, (n_at_once, 2))
+    draws = np.empty((math.ceil(n_draws / (n_at_once * n)), n_at_once, n))
+    for sums in draws:
+        twice[:, :n] = rng.permuted(twice[:, :n], axis=1)
+        twice[:, n:] = twice[:, :n]
+        fill_rotated_sums(rng.permutation(scores), twice, sums)
+    drawn = draws.ravel()[:n_draws]
+    return np.abs(drawn, out=drawn)
 
 
 def enumerate_abs_statistics(statistic: LinearRankStatistic) -> NDArray[np.float64]:
@@ -188,7 +216,7 @@ def make_permutation_sampler(
     ranks = ranks[np.argsort(np.argsort(statistic.heavy_scores, kind="stable"), kind="stable")]
     rank_owners = np.full(statistic.n + 1, -1, dtype=np.int32)
     rank_owners[ranks] = np.arange(k, dtype=np.int32)
-    thinning = max(k // 4, _MIN_HEAVY_ROWS)
+    thinning = max(k // 2, _MIN_HEAVY_ROWS)
 
     def sample_tilted(tilt: float) -> Values:
         """Walk on under a tilt; return the recorded Z."""
@@ -275,14 +303,17 @@ def build_linear_rank_table(scores: NDArray[np.float64], seed: int) -> NullTable
     if n <= _MAX_ENUMERATED_ROWS:
         z = enumerate_abs_statistics(exact)
         return build_null_table(z, np.ones(len(z)), min_p_value=min_p_value)
-    statistic = (
-        exact if n <= _MAX_DRAWN_ROWS else standardize_scores(scores, max_light_share=0.02, max_heavy=32)
-    )
-    plain_sample = draw_abs_statistics(statistic, _N_PERMUTATIONS, (seed, _PLAIN_STREAM))
-    statistic = (
-        exact if n <= _MAX_WALKED_ROWS else standardize_scores(scores, max_light_share=0.005, max_heavy=256)
-    )
-    sample_tilted, ess_ratio = make_permutation_sampler(statistic, _N_MOVES, (seed, _TILTED_STREAM))
+
+    def choose_statistic(max_light_share: float, max_heavy: int) -> LinearRankStatistic:
+        """Return the exact statistic of few rows; of more, one with light rows."""
+        if n <= _MAX_EXPLICIT_ROWS:
+            return exact
+        return standardize_scores(scores, max_light_share=max_light_share, max_heavy=max_heavy)
+
+    plain_sample = draw_abs_statistics(choose_statistic(0.02, 32), _N_PERMUTATIONS, (seed, _PLAIN_STREAM))
+    walked = choose_statistic(0.005, 256)
+    n_moves = _N_MOVES + _N_MOVES_PER_ROW * len(walked.heavy_scores)
+    sample_tilted, ess_ratio = make_permutation_sampler(walked, n_moves, (seed, _TILTED_STREAM))
     tilted_samples = draw_tilted_samples(sample_tilted, first_tilt=_FIRST_TILT)
     z, mass = combine_samples(plain_sample, tilted_samples, ess_ratio, folded=True)
     return build_null_table(

@@ -5,36 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from symscreen.statistics._kernels import draw_integer, draw_uniform, seed_stream
 from symscreen.statistics.nulls._kernels import (
-    _compute_log_sum,
-    fill_log_sums,
     run_metropolis,
     walk_by_swaps,
 )
-
-
-@pytest.mark.parametrize("folded", [False, True])
-def test_a_log_sum_is_that_of_exponentials_or_hyperbolic_cosines(folded, rng):
-    tilts, shifts = rng.uniform(0.0, 3.0, 4), rng.normal(size=4)
-    function = np.cosh if folded else np.exp
-    for z in (0.0, 0.01, 0.7, 5.0):
-        exact = math.log((np.exp(shifts) * function(tilts * z)).sum())
-        assert _compute_log_sum(z, tilts, shifts, folded) == pytest.approx(exact, abs=1e-13)
-
-
-@pytest.mark.parametrize("size", [10, 63, 64, 65, 127, 128, 200])
-def test_log_sums_do_not_depend_on_what_lies_behind_the_array(size):
-    tilts, shifts = np.array([0.0, 2.0]), np.array([0.0, -3.0])
-    z = np.linspace(0.0, 40.0, size)
-    exact = np.array([_compute_log_sum(one, tilts, shifts, False) for one in z])  # noqa: FBT003
-    for behind in (1e-9, 1.5, 40.0, np.nan):
-        memory = np.concatenate([z, np.full(70, behind)])
-        found = np.empty(size)
-        fill_log_sums(memory[:size], tilts, shifts, False, found)  # noqa: FBT003
-        np.testing.assert_allclose(found, exact, atol=1e-12)
 
 
 def test_the_light_rows_of_a_walk_have_their_mean_under_the_tilt():

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from symscreen.statistics.nulls.null_table import LOG_TAIL_RESOLUTION, build_null_table
+from symscreen.statistics.nulls.null_table import (
+    LOG_TAIL_RESOLUTION,
+    _compute_bias,
+    _compute_log_sums,
+    _group_body,
+    _partition_cells,
+    build_null_table,
+)
 
 
 def clusters(rng):
@@ -44,3 +51,32 @@ def test_a_statistic_that_rounding_moved_keeps_its_atom():
         for off in (-1e-15, 0.0, 1e-15):
             found = table.compute_sf(np.array([0.0, 1.0, 2.0]) + off)
             assert np.abs(found - [1.0, 2 / 3, 1 / 3]).max() < 1e-12
+
+
+def test_a_log_sum_is_that_of_exponentials_or_hyperbolic_cosines(rng):
+    tilts, shifts, z = rng.uniform(0.0, 3.0, 4), rng.normal(size=4), np.array([0.0, 0.01, 0.7, 5.0])
+    for function, folded in ((np.cosh, True), (np.exp, False)):
+        terms = np.exp(shifts)[:, None] * function(tilts[:, None] * z)
+        log_sums, shares = _compute_log_sums(_compute_bias(tilts, z, folded=folded), shifts)
+        np.testing.assert_allclose(log_sums, np.log(terms.sum(axis=0)), atol=1e-13)
+        np.testing.assert_allclose(shares, terms / terms.sum(axis=0), atol=1e-13)
+
+
+def test_cells_are_narrow_for_every_tilt_that_reached_them(rng):
+    z = np.sort(rng.exponential(size=3000))
+    tilts = rng.choice([0.0, 2.0, 1e3], size=3000) * (z > 1.0)
+    starts = _partition_cells(z, tilts)
+    for cell in np.split(np.arange(3000), starts[1:]):
+        assert len(cell) <= 2
+        assert (z[cell[-1]] - z[cell[0]]) * tilts[cell].max() <= 0.05
+
+
+def test_a_grouped_body_keeps_the_tail_from_below(rng):
+    plain = np.sort(rng.normal(size=100_001))
+    z, weights = _group_body(plain)
+    assert len(z) < 40_000
+    assert weights.sum() == len(plain)
+    at = rng.choice(plain, 300)
+    tail = np.array([[weights[z >= one].sum(), (plain >= one).sum()] for one in at])
+    assert (tail[:, 0] >= tail[:, 1]).all()
+    assert (tail[:, 0] <= tail[:, 1] * 1.0005).all()
