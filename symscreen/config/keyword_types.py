@@ -64,7 +64,8 @@ class SharedParameters(TypedDict, total=False):
     unsafe: Literal["keep", "mark", "drop"]
     ranges: Mapping[str, Sequence[float]] | None
     rounds: int
-    search: SearchMode
+    search: SearchMode | None
+    budget: int | Literal["none"] | None
     risk: float | None
     p_values: bool | None
     fdr: float | None
@@ -132,7 +133,8 @@ class ClassifierParameters(TypedDict, total=False):
     unsafe: Literal["keep", "mark", "drop"]
     ranges: Mapping[str, Sequence[float]] | None
     rounds: int
-    search: SearchMode
+    search: SearchMode | None
+    budget: int | Literal["none"] | None
     risk: float | None
     random_state: int
     p_values: bool | None

@@ -371,7 +371,7 @@ def _format_not_shown(explanation: Explanation, task: ScreeningTask) -> Lines:
 
 def _format_dropped(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``dropped``."""
-    mode = task.options.search
+    mode = task.search
     lines = [f"{explanation.formula} was dropped by the {mode}, before all of its rows were scored."]
     return [
         *lines,

@@ -35,6 +35,7 @@ from symscreen.report.terminal.reading_notes import (
     format_safety_mark,
     suggest_diagnostics,
 )
+from symscreen.results.budget_note import format_budget_note
 from symscreen.results.record import format_partial_summary
 from symscreen.targets.registry import find_recorded_type
 
@@ -68,7 +69,10 @@ def show_result(result: ScreenResult, max_rows: int | None = None) -> Renderable
     rich renderable
         Input for `print_table`.
     """
-    verdict = [result.verdict.template, ""] if result.verdict else []
+    budget_note = format_budget_note(result.record)
+    verdict = [each.template for each in (budget_note, result.verdict) if each]
+    if verdict:
+        verdict.append("")
     if not len(result):
         lines = [
             *verdict,
