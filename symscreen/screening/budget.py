@@ -185,7 +185,7 @@ def _round_down(number: int) -> int:
     >>> _round_down(967), _round_down(1234), _round_down(20)
     (960, 1200, 20)
     """
-    unit = 10 ** max(0, len(str(number)) - 2)
+    unit = int(10 ** max(0, len(str(number)) - 2))
     return number // unit * unit
 
 

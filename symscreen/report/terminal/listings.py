@@ -118,7 +118,7 @@ def show_plan(plan: ScreenPlan) -> RenderableType:
         "them, and null tables of p-values. "
         f"{_COUNT_NOTES['exact' if all_exact else 'pruned' if is_pruned else 'extrapolated']}"
     )
-    parts = [table, Text(""), Text(note)]
+    parts: list[RenderableType] = [table, Text(""), Text(note)]
     if plan.budget is not None:
         measured = f" On this machine exact scoring would take about {format_duration(plan.exact_seconds)}."
         parts[:0] = [make_notes([format_budget_note({"budget": plan.budget}).template + measured]), Text("")]
