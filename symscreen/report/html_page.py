@@ -40,7 +40,6 @@ from symscreen.report.figures.feature import draw_feature, evaluate_feature, has
 from symscreen.report.figures.precision_recall_curves import use_default_style
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
-from symscreen.results.budget_note import format_budget_note
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
@@ -153,8 +152,8 @@ def _build_summary(result: ScreenResult) -> list[str]:
     target = f"{find_recorded_type(data).prefix}{escape_control_chars(data['target'])} in {rows}"
     kept = f"{len(result):,} distinct ones" if "redundancy" in record else f"{len(result):,}"
     lines = [f"{scored} features of {inputs} scored against {target} by {names}; {kept} are kept."]
-    if budget_note := format_budget_note(record):
-        lines.insert(0, budget_note)
+    if result.budget_note:
+        lines.insert(0, render_message(result.budget_note, COMMAND_LINE))
     if len(result) > MAX_FEATURES:
         lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")
     if result.data is None:

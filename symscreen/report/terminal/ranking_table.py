@@ -35,7 +35,6 @@ from symscreen.report.terminal.reading_notes import (
     format_safety_mark,
     suggest_diagnostics,
 )
-from symscreen.results.budget_note import format_budget_note
 from symscreen.results.record import format_partial_summary
 from symscreen.targets.registry import find_recorded_type
 
@@ -69,8 +68,7 @@ def show_result(result: ScreenResult, max_rows: int | None = None) -> Renderable
     rich renderable
         Input for `print_table`.
     """
-    budget_note = format_budget_note(result.record)
-    verdict = [each.template for each in (budget_note, result.verdict) if each]
+    verdict = [each.template for each in (result.budget_note, result.verdict) if each]
     if verdict:
         verdict.append("")
     if not len(result):
