@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _MAX_COUNTED_CANDIDATES = 1 << 23  # candidates of a layer that is counted exactly; takes a second or two
+_MAX_MODELLED_CANDIDATES = 1 << 19  # candidates that are filtered for a model of many pool sizes
 _N_DRAWS = 6  # random subsets per number of inputs, if rules or units distinguish the inputs
 _SEED = 20  # seed of the random subsets
 _NO_PRUNING: Mapping[str, int] = MappingProxyType({})
@@ -132,7 +133,7 @@ def estimate_space_size(
     counted = _count_layers(names, layers, config, units, also, pool_sizes)
     if len(counted.layer_counts) > len(layers):
         return counted.size_estimate
-    shares, n_filtered = _estimate_excluded_shares(names, layers, config, units)
+    shares, n_filtered = _estimate_excluded_shares(names, layers, config, units, 2 * _MAX_COUNTED_CANDIDATES)
     estimate = _extrapolate_layers(counted, layers, config, shares, pool_sizes, keep_older=keep_older)
     bound = _extrapolate_layers(
         counted, layers, config, [{} for _ in layers], pool_sizes, keep_older=keep_older
@@ -220,7 +221,7 @@ def build_pruned_size_model(
     ['2.7e+04', '6e+04']
     """
     config = LayerConfig(grammar, pool_kind, options, None, map_function=map_function)
-    shares, _ = _estimate_excluded_shares(names, layers, config, units)
+    shares, _ = _estimate_excluded_shares(names, layers, config, units, _MAX_MODELLED_CANDIDATES)
     return PrunedSizeModel(layers, config, _count_inputs(names, layers, config, units), shares)
 
 
@@ -288,9 +289,15 @@ def _count_inputs(
 
 
 def _estimate_excluded_shares(
-    names: Sequence[str], layers: Sequence[Layer], config: LayerConfig, units: Units | None
+    names: Sequence[str],
+    layers: Sequence[Layer],
+    config: LayerConfig,
+    units: Units | None,
+    max_filtered: int,
 ) -> tuple[list[dict[CandidateStatus, float]], int]:
     """Estimate the share of candidates that each layer excludes, from runs over fewer inputs.
+
+    At most about `max_filtered` candidates are filtered.
 
     Returns
     -------
@@ -310,10 +317,7 @@ def _estimate_excluded_shares(
             _count_layers([names[index] for index in subset], layers, config, units) for subset in subsets
         ]
         n_filtered += sum(run.n_filtered for run in runs)
-        if (
-            min(len(run.layer_counts) for run in runs) <= len(layers)
-            or n_filtered > 2 * _MAX_COUNTED_CANDIDATES
-        ):
+        if min(len(run.layer_counts) for run in runs) <= len(layers) or n_filtered > max_filtered:
             break
         counts_by_size[size] = [
             _sum_counts(counts) for counts in zip(*(run.layer_counts for run in runs), strict=True)

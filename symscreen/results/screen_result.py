@@ -23,9 +23,9 @@ from symscreen.expressions.input_ranges import keep_in_box
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
 from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.results.budget_note import format_budget_note
 from symscreen.results.ranked_feature import RankedFeature
 from symscreen.results.ranking_files import write_ranking
-from symscreen.results.budget_note import format_budget_note
 from symscreen.results.verdict import build_verdict_record, format_verdict
 from symscreen.units import compute_unit, convert_to_base_units
 
