@@ -58,7 +58,8 @@ class CommonParameters(TypedDict, total=False):
     unsafe: Literal["keep", "mark", "drop"]
     ranges: Mapping[str, Sequence[float]] | None
     rounds: int
-    search: SearchMode
+    search: SearchMode | None
+    budget: int | Literal["none"] | None
     risk: float | None
     p_values: bool | None
     fdr: float | None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen._option_values import split_column_names
 from symscreen.config.fields import get_option, list_options
-from symscreen.config.parsing import to_tuple
+from symscreen.config.parsing import BUDGET_NONE, to_tuple
 from symscreen.config.screen_options import FitOptions, ScreenOptions
 from symscreen.expressions.printing import to_text
 from symscreen.grammar import list_grammar_names, load_grammar
@@ -96,6 +96,8 @@ def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:
         "screener": [screener.name for screener in task.screeners],
         "settings": _collect_settings(task.screeners),
         "prescreen": task.prescreen,
+        "search": task.search,
+        "budget": BUDGET_NONE if options.budget is None or options.search == "exact" else options.budget,
         "risk": task.risk if options.search == "race" else None,
         "plugins": _find_plugin_origins(task) or None,
     }

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 _MAX_INTEGER = 10**18
 _MAX_COUNT_DIGITS = 18  # digits: what 64 bits hold
-_POOL_SIZE_PATTERN = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
+_POOL_KINDS = ("inputs", "u", "b")  # of what a pool size may be given: the inputs, and layers of a kind
+_POOL_SIZE_PATTERN = re.compile(rf"\s*(?:({'|'.join(_POOL_KINDS)})\s*:)?\s*(\d{{1,18}})\s*", re.ASCII)
 _MAX_COUNTED_LAYERS = 6  # layers that may be given by their number: more of them fit nowhere
 DEFAULT_LEVEL = 0.95  # confidence level of intervals
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get
 DEFAULT_MAX_CORRELATION = 0.95  # rank correlation above which a feature is a near-duplicate
 MAX_P_VALUE_CELLS = 10**11  # features times rows up to which p-values are computed by default
+DEFAULT_BUDGET = 10**9  # formulas times rows that are scored exactly by default: half a minute of two cores
+BUDGET_NONE = "none"  # the text of no budget
 DEFAULT_FDR = 0.05  # false discovery rate of the verdict
 _MEMORY_SHARE = 0.8
 _MIN_PLAIN_BYTES = 1000  # a smaller number without a unit was hardly meant as bytes
@@ -120,12 +123,13 @@ def _read_whole_number(value: object) -> int | None:
 
 
 def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
-    """Read how many features pruning keeps after each kind of layer.
+    """Read how many features pruning keeps after each kind of layer, and of the inputs.
 
     Parameters
     ----------
     pool_size : int, str, mapping or None
-        ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not pruned.
+        ``200``, ``"u:50,b:200"``, ``{"inputs": 100, "u": 50}``; a kind that is not named is not pruned. A
+        number alone is for layers of both kinds.
 
     Returns
     -------
@@ -147,19 +151,49 @@ def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[st
         found: dict[str, int] = {}
         for part in pool_size.split(","):
             match = _POOL_SIZE_PATTERN.fullmatch(part)
-            if match is None or set(match[1] or "ub") & set(found):
+            kinds = [] if match is None else [match[1]] if match[1] else ["u", "b"]
+            if match is None or set(kinds) & set(found):
                 raise OptionError(f"{name_subject('pool_size')} is {pool_size!r}; write 200, or u:50,b:200")
-            found |= dict.fromkeys(match[1] or "ub", int(match[2]))
+            found |= dict.fromkeys(kinds, int(match[2]))
         pool_size = found
     if not isinstance(pool_size, Mapping):
         pool_size = dict.fromkeys("ub", check_positive_int("pool_size", pool_size, ", or u:50,b:200"))
     for kind in pool_size:
-        if kind not in {"u", "b"}:
-            raise OptionError(f"{name_subject('pool_size')} names {kind!r}: layers are of the kinds u and b")
+        if kind not in _POOL_KINDS:
+            raise OptionError(
+                f"{name_subject('pool_size')} names {kind!r}: layers are of the kinds u and b, and inputs "
+                "may be named, too"
+            )
     return {
-        kind: check_positive_int("pool_size", number, of=f" for {kind} layers")
+        kind: check_positive_int(
+            "pool_size", number, of=" for inputs" if kind == "inputs" else f" for {kind} layers"
+        )
         for kind, number in pool_size.items()
     }
+
+
+def parse_budget_text(text: str, name: str) -> int | str:
+    """Read a budget: a whole number, also as 1e9, or ``none``."""
+    if text.strip().lower() == BUDGET_NONE:
+        return BUDGET_NONE
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise OptionError(
+            f"{name_subject(name)} is {quote(text)}; give formulas × rows, such as 1e9, or none"
+        )
+    return int(number)
+
+
+def check_budget(name: str, value: object) -> int | None:
+    """Check a number of formulas × rows; ``"none"`` is None."""
+    if isinstance(value, str) and value == BUDGET_NONE:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return check_positive_int(name, value, ", or 'none'")
 
 
 def check_top(name: str, value: object) -> int | str:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 from symscreen._option_values import EffortName, TargetTypeChoice, parse_name_list
 from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
+    DEFAULT_BUDGET,
     DEFAULT_MAX_CORRELATION,
     DEFAULT_PRESCREEN,
     MAX_P_VALUE_CELLS,
+    check_budget,
     check_fraction,
     check_jobs,
     check_level,
@@ -28,6 +30,7 @@ from symscreen.config.parsing import (
     check_share,
     check_target,
     check_top,
+    parse_budget_text,
     parse_level_text,
     parse_pool_sizes,
     parse_ranges_text,
@@ -356,9 +359,10 @@ class SpaceOptions:
     pool_size: int | str | Mapping[str, int] | None = option(
         None,
         metavar="K|u:K,b:K",
-        help="Prune the pool to its best K features after each layer but the last.",
+        help="Prune the pool to its best K features after each layer but the last; inputs:K prunes inputs.",
         doc="Prune the pool after each layer but the last to this number of features, ``200`` or "
-        '``"u:50,b:200"`` by kind of layer. Inputs stay in addition.',
+        '``"u:50,b:200"`` by kind of layer. Inputs stay in addition: all of them, or the best 300 with '
+        '``"inputs:300,u:50,b:200"``. By default the pool is pruned only where `budget` requires it.',
         type="int, str or mapping",
         verbs=_ALL,
         check=lambda _, value: parse_pool_sizes(value),
@@ -466,16 +470,33 @@ class ScoringOptions:
         "fitted, and the next round screens its residual: this finds weak additive terms.",
         unwritten=(1,),
     )
-    search: SearchMode = option(
-        "exact",
+    search: SearchMode | None = option(
+        None,
         choices=("exact", "race", "sieve"),
         help="Score all features over all rows, or drop some early: race at a stated risk, sieve by a fixed "
-        "schedule with an audit.",
+        "schedule with an audit; by default exact up to --budget.",
         doc='``"exact"`` scores every feature over all rows. ``"race"`` drops features early that a sample of'
         ' rows shows not to be among the best, at a stated risk; T0 must rank. ``"sieve"`` keeps a '
         "generous share of the best features in each of a few rounds, and estimates by an audit how many "
-        "were lost. The scores of the features returned are exact in all three.",
+        "were lost. The scores of the features returned are exact in all three. By default search is exact "
+        "if the space is within the `budget`.",
         unwritten=("exact",),
+    )
+    budget: int | Literal["none"] | None = option(
+        DEFAULT_BUDGET,
+        metavar="N",
+        parse=parse_budget_text,
+        check=check_budget,
+        help="Formulas × rows up to which every formula is scored on all rows; above it some are dropped or "
+        "pruned, which the answer says. none is no limit.",
+        doc="The number of formulas times rows up to which every formula is scored over all rows. "
+        f"{DEFAULT_BUDGET:,} take about half a minute of two cores. Above it a fixed rule chooses: a sieve "
+        "(see `search`) for tables of many rows; a pool of the best inputs and features (see `pool_size`) "
+        "where there are too many formulas even for a sieve; or both. The rule depends on the options and "
+        "the numbers of formulas and rows alone. The result and its record say what was chosen, and what "
+        "exact scoring would take. None, or a value of `search`, is no limit.",
+        type='int or "none"',
+        unwritten=(DEFAULT_BUDGET,),
     )
     risk: float | None = option(
         None,

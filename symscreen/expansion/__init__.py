@@ -10,7 +10,12 @@ from symscreen.expansion.feature_values import (
 )
 from symscreen.expansion.generation import PoolKind, PoolPruning, expand
 from symscreen.expansion.nodes import rank_features, sort_features
-from symscreen.expansion.size_estimate import SpaceSizeEstimate, estimate_space_size
+from symscreen.expansion.size_estimate import (
+    SpaceSizeEstimate,
+    bound_space_size,
+    build_pruned_size_model,
+    estimate_space_size,
+)
 from symscreen.expansion.sort_orders import estimate_order_bytes, estimate_pool_order_bytes, presort_pool
 from symscreen.expansion.space import LayerCount, Space, evaluate_user_formulas, permute_space_rows
 from symscreen.expansion.validity import compute_feature_stats, find_numeric_duplicates, is_equal_to_rounding
@@ -24,6 +29,8 @@ __all__ = [
     "PoolPruning",
     "Space",
     "SpaceSizeEstimate",
+    "bound_space_size",
+    "build_pruned_size_model",
     "compute_block_size",
     "compute_feature_stats",
     "estimate_block_bytes",

@@ -24,7 +24,7 @@ from symscreen.expansion.feature_values import compute_block_size, estimate_bloc
 from symscreen.expansion.nodes import build_symbol_table
 from symscreen.expansion.operator_tasks import compile_rules, compute_tie_break_rank
 from symscreen.expansion.pool import build_first_pool
-from symscreen.expansion.space import LayerCount, Space, evaluate_user_formulas
+from symscreen.expansion.space import LayerCount, Space, UserFormulas, evaluate_user_formulas
 from symscreen.expansion.validity import (
     compute_feature_stats,
     find_projected_duplicates,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidate_filter import MapFunction
     from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.expansion.pool import Pool
-    from symscreen.expansion.space import UserFormulas
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer, Operator
     from symscreen.units import Units
@@ -403,6 +402,19 @@ def prune_pool(
     )
 
 
+def prune_inputs(
+    pool: Pool, count: LayerCount, prune: Callable[[Space], PoolPruning]
+) -> tuple[Pool, LayerCount]:
+    """Keep the inputs that `prune` selects, and the constants; count the others as pruned."""
+    inputs = pool.feature_indices
+    no_formulas = UserFormulas((), np.empty((0, pool.n_rows)))
+    space = Space(pool, inputs, no_formulas, Candidates((), 0), np.zeros(0, np.uint8), (count,))
+    kept = inputs[np.unique(prune(space).numbers)]
+    n_excluded = Counter(count.n_excluded) + Counter({CandidateStatus.PRUNED: len(inputs) - len(kept)})
+    pool = pool.select(np.union1d(pool.constant_indices, kept))
+    return pool, replace(count, n_excluded=dict(n_excluded), n_features=len(kept))
+
+
 _SEARCH_RESERVED_BYTES = 100_000_000  # bytes that a search needs in addition to scoring
 _MEMBER_BYTES = 300  # bytes per pool member without values
 
@@ -447,7 +459,8 @@ def expand(
         How the inputs are computed that are derived from categorical columns; the formulas carry it.
     prune : callable, optional
         Selects the features that the next layer is applied to. Called with the space after each layer but
-        the last. Those layers are then streamed too, and never stored whole. Requires values.
+        the last, and with the inputs if `options.pool_size` limits them. Those layers are then streamed too,
+        and never stored whole. Requires values.
     max_bytes : int, optional
         Memory limit of this process in bytes.
     reserved_bytes : int
@@ -497,6 +510,8 @@ def expand(
     symbols = build_symbol_table(names, grammar, layers, indicators)
     first_pool = build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
     pool, count = clean_inputs(first_pool)
+    if prune is not None and "inputs" in (options.pool_sizes or {}):
+        pool, count = prune_inputs(pool, count, prune)
     layer_counts, layer_number = [count], 1
     columns_by_name = None if columns is None else dict(zip(names, columns, strict=True))
     try:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 _MAX_COUNTED_CANDIDATES = 1 << 23  # candidates of a layer that is counted exactly; takes a second or two
+_MAX_MODELLED_CANDIDATES = 1 << 19  # candidates that are filtered for a model of many pool sizes
 _N_DRAWS = 6  # random subsets per number of inputs, if rules or units distinguish the inputs
 _SEED = 20  # seed of the random subsets
 _NO_PRUNING: Mapping[str, int] = MappingProxyType({})
@@ -129,14 +130,14 @@ def estimate_space_size(
     """
     config = LayerConfig(grammar, pool_kind, options, max_bytes, map_function=map_function)
     pool_sizes = options.pool_sizes or {}
-    max_sizes = {kind: number + len(names) for kind, number in pool_sizes.items()}
-    counted = _count_layers(names, layers, config, units, also, max_sizes)
+    counted = _count_layers(names, layers, config, units, also, pool_sizes)
     if len(counted.layer_counts) > len(layers):
         return counted.size_estimate
-    exchangeable = units is None and not grammar.columns
-    shares, n_filtered = _estimate_excluded_shares(names, layers, config, units, exchangeable=exchangeable)
-    estimate = _extrapolate_layers(counted, layers, config, shares, max_sizes, keep_older)
-    bound = _extrapolate_layers(counted, layers, config, [{} for _ in layers], max_sizes, keep_older)
+    shares, n_filtered = _estimate_excluded_shares(names, layers, config, units, 2 * _MAX_COUNTED_CANDIDATES)
+    estimate = _extrapolate_layers(counted, layers, config, shares, pool_sizes, keep_older=keep_older)
+    bound = _extrapolate_layers(
+        counted, layers, config, [{} for _ in layers], pool_sizes, keep_older=keep_older
+    )
     last_count = replace(estimate.layer_counts[-1], n_features=estimate.n_features + len(also))
     return replace(
         estimate,
@@ -144,6 +145,84 @@ def estimate_space_size(
         n_filtered=counted.n_filtered + n_filtered,
         max_features=bound.n_features + len(also),
     )
+
+
+def bound_space_size(
+    names: Sequence[str],
+    grammar: Grammar,
+    layers: Sequence[Layer],
+    pool_kind: PoolKind = "cumulative",
+    *,
+    options: SpaceOptions,
+    units: Units | None = None,
+) -> int:
+    """Compute the number of features if no candidate were excluded, from the numbers of operators alone.
+
+    Examples
+    --------
+    >>> from symscreen.grammar import load_grammar
+    >>> from symscreen.config.screen_options import SpaceOptions
+    >>> grammar, options = load_grammar("ablation"), SpaceOptions()
+    >>> bound_space_size(["x1", "x2"], grammar, grammar.resolve_layers("bu"), "strict", options=options)
+    12
+    """
+    config = LayerConfig(grammar, pool_kind, options, None)
+    model = PrunedSizeModel(layers, config, _count_inputs(names, layers, config, units), [{} for _ in layers])
+    return model.estimate({}).n_features
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedSizeModel:
+    """Estimate the size of a space for different pool sizes, from the same shares of excluded candidates.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        The layers.
+    config : LayerConfig
+        How layers are grown.
+    inputs : _ExactCounts
+        The pool of the inputs.
+    shares : sequence of dict of CandidateStatus to float
+        Share of the candidates that each layer excludes.
+    """
+
+    layers: Sequence[Layer]
+    config: LayerConfig
+    inputs: _ExactCounts
+    shares: Sequence[dict[CandidateStatus, float]]
+
+    def estimate(self, pool_sizes: Mapping[str, int]) -> SpaceSizeEstimate:
+        """Estimate the size of the space that is pruned to `pool_sizes` (see `SpaceOptions.pool_sizes`)."""
+        return _extrapolate_layers(
+            self.inputs, self.layers, self.config, self.shares, pool_sizes, keep_older=False
+        )
+
+
+def build_pruned_size_model(
+    names: Sequence[str],
+    grammar: Grammar,
+    layers: Sequence[Layer],
+    pool_kind: PoolKind = "cumulative",
+    *,
+    options: SpaceOptions,
+    map_function: MapFunction = map,
+    units: Units | None = None,
+) -> PrunedSizeModel:
+    """Build the model of a space: see `estimate_space_size` for the arguments.
+
+    Examples
+    --------
+    >>> from symscreen.grammar import load_grammar
+    >>> from symscreen.config.screen_options import SpaceOptions
+    >>> grammar, names = load_grammar("basic"), [f"x{i}" for i in range(100)]
+    >>> model = build_pruned_size_model(names, grammar, grammar.resolve_layers("ub"), options=SpaceOptions())
+    >>> [f"{model.estimate({'inputs': 50, 'u': size}).n_features:.2g}" for size in (50, 100)]
+    ['2.7e+04', '6e+04']
+    """
+    config = LayerConfig(grammar, pool_kind, options, None, map_function=map_function)
+    shares, _ = _estimate_excluded_shares(names, layers, config, units, _MAX_MODELLED_CANDIDATES)
+    return PrunedSizeModel(layers, config, _count_inputs(names, layers, config, units), shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +259,10 @@ def _count_layers(
     pool_sizes: Mapping[str, int] = _NO_PRUNING,
 ) -> _ExactCounts:
     """Count layer by layer, up to one that is too long or pruned."""
-    symbols = build_symbol_table(names, config.grammar, layers)
-    pool, count = clean_inputs(build_first_pool(symbols, config.grammar, None, units=units))
-    layer_counts = [count]
+    inputs = _count_inputs(names, layers, config, units)
+    if pool_sizes.get("inputs", len(names)) < len(names):
+        return inputs
+    pool, layer_counts = inputs.pool, list(inputs.layer_counts)
     for layer_number, layer in enumerate(layers, start=1):
         if (
             enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts).total
@@ -199,15 +279,25 @@ def _count_layers(
     return _ExactCounts(pool, tuple(layer_counts), len(pool.feature_indices))
 
 
+def _count_inputs(
+    names: Sequence[str], layers: Sequence[Layer], config: LayerConfig, units: Units | None
+) -> _ExactCounts:
+    """Count the inputs, before any layer."""
+    symbols = build_symbol_table(names, config.grammar, layers)
+    pool, count = clean_inputs(build_first_pool(symbols, config.grammar, None, units=units))
+    return _ExactCounts(pool, (count,), len(pool.feature_indices))
+
+
 def _estimate_excluded_shares(
     names: Sequence[str],
     layers: Sequence[Layer],
     config: LayerConfig,
     units: Units | None,
-    *,
-    exchangeable: bool,
+    max_filtered: int,
 ) -> tuple[list[dict[CandidateStatus, float]], int]:
     """Estimate the share of candidates that each layer excludes, from runs over fewer inputs.
+
+    At most about `max_filtered` candidates are filtered.
 
     Returns
     -------
@@ -217,6 +307,7 @@ def _estimate_excluded_shares(
         Number of candidates filtered.
     """
     rng, d = np.random.default_rng(_SEED), len(names)
+    exchangeable = units is None and not config.grammar.columns
     counts_by_size: dict[int, list[LayerCount]] = {}
     n_filtered = 0
     for size in range(1, d):
@@ -226,10 +317,7 @@ def _estimate_excluded_shares(
             _count_layers([names[index] for index in subset], layers, config, units) for subset in subsets
         ]
         n_filtered += sum(run.n_filtered for run in runs)
-        if (
-            min(len(run.layer_counts) for run in runs) <= len(layers)
-            or n_filtered > 2 * _MAX_COUNTED_CANDIDATES
-        ):
+        if min(len(run.layer_counts) for run in runs) <= len(layers) or n_filtered > max_filtered:
             break
         counts_by_size[size] = [
             _sum_counts(counts) for counts in zip(*(run.layer_counts for run in runs), strict=True)
@@ -274,12 +362,16 @@ def _extrapolate_layers(
     config: LayerConfig,
     shares: Sequence[dict[CandidateStatus, float]],
     pool_sizes: Mapping[str, int],
+    *,
     keep_older: bool,
 ) -> SpaceSizeEstimate:
     """Append estimates of the remaining layers to the exact counts."""
     layer_counts, pool = list(counted.layer_counts), counted.pool
     n_exact, n_members, applied_counts = len(layer_counts), len(pool), dict(pool.applied_counts)
     n_constants = len(pool.constant_indices)
+    if n_exact == 1 and not keep_older:
+        layer_counts[0] = _prune_input_count(layer_counts[0], pool_sizes)
+    n_inputs = layer_counts[0].n_features  # they stay in addition to what a layer may keep
     for layer_number in range(n_exact, len(layers) + 1):
         layer, n_before = layers[layer_number - 1], layer_counts[-1].n_features
         n_members = n_before + n_constants
@@ -287,18 +379,30 @@ def _extrapolate_layers(
         kept_before = n_before if config.pool_kind == "cumulative" else 0
         n_excluded = {status: int(share * n_generated) for status, share in shares[layer_number - 1].items()}
         n_features = max(0, kept_before + n_generated - sum(n_excluded.values()))
-        cap = pool_sizes.get(layer.kind, n_features) + (
-            n_before - layer_counts[0].n_features if keep_older else 0
-        )
+        cap = n_features
+        if layer.kind in pool_sizes:
+            cap = pool_sizes[layer.kind] + (n_before if keep_older else n_inputs)
         if layer_number < len(layers) and n_features > cap:
             n_excluded[CandidateStatus.PRUNED] = n_features - cap
             n_features = cap
         if layer_number < len(layers) and layer.kind in pool_sizes and not keep_older:
-            n_leaves = n_constants + layer_counts[0].n_features  # pruning always keeps these members
+            n_leaves = n_constants + n_inputs  # pruning always keeps these members
             applied_counts = {operator: min(size, n_leaves) for operator, size in applied_counts.items()}
             n_members = min(n_members, n_leaves)
         layer_counts.append(LayerCount(layer_number, layer.kind, n_generated, n_excluded, n_features))
         applied_counts = applied_counts | dict.fromkeys(layer.operators, n_members) if kept_before else {}
     return SpaceSizeEstimate(
         tuple(layer_counts), n_exact, n_members, layer_counts[-2].n_features, 0, layer_counts[-1].n_features
+    )
+
+
+def _prune_input_count(count: LayerCount, pool_sizes: Mapping[str, int]) -> LayerCount:
+    """Limit the number of inputs to the pool size for them, if there is one."""
+    n_pruned = max(0, count.n_features - pool_sizes.get("inputs", count.n_features))
+    if not n_pruned:
+        return count
+    return replace(
+        count,
+        n_excluded=count.n_excluded | {CandidateStatus.PRUNED: n_pruned},
+        n_features=count.n_features - n_pruned,
     )

@@ -369,7 +369,7 @@ def _format_not_shown(explanation: Explanation, task: ScreeningTask) -> Lines:
 
 def _format_dropped(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``dropped``."""
-    mode = task.options.search
+    mode = task.search
     lines = [f"{explanation.formula} was dropped by the {mode}, before all of its rows were scored."]
     return [
         *lines,
@@ -492,7 +492,8 @@ def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:
     """Format the status ``pruned``."""
     del task
     part = "" if explanation.part == explanation.formula else f" with its part {explanation.part}"
-    lines = [f"{explanation.formula} was pruned after layer {explanation.layer}{part}."]
+    where = f"after layer {explanation.layer}" if explanation.layer else "among the inputs"
+    lines = [f"{explanation.formula} was pruned {where}{part}."]
     cutoff = ""
     if explanation.rank_cutoff is not None:
         cutoff = f"; {explanation.rank_cutoff:,} are kept ({name_option('pool_size')})"

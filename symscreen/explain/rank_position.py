@@ -298,7 +298,7 @@ def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
 def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
     """Find the rank of a feature, or that a search dropped it or a joint screener did not rank it."""
     space, task = generated.space, generated.task
-    if task.options.search != "exact":
+    if task.search != "exact":
         remaining = run_search(space, make_search_goals(task), task).space
         if (
             number >= space.n_materialized

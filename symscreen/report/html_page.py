@@ -152,6 +152,8 @@ def _build_summary(result: ScreenResult) -> list[str]:
     target = f"{find_recorded_type(data).prefix}{escape_control_chars(data['target'])} in {rows}"
     kept = f"{len(result):,} distinct ones" if "redundancy" in record else f"{len(result):,}"
     lines = [f"{scored} features of {inputs} scored against {target} by {names}; {kept} are kept."]
+    if result.budget_note:
+        lines.insert(0, render_message(result.budget_note, COMMAND_LINE))
     if len(result) > MAX_FEATURES:
         lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")
     if result.data is None:

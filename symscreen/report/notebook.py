@@ -50,7 +50,8 @@ def format_ranking_html(result: ScreenResult) -> str:
     meanings = (heading for heading in headings if heading.name in _EXPLAINED_COLUMNS and heading.meaning)
     legend = "".join(f"<p>{escape(each.text)}: {escape(each.meaning)}</p>" for each in meanings)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"{verdict}<p>{summary}</p>{notices}{table}{legend}"
+    budget = f"<p>{escape(escape_control_chars(result.budget_note))}</p>" if result.budget_note else ""
+    return f"{budget}{verdict}<p>{summary}</p>{notices}{table}{legend}"
 
 
 def format_ranking_latex(result: ScreenResult) -> str:

@@ -23,6 +23,7 @@ from symscreen.expressions.input_ranges import keep_in_box
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
 from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.results.budget_note import format_budget_note
 from symscreen.results.ranked_feature import RankedFeature
 from symscreen.results.ranking_files import write_ranking
 from symscreen.results.verdict import build_verdict_record, format_verdict
@@ -306,7 +307,15 @@ class ScreenResult:
 
     def __repr__(self) -> str:
         head = f"<ScreenResult: {len(self):,} shown of {self.n_scored:,} features scored>"
-        return format_repr(head, tuple(filter(None, (self.verdict, *self.notices))), {"table": self.table})
+        return format_repr(head, self._statements, {"table": self.table})
+
+    @property
+    def budget_note(self) -> Message:
+        """What the screen did because exact scoring would have exceeded its budget; empty otherwise.
+
+        The part ``budget`` of the record has the numbers, and the search and pool sizes that were chosen.
+        """
+        return format_budget_note(self.record)
 
     @property
     def verdict(self) -> Message:
@@ -349,7 +358,7 @@ class ScreenResult:
         return head + notices + str(table.to_html(index=False))
 
     def summary(self) -> str:
-        """Write what was scored, the verdict, the notices, and all rows of the table as text.
+        """Write what was scored, what the budget required, the verdict, the notices and all rows as text.
 
         Returns
         -------
@@ -362,8 +371,12 @@ class ScreenResult:
             f"{data['target']} in {data['rows']:,} rows by {', '.join(self.record['options']['screener'])}; "
             f"{len(self):,} shown"
         )
-        statements = tuple(filter(None, (self.verdict, *self.notices)))
-        return format_summary(heading, statements, {"ranking": self.table})
+        return format_summary(heading, self._statements, {"ranking": self.table})
+
+    @property
+    def _statements(self) -> tuple[str, ...]:
+        """What texts of the result begin with."""
+        return tuple(filter(None, (self.budget_note, self.verdict, *self.notices)))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Save the ranking with its record; `symscreen.load_result` and ``symscreen report`` read it.

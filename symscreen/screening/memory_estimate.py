@@ -142,7 +142,7 @@ def estimate_presort_bytes(space: Space, n_rows: int, task: ScreeningTask) -> in
 def _is_presort_useful(task: ScreeningTask) -> bool:
     """Return whether presorting the pool saves time."""
     has_rank_screener = any(screener.equivalence == "ranks" for screener in task.prescreeners)
-    return has_rank_screener and task.options.search == "exact"
+    return has_rank_screener and task.search == "exact"
 
 
 def estimate_scoring_bytes(
@@ -176,7 +176,7 @@ def estimate_scoring_bytes(
     streaming = task.backend.jobs * estimate_block_bytes(n_rows) + entry_bytes * (
         _MERGE_COPIES * n_entries + n_waiting
     )
-    if task.options.search != "exact":
+    if task.search != "exact":
         streaming = max(streaming, _SEARCH_BYTES + _SEARCH_CANDIDATE_BYTES * n_candidates) + n_candidates
     streaming += _estimate_inference_bytes(n_rows, task)
     finalizing = entry_bytes * _MERGE_COPIES * n_entries + ranking_length * _RESULT_ROW_BYTES

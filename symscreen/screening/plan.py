@@ -23,6 +23,8 @@ from symscreen.screening.search.modes import estimate_search_cost
 from symscreen.screening.space_generation import should_recompute_pool
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
     from symscreen.config.keyword_types import ScreenKeywords
@@ -59,6 +61,11 @@ class ScreenPlan:
         included.
     jobs : int
         Number of threads.
+    budget : mapping or None
+        What the budget requires, as the record of a screen has it; None if exact scoring is within it. The
+        other fields then describe the screen that is chosen instead.
+    exact_seconds : float
+        The time that exact scoring would take on this machine.
     notices : tuple of str
         Notices about the data.
     """
@@ -72,6 +79,8 @@ class ScreenPlan:
     peak_bytes: int
     seconds: tuple[float, float]
     jobs: int
+    budget: Mapping[str, Any] | None
+    exact_seconds: float
     notices: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -118,18 +127,20 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
         options=task.options,
     )
     has_pruning = bool(task.pool_screeners) and any(
-        pool_sizes is None or layer.kind in pool_sizes for layer in task.layers[:-1]
+        pool_sizes is None or kind in pool_sizes
+        for kind in ("inputs", *(layer.kind for layer in task.layers[:-1]))
     )
     is_bounded = not has_pruning or pool_sizes is not None  # else the target decides how many stay
-    n_candidates = sum(count.n_generated for count in size.layer_counts[1:])
-    filter_seconds = (perf_counter() - start) * n_candidates / max(1, size.n_filtered)
+    filter_seconds = (perf_counter() - start) / max(1, size.n_filtered)
     recomputes_pool = should_recompute_pool(size.n_members, task, estimate_scoring_bytes(n_rows, task))
     peak_bytes = estimate_memory(size, n_rows, task, recompute_pool=recomputes_pool).compute_peak(
         task.max_bytes
     )
     # two halves of the rows take as long as all of them
     n_repeats = task.options.rounds + (task.options.stability or 0)
-    low, high = _estimate_seconds(task, size, filter_seconds)
+    choice = task.budget_choice
+    exact_size = size if choice is None else choice.size
+    low, high, exact = _estimate_seconds(task, size, exact_size, filter_seconds)
     return ScreenPlan(
         layers=size.layer_counts,
         n_exact_layers=size.n_exact if is_bounded else 1,
@@ -140,6 +151,8 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
         peak_bytes=peak_bytes,
         seconds=(n_repeats * low, n_repeats * high),
         jobs=task.backend.jobs,
+        budget=None if choice is None else choice.record,
+        exact_seconds=n_repeats * exact,
         notices=(*task.dataset.notices, *_format_memory_notices(peak_bytes, task.max_bytes)),
     )
 
@@ -152,9 +165,13 @@ def _format_memory_notices(peak_bytes: int, max_bytes: int | None) -> list[str]:
 
 
 def _estimate_seconds(
-    task: ScreeningTask, size: SpaceSizeEstimate, filter_seconds: float
-) -> tuple[float, float]:
-    """Time the scoring of a small space, and scale it up; return the least and the most seconds."""
+    task: ScreeningTask, size: SpaceSizeEstimate, exact_size: SpaceSizeEstimate, filter_seconds: float
+) -> tuple[float, float, float]:
+    """Time the scoring of a small space, and scale it up.
+
+    Returns the least and the most seconds of the screen, whose space has the size `size`, and the seconds of
+    exact scoring of a space of the size `exact_size`. `filter_seconds` are those of a candidate.
+    """
     space = expand(
         task.dataset.names,
         task.dataset.columns,
@@ -164,15 +181,21 @@ def _estimate_seconds(
         options=task.options,
     )
     per_feature = _time_feature_scoring(space, task)
-    generation = filter_seconds + size.n_members * _time_pool_member(space)
-    exact = generation + per_feature * size.n_features
-    if task.options.search == "exact":
-        return exact, exact
+    per_member = _time_pool_member(space)
+
+    def scale_generation(size: SpaceSizeEstimate) -> float:
+        n_candidates = sum(count.n_generated for count in size.layer_counts[1:])
+        return filter_seconds * n_candidates + size.n_members * per_member
+
+    generation = scale_generation(size)
+    high, exact = (scale_generation(each) + per_feature * each.n_features for each in (size, exact_size))
+    if task.search == "exact":
+        return high, high, exact
     search, survivors = estimate_search_cost(
         space, task.dataset.numeric_target, make_search_goals(task), size.n_features, task.backend
     )
     low = generation + search + per_feature * min(size.n_features, survivors)
-    return low, low if task.options.search == "sieve" else max(low, exact)
+    return low, low if task.search == "sieve" else max(low, high), exact
 
 
 def _time_pool_member(space: Space) -> float:

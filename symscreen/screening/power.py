@@ -371,7 +371,8 @@ def power(
     ratios = _parse_ratios(noise_ratio)
     check_positive_int("repeats", repeats)
     # progress is that of the repeats, not of the chunks
-    task = replace(prepare_screen(X, y, replace(screen_options, progress=None)), error_control=None)
+    options = replace(screen_options, search="exact", progress=None)
+    task = replace(prepare_screen(X, y, options), error_control=None)
     require_numeric_target(task.target, "power")
     _check_column_screener(task)
     operators, names = task.grammar.operators, task.dataset.names
@@ -416,7 +417,7 @@ def _check_options(options: ScreenOptions) -> None:
     """Refuse options that have no meaning for a planted formula."""
     if options.top == "all":
         raise OptionError("top is 'all': power asks whether a formula is among the best K; give a number")
-    if options.search != "exact":
+    if options.search not in {None, "exact"}:
         raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
     if options.rounds != 1:
         raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")

@@ -39,6 +39,7 @@ from symscreen.screeners import (
     parse_screeners,
     select_prescreeners,
 )
+from symscreen.screening.budget import choose_search
 from symscreen.screening.inference.error_control import parse_error_control
 from symscreen.screening.inference.intervals import check_intervals
 from symscreen.screening.inference.stability import build_half_sampling
@@ -93,7 +94,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     )
     source, target_class = read_target_source(X, y, data_options)
     screeners, pool_screeners = _read_screeners(options, target_class)
-    target_class.check_options(options.sign, options.search, options.rounds)
+    target_class.check_options(options.sign, options.search or "exact", options.rounds)
     check_search(options, screeners)
     backend, run_control = parse_backend(options), build_run_control(options)
     max_bytes = parse_memory_limit(options.max_ram)
@@ -138,6 +139,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     derived_record = build_category_record(source.frame, data_options) | build_imputation_record(
         dataset.indicators
     )
+    task = _apply_budget(task)
     return replace(task, record=build_options_record(task) | derived_record)
 
 
@@ -177,11 +179,37 @@ def _read_formulas(options: ScreenOptions, grammar: Grammar, dataset: Dataset) -
     ]
 
 
+def _apply_budget(task: ScreeningTask) -> ScreeningTask:
+    """Put the search and the pruning into the options that the budget requires."""
+    choice = choose_search(task)
+    if choice is None or choice.search is None:
+        return replace(task, budget_choice=choice)
+    options, pool_screeners = replace(task.options, search=choice.search), task.pool_screeners
+    if choice.pool_sizes is not None:
+        options = replace(options, pool_size=choice.pool_sizes)
+        _, pool_screeners = _read_screeners(options, type(task.target))
+    error_control, p_value_obstacle = parse_error_control(
+        options,
+        ranking_screener=task.screeners[0],
+        target_type=task.target.target_type,
+        has_pruning=bool(pool_screeners),
+    )
+    error_control, p_value_obstacle = _keep_groups_together(error_control, p_value_obstacle, task.row_groups)
+    return replace(
+        task,
+        options=options,
+        pool_screeners=pool_screeners,
+        error_control=error_control,
+        p_value_obstacle=p_value_obstacle,
+        budget_choice=choice,
+    )
+
+
 def _check_before_reading(X: Any, y: ArrayLike | None, options: ScreenOptions) -> None:  # noqa: N803  # as in `screen`
     """Refuse options that have no meaning with a ranking or stages before any data are read."""
     _, target_class = read_target_source(X, y, replace(options, groups=None, weights=None))
     screeners, _ = _read_screeners(options, target_class)
-    target_class.check_options(options.sign, options.search, options.rounds)
+    target_class.check_options(options.sign, options.search or "exact", options.rounds)
     check_search(options, screeners)
 
 
@@ -321,7 +349,7 @@ def check_search(options: ScreenOptions, screeners: Sequence[AnyScreener]) -> No
     if options.search != "race":
         if options.risk is not None:
             raise OptionError(
-                f"risk is {options.risk!r}, but {options.search} takes none: only "
+                f"risk is {options.risk!r}, but {options.search or 'exact'} takes none: only "
                 f"{name_option('search', 'race')} states a risk"
             )
         return

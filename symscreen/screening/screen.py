@@ -109,6 +109,8 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
     space, first = round_results[0].space, round_results[0].scoring_result
     extra_record = build_extra_record(round_results, task)
     extra_record |= build_partial_record(space, first.stream_result, len(task.layers))
+    if task.budget_choice is not None:
+        extra_record["budget"] = task.budget_choice.record
     if options.unsafe == "drop" and not task.is_selective:
         round_results, safety_record = drop_unsafe_features(task, round_results)
         extra_record |= safety_record

@@ -327,7 +327,7 @@ def _estimate_space_scoring_bytes(space: Space, task: ScreeningTask) -> int:
 
 def should_recompute_pool(pool_size: int, task: ScreeningTask, reserved_bytes: int) -> bool:
     """Return whether the values of a pool are too large to store, absolutely or relative to free memory."""
-    if task.options.search == "exact":
+    if task.search == "exact":
         return False
     max_pool_bytes: float = _LARGE_POOL_BYTES
     if task.max_bytes is not None:
@@ -338,7 +338,7 @@ def should_recompute_pool(pool_size: int, task: ScreeningTask, reserved_bytes: i
 
 def _should_recompute_layers(task: ScreeningTask, layers: Sequence[Layer], reserved_bytes: int) -> bool:
     """Return whether the pool of the last layer is too large to store."""
-    if task.options.search == "exact" or task.pool_screeners or len(layers) == 1:
+    if task.search == "exact" or task.pool_screeners or len(layers) == 1:
         return False
     estimate = estimate_space_size(
         task.dataset.names,

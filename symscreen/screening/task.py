@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
     from symscreen.results.verdict import Obstacle
     from symscreen.screeners import AnyScreener
+    from symscreen.screening.budget import BudgetChoice
     from symscreen.screening.inference.error_control import ErrorControl
+    from symscreen.screening.search.modes import SearchMode
     from symscreen.targets import Target
     from symscreen.units import Units
 
@@ -90,6 +92,8 @@ class ScreeningTask:
         Why there are no p-values; None if they are computed.
     row_groups : RowGroups or None
         Rows that belong together; None if rows are independent.
+    budget_choice : BudgetChoice or None
+        What the budget of the screen required; None if it required nothing.
     box : mapping of str to sequence of two floats
         The range of each input in which formulas must be safe, in the units of the data
         (`symscreen.expressions.input_ranges.build_box`).
@@ -111,6 +115,7 @@ class ScreeningTask:
     error_control: ErrorControl | None = None
     p_value_obstacle: Obstacle | None = None
     row_groups: RowGroups | None = None
+    budget_choice: BudgetChoice | None = None
     box: Mapping[str, Sequence[float]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
 
@@ -134,6 +139,11 @@ class ScreeningTask:
     def target(self) -> Target:
         """The target of the dataset."""
         return self.dataset.target
+
+    @property
+    def search(self) -> SearchMode:
+        """The search mode."""
+        return self.options.search or "exact"
 
     @property
     def limit(self) -> int | None:

@@ -7,7 +7,7 @@ import pytest
 
 import symscreen
 from symscreen.errors import MemoryLimitError, OptionError
-from symscreen.report.terminal.listings import _format_time
+from symscreen.results.budget_note import format_duration
 from symscreen.screening import space_generation
 
 OPTIONS = {"layers": "ub", "unary": "square,log", "binary": "add,mul"}
@@ -80,7 +80,7 @@ def test_what_cannot_fit_is_refused_with_the_peak_and_ways_out(wide):
     [(0.01, "1 s"), (59.4, "59 s"), (61.0, "1 min"), (5000.0, "83 min"), (7200.0, "2 h"), (1e6, "12 days")],
 )
 def test_times_are_told_roughly(seconds, text):
-    assert _format_time(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_plan_takes_every_option_of_screen(wide, tmp_path):

@@ -16,6 +16,7 @@ from symscreen.expansion import EXCLUSION_REASONS
 from symscreen.grammar.grammar_files import write_constants
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.plugins import find_plugins
+from symscreen.results.budget_note import format_budget_note, format_duration
 from symscreen.screeners import JointScreener, load_plugin_screeners
 from symscreen.targets.registry import TARGET_TYPES
 
@@ -117,7 +118,11 @@ def show_plan(plan: ScreenPlan) -> RenderableType:
         "them, and null tables of p-values. "
         f"{_COUNT_NOTES['exact' if all_exact else 'pruned' if is_pruned else 'extrapolated']}"
     )
-    return Group(table, Text(""), Text(note))
+    parts: list[RenderableType] = [table, Text(""), Text(note)]
+    if plan.budget is not None:
+        measured = f" On this machine exact scoring would take about {format_duration(plan.exact_seconds)}."
+        parts[:0] = [make_notes([format_budget_note({"budget": plan.budget}).template + measured]), Text("")]
+    return Group(*parts)
 
 
 def _format_count(count: int, *, is_exact: bool) -> str:
@@ -130,16 +135,8 @@ def _format_count(count: int, *, is_exact: bool) -> str:
 
 def _format_time_range(seconds: tuple[float, float]) -> str:
     """Format a range of times to one or two digits."""
-    short, long = (_format_time(each) for each in seconds)
+    short, long = (format_duration(each) for each in seconds)
     return short if short == long else f"{short} to {long}, depending on how early features drop out,"
-
-
-def _format_time(seconds: float) -> str:
-    if seconds < 60:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:,.0f} h" if seconds < 172_800 else f"{seconds / 86_400:,.0f} days"
 
 
 def show_operators(operators: Iterable[Operator]) -> RenderableType:

@@ -68,7 +68,9 @@ def show_result(result: ScreenResult, max_rows: int | None = None) -> Renderable
     rich renderable
         Input for `print_table`.
     """
-    verdict = [result.verdict.template, ""] if result.verdict else []
+    verdict = [each.template for each in (result.budget_note, result.verdict) if each]
+    if verdict:
+        verdict.append("")
     if not len(result):
         lines = [
             *verdict,

@@ -279,12 +279,13 @@ def parse_error_control(
     'off')
     """
     fdr, n_permutations, is_requested = options.fdr, options.permutations or 0, bool(options.p_values)
-    obstacle = _find_obstacle(ranking_screener, target_type, options.search, has_pruning=has_pruning)
+    search = options.search or "exact"
+    obstacle = _find_obstacle(ranking_screener, target_type, search, has_pruning=has_pruning)
     has_null = isinstance(ranking_screener, Screener) and ranking_screener.null_distribution is not None
     p_value_obstacle: Obstacle | None = obstacle or (None if has_null else "null")
     if is_requested or fdr is not None:
         option = name_option("p_values") if fdr is None else name_option("fdr", fdr)
-        _check_available(option, p_value_obstacle, ranking_screener, target_type, options.search)
+        _check_available(option, p_value_obstacle, ranking_screener, target_type, search)
         if fdr is not None and options.rounds > 1:
             raise OptionError(
                 f"{option} is not available: later rounds screen residuals that were fitted to the target, "
@@ -298,7 +299,7 @@ def parse_error_control(
             obstacle or (None if is_linear else "rank_weights"),
             ranking_screener,
             target_type,
-            options.search,
+            search,
         )
     if p_value_obstacle is None and options.p_values is False and fdr is None:
         p_value_obstacle = "off"

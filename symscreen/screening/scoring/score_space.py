@@ -126,7 +126,7 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
 
     The result does not depend on the backend, the chunk size or the number of threads.
     """
-    search = None if task.options.search == "exact" else run_search(space, make_search_goals(task), task)
+    search = None if task.search == "exact" else run_search(space, make_search_goals(task), task)
     scored_space = space if search is None else search.space
     error_control, cost_obstacle = limit_cost(task.error_control, space.size, task.target.n)
     inference = build_inference(
@@ -148,7 +148,7 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
     )
     features, classes = ranking.features, ranking.classes
     search_record = None if search is None else search.record
-    if search is not None and task.options.search == "sieve":
+    if search is not None and task.search == "sieve":
         audit = _audit_search(space, search, task, stream_result.top_features[0], ranking)
         search_record = search.record | {"audit": audit}
     features, columns = _add_joint_columns(features, scored_space, task, joint_scoring)
@@ -365,7 +365,7 @@ def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool, is_exh
     """Say what prevents a longer ranking (a key of `LIST_LIMITS`); None if nothing does."""
     if not isinstance(task.screeners[0], Screener):
         return "shortlist"
-    if task.options.search != "exact":
+    if task.search != "exact":
         return "search"
     if not is_complete:
         return "time_limit"

@@ -190,7 +190,7 @@ def run_search(space: Space, goals: Sequence[SearchGoal], task: ScreeningTask) -
 
     A race splits its risk evenly among the goals.
     """
-    target, backend, mode = task.dataset.numeric_target, task.backend, task.options.search
+    target, backend, mode = task.dataset.numeric_target, task.backend, task.search
     rng = np.random.default_rng([task.options.seed, _SEARCH_STREAM])
     survivors = np.zeros(0, dtype=np.int64)
     rounds = []
