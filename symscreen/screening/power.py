@@ -371,8 +371,8 @@ def power(
     ratios = _parse_ratios(noise_ratio)
     check_positive_int("repeats", repeats)
     # progress is that of the repeats, not of the chunks
-    options = replace(screen_options, search="exact", progress=None)
-    task = replace(prepare_screen(X, y, options), error_control=None)
+    exact_options = replace(screen_options, search="exact", progress=None)
+    task = replace(prepare_screen(X, y, exact_options), error_control=None)
     require_numeric_target(task.target, "power")
     _check_column_screener(task)
     operators, names = task.grammar.operators, task.dataset.names
