@@ -38,9 +38,10 @@ def shrink_efforts(monkeypatch):
     for size, (name, effort) in enumerate([*EFFORTS.items()], start=1):
         smaller = replace(
             effort,
-            pool_formulas=400 * size,
-            deep_pool_formulas=2000 * (size == len(EFFORTS)),
-            layer_candidates=5 * 25**size,
+            pool_formulas=100 * size,
+            deep_pool_formulas=500 * (size == len(EFFORTS)),
+            n_refined_laws=1 + size,
+            layer_candidates=10 * 12**size,
             broad_share=1.0,
             exhaustive_features=20 * size,
             core_features=5 * size,
@@ -103,12 +104,23 @@ def test_the_pool_of_an_effort_begins_with_that_of_a_smaller_effort(rng):
         assert np.array_equal(*(getattr(pool, name)[:n] for pool in pools))
 
 
-@pytest.mark.slow
-def test_a_larger_effort_searches_more_and_explains_no_less(rng, monkeypatch):
-    shrink_efforts(monkeypatch)
+@pytest.fixture(scope="module")
+def noisy_table():
+    rng = np.random.default_rng(5)
     columns = draw_columns(rng)
-    target = draw_target(columns, rng)
-    results = [symscreen.fit(columns, target, effort=name, operators="basic") for name in EFFORTS]
+    return columns, draw_target(columns, rng)
+
+
+@pytest.fixture(scope="module")
+def results(noisy_table):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        shrink_efforts(monkeypatch)
+        return {name: symscreen.fit(*noisy_table, effort=name, operators="basic", jobs=1) for name in EFFORTS}
+
+
+@pytest.mark.slow
+def test_a_larger_effort_searches_more_and_explains_no_less(results):
+    results = [*results.values()]
     assert [result.record["effort"] for result in results] == list(EFFORTS)
     for small, large in pairwise(results):
         assert small.record["searched"] < large.record["searched"]
@@ -117,14 +129,14 @@ def test_a_larger_effort_searches_more_and_explains_no_less(rng, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["quick", "default", "thorough"])
-def test_an_effort_gives_the_same_result_for_any_number_of_jobs_and_order_of_rows(name, rng, monkeypatch):
+def test_an_effort_gives_the_same_result_for_any_number_of_jobs_and_order_of_rows(
+    name, noisy_table, results, rng, monkeypatch
+):
     shrink_efforts(monkeypatch)
-    columns, order = draw_columns(rng), rng.permutation(N)
-    target, options = draw_target(columns, rng), {"effort": name, "operators": "basic"}
+    (columns, target), order = noisy_table, rng.permutation(N)
     shuffled = {column: values[order] for column, values in reversed(columns.items())}
-    first = symscreen.fit(columns, target, jobs=1, **options)
-    second = symscreen.fit(shuffled, target[order], jobs=2, **options)
-    assert describe(first) == describe(second)
+    again = symscreen.fit(shuffled, target[order], effort=name, operators="basic", jobs=2)
+    assert describe(again) == describe(results[name])
 
 
 def test_the_page_has_the_limits_of_each_effort():

@@ -72,7 +72,9 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
         "x1/(1 + x2)",
     ],
 )
-def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth):
+def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, monkeypatch):
+    small = replace(EFFORTS["default"], pool_formulas=3000, n_law_stages=1)
+    monkeypatch.setitem(EFFORTS, "default", small)
     x1, x2 = rng.uniform(0.05, 0.95, (2, 60))
     y = evaluate_expression(parse_expression(truth), {"x1": x1, "x2": x2})
     result = symscreen.fit({"x1": x1, "x2": x2}, y)
@@ -149,14 +151,14 @@ def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
 def test_honest_intervals_cover_as_often_as_they_say(rng):
     # the rows kept: half of 60, and the terms of each fit taken as they come
     covered = []
-    for _ in range(40):
+    for _ in range(25):
         x = rng.uniform(0, 1, (60, 2))
         y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + rng.normal(0, 0.2, 60)
         result = symscreen.fit(x, y, operators="ablation", layers="u", split=0.5, level=0.8, jobs=1)
         if _texts(result) == ["x1**3", "x2"]:
             truth = {"1": 10, "x1**3": 2, "x2": 5}
             covered += [r["low"] <= truth[r["term"]] <= r["high"] for r in result.terms.to_dict("records")]
-    assert len(covered) > 80
+    assert len(covered) > 50
     # three intervals of one fit are dependent: at worst as good as one
     assert np.mean(covered) == pytest.approx(0.8, abs=4 * np.sqrt(0.8 * 0.2 / (len(covered) / 3)))
 

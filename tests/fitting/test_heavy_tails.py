@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import symscreen
 
 
+@cache
 def fit_noise(kind, seed):
     rng = np.random.default_rng([7, seed])
     columns = {name: rng.normal(size=100) for name in "xyz"}
@@ -25,9 +28,9 @@ def test_a_formula_is_hardly_ever_claimed_for_noise_with_heavy_tails():
     kinds = [
         fit_noise(kind, seed).record["verdict"]["kind"]
         for kind in ("lognormal", "student")
-        for seed in range(4)
+        for seed in range(2)
     ]
-    assert len(kinds) - kinds.count("none") <= 1
+    assert set(kinds) == {"none"}
 
 
 @pytest.mark.slow

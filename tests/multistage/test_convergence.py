@@ -57,7 +57,7 @@ def test_with_the_hinge_the_descent_ends_where_no_block_but_a_joint_move_lowers_
     # no block can lower the loss: neither another round, nor any value of q_1 or of q_2
     last_round = [step.loss for step in model.trace_ if step.iteration >= model.n_iter_ - 1]
     assert max(last_round[-5:]) - min(last_round[-5:]) < 1e-12
-    for value in np.linspace(0.0, 3.0, 3001):
+    for value in np.linspace(0.0, 3.0, 301):
         assert _compute_loss(model, table, value, q2) > end - 1e-9
         assert _compute_loss(model, table, q1, value) > end - 1e-9
     # yet moving mass from q_1 to q_2 lowers it, for f_{0,2} depends on q_1 + q_2 and sits on a kink

@@ -125,7 +125,14 @@ def test_a_thorough_fit_is_refused_before_it_starts_where_memory_is_too_small(rn
 
 @pytest.mark.slow
 def test_a_thorough_fit_names_the_deep_pool_as_the_stage_that_found_its_law(rng, monkeypatch):
-    small = replace(EFFORTS["thorough"], pool_formulas=60, deep_pool_formulas=5000, layer_candidates=10)
+    small = replace(
+        EFFORTS["thorough"],
+        pool_formulas=60,
+        deep_pool_formulas=5000,
+        n_law_stages=2,
+        n_refined_laws=4,
+        layer_candidates=10,
+    )
     monkeypatch.setitem(EFFORTS, "thorough", small)
     data = make_data(rng)
     result = symscreen.fit(

@@ -24,10 +24,13 @@ def test_each_permutation_that_keeps_groups_together_is_drawn_as_often(rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[3] * 8, [2, 3] * 4])
-def test_by_groups_noise_of_groups_is_found_no_more_often_than_said(sizes, rng):
+def test_by_groups_noise_of_groups_is_found_no_more_often_than_said(sizes, rng, monkeypatch):
+    # these p-values come from shuffles, and a null table of full size takes most of the time
+    monkeypatch.setattr("symscreen.statistics.nulls.t0_null._N_PERMUTATIONS", 20_000)
+    monkeypatch.setattr("symscreen.statistics.nulls.t0_null._N_MOVES", 20_000)
     site = np.repeat(np.arange(8), sizes)
     found = np.zeros(2)
-    for repeat in range(40):
+    for repeat in range(20):
         effects = rng.normal(size=(4, 8))[:, site]
         frame = pd.DataFrame(effects.T + 0.01 * rng.normal(size=(len(site), 4)), columns=list("abcy"))
         options = {"target": "y", "layers": "u", "unary": "id", "permutations": 39, "seed": repeat, "top": 1}
@@ -35,5 +38,5 @@ def test_by_groups_noise_of_groups_is_found_no_more_often_than_said(sizes, rng):
             data = frame.assign(site=site) if own else frame
             table = symscreen.screen(data, groups=own, **options).table
             found[at] += table.p_family[0] <= 0.1
-    # 0.1 is 4 of 40; of three features that follow groups rows taken one by one find one far more often
-    assert found[0] <= 10 < found[1]
+    # 0.1 is 2 of 20; of three features that follow groups rows taken one by one find one far more often
+    assert found[0] <= 5 < found[1]

@@ -100,7 +100,7 @@ def tail_with_an_outlier(n, ones, outlier):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("outlier", [30.0, 1e4, 1e9])
+@pytest.mark.parametrize("outlier", [30.0, 1e9])
 def test_a_gross_outlier_leaves_the_tail_of_the_others_right(outlier):
     sums, exact = tail_with_an_outlier(40, 12, outlier)
     y = np.r_[outlier, np.ones(12), np.zeros(27)]
@@ -111,11 +111,10 @@ def test_a_gross_outlier_leaves_the_tail_of_the_others_right(outlier):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [12, 80])
-@pytest.mark.parametrize("outliers", [[1e4], [1e9], [1e8, 1e4]])
+@pytest.mark.parametrize(("n", "outliers"), [(12, [1e9]), (80, [1e4]), (80, [1e8, 1e4])])
 def test_rates_are_nominal_with_gross_outliers(n, outliers, rng):
     target = NumericTarget(np.sort(np.append(rng.normal(size=n - len(outliers)), outliers)))
-    ordered = sort_block(rng.random((60_000, n)))
+    ordered = sort_block(rng.random((30_000, n)))
     p = build_t0_null(target, 0)(ordered, compute_ranking_metric(ordered, target), "free")
     for level in (0.3, 0.05, 0.01, 1e-3, 1e-4):
         assert abs((p <= level).mean() - level) < 4.5 * np.sqrt(level / len(p)) + 0.01 * level
@@ -145,6 +144,14 @@ def test_light_rows_together_have_the_tail_of_permutations():
         assert abs(np.log(table.compute_sf(z[[at]])[0] / exact[at])) < off
 
 
+@pytest.fixture
+def _small_tables(monkeypatch):
+    """Draw fewer permutations for what holds of a table of any size."""
+    monkeypatch.setattr(t0_null, "_N_PERMUTATIONS", 20_000)
+    monkeypatch.setattr(t0_null, "_N_MOVES", 20_000)
+
+
+@pytest.mark.usefixtures("_small_tables")
 @pytest.mark.parametrize("name", NULLS)
 def test_p_values_keep_the_promises_of_a_null(name, rng):
     screener = SCREENERS[name]
@@ -170,6 +177,7 @@ def test_p_values_keep_the_promises_of_a_null(name, rng):
     assert again.tobytes() == compute_p(noise, "free").tobytes()
 
 
+@pytest.mark.usefixtures("_small_tables")
 @pytest.mark.parametrize("name", NULLS)
 def test_better_statistics_never_have_larger_p_values(name):
     screener = SCREENERS[name]
@@ -186,8 +194,7 @@ def test_better_statistics_never_have_larger_p_values(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["lognormal", "levels"])
-@pytest.mark.parametrize("levels", [2, 6])
+@pytest.mark.parametrize(("kind", "levels"), [("lognormal", 2), ("levels", 6)])
 def test_rates_of_features_with_ties_are_never_above_nominal(kind, levels, rng):
     y = rng.lognormal(0.0, 2.0, 30) if kind == "lognormal" else rng.integers(0, 5, 30).astype(float)
     target = NumericTarget(np.sort(y))
@@ -201,7 +208,7 @@ def test_rates_of_features_with_ties_are_never_above_nominal(kind, levels, rng):
             assert (p <= level).mean() <= level + 3.0 * np.sqrt(level / len(p))
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("_small_tables")
 def test_the_seed_decides_and_nothing_else():
     y = np.arange(12.0) ** 3
     first, again, other = (build_linear_rank_table(y, seed).tail_probabilities for seed in (1, 1, 2))
