@@ -1,7 +1,8 @@
 """How many examples hypothesis tries, and which.
 
-A property states a number of examples. ``make test`` tries a third of them, ``make test-all`` all, the same
-ones on every run. ``make fuzz`` tries five times as many fresh ones; it prints the seed that repeats the run.
+A property states a number of examples. ``make test`` tries a third of them and ``make test-all`` half, the
+same ones on every run. ``make fuzz`` tries five times as many fresh ones; it prints the seed that repeats
+the run.
 """
 
 from __future__ import annotations
@@ -32,4 +33,4 @@ def _choose_factor(config) -> Fraction:
     """Return by how much the number of examples is multiplied."""
     if config.getoption("--hypothesis-profile") == _FUZZ:
         return Fraction(5)
-    return Fraction(1) if config.getoption("--slow") else Fraction(1, 3)
+    return Fraction(1, 2) if config.getoption("--slow") else Fraction(1, 3)
