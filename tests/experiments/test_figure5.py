@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.requirements import require
 
-from symscreen.experiments import ExperimentSettings
+from symscreen.experiments import ExperimentSettings, additive_model
 from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
 
 require("stochtree")
@@ -15,14 +15,19 @@ def outcome():
     return FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
-@pytest.fixture(scope="module")
-def once():
-    """Outcome of one repeat on one thread, and its progress reports."""
-    reports = []
-    settings = ExperimentSettings(
-        size="small", repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
-    )
-    return FIGURE5_EXPERIMENT.run(settings), reports
+@pytest.fixture
+def run_two_cells(monkeypatch):
+    """Return a function that runs one repeat of two cells; it gives the outcome and the progress reports."""
+    monkeypatch.setattr(additive_model, "NOISE_VARIANCES", (0.01,))
+
+    def run(jobs):
+        reports = []
+        settings = ExperimentSettings(
+            size="small", repeats=1, jobs=jobs, progress=lambda done, total: reports.append((done, total))
+        )
+        return FIGURE5_EXPERIMENT.run(settings), reports
+
+    return run
 
 
 @pytest.mark.slow
@@ -64,11 +69,13 @@ def test_the_first_table_sets_the_cells_beside_each_other(outcome):
 
 
 @pytest.mark.slow
-def test_the_number_of_threads_changes_no_figure(once):
-    one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(size="small", repeats=1, jobs=2))
+def test_the_number_of_threads_changes_no_figure(run_two_cells):
+    (one, reports), (two, _) = run_two_cells(jobs=1), run_two_cells(jobs=2)
     assert one.remarks == two.remarks
     for name, frame in one.tables.items():
         assert frame.equals(two.tables[name])
+    assert reports[-1] == (2, 2)
+    assert one.tables["areas"].average_precision_se.isna().all()
 
 
 @pytest.mark.slow
@@ -118,10 +125,3 @@ def test_the_papers_areas_are_those_of_its_labels(outcome):
     assert (tables.paper_pr_auc[tables.aip == 1.0] > share[tables.aip == 1.0]).all()
     assert abs((tables.paper_pr_auc_drawn - tables.paper_pr_auc).mean()) < 0.02
     assert tables.groupby(["order", "noise_variance"]).seed.unique().map(list).tolist() == [[0, 1, 2]] * 6
-
-
-@pytest.mark.slow
-def test_progress_reaches_its_end_and_repeats_are_heeded(once):
-    outcome, reports = once
-    assert reports[-1] == (6, 6)
-    assert outcome.tables["areas"].average_precision_se.isna().all()

@@ -165,9 +165,15 @@ def test_the_plan_of_the_full_size_has_the_papers_grids():
     assert len(make_methods(["a", "b"], ComparisonPlan(), 0)[RECOMMENDER].settings) == 9
 
 
-@pytest.mark.slow
-def test_articles_are_read_from_files_where_given(tmp_path):
+def test_articles_are_read_from_files_where_given(tmp_path, monkeypatch):
     from symscreen.multistage.article_sharing import generate_article_sharing
+
+    errors = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
+    drawn = np.random.default_rng(0)
+    monkeypatch.setattr(
+        "symscreen.experiments.multistage_comparison.evaluate_method",
+        lambda *_: dict(zip(errors, drawn.random(9), strict=True)) | {"alike": False, "chosen": ""},
+    )
 
     made = generate_article_sharing(share=0.006, random_state=0)
     made.articles.to_csv(tmp_path / "shared_articles.csv", index=False)

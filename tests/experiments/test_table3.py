@@ -37,10 +37,10 @@ def _choice(formula, **fields):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("system", "least"), [("glider1", 48), ("glider2", 48), ("vdp1 with id", 45)])
-def test_t0_puts_the_nearest_formula_first_in_nearly_all_of_fifty_draws(monkeypatch, system, least):
+@pytest.mark.parametrize(("system", "least"), [("glider1", 19), ("glider2", 19), ("vdp1 with id", 17)])
+def test_t0_puts_the_nearest_formula_first_in_nearly_all_of_twenty_draws(monkeypatch, system, least):
     monkeypatch.setitem(table3.SIZES, "medium", replace(table3.SIZES["medium"], screeners=("t0",)))
-    wanted, draws = compute_key(parse_expression(table3._EXPECTED_FIRST_CHOICES[system])), range(50)
+    wanted, draws = compute_key(parse_expression(table3._EXPECTED_FIRST_CHOICES[system])), range(20)
     firsts = [
         one
         for repeat in draws

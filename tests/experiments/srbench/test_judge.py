@@ -77,8 +77,8 @@ def test_the_rule_recognises_every_truth_but_three():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["I_37_4", "test_2", "test_4", "test_15", "test_16"])
-def test_a_root_as_a_decimal_power_would_lose_five_truths_more(name, monkeypatch):
+@pytest.mark.parametrize("name", ["I_37_4", "test_4", "test_15"])
+def test_a_root_as_a_decimal_power_would_lose_truths_more(name, monkeypatch):
     from symscreen.experiments.srbench import judge
 
     problem = next(one for one in list_problems() if one.name == name)
