@@ -73,6 +73,23 @@ def test_a_kernel_is_made_at_its_first_use_and_may_call_others():
     assert _add_double(other=2, number=1) == 5
 
 
+@compile_kernel
+def _triple(number):
+    return 3 * number
+
+
+@numba.njit
+def _add_triple(number, other):
+    return number + _triple(other)
+
+
+def test_a_kernel_that_only_kernels_call_has_no_wrapper_for_python():
+    assert _add_triple(1, 2) == 7
+    assert _triple._inner_dispatcher.signatures
+    assert _triple._dispatcher is None
+    assert _triple(2) == 6
+
+
 def test_a_kernel_is_pickled_by_its_name():
     assert pickle.loads(pickle.dumps(pack_long_keys)) is pack_long_keys  # noqa: S301  # our own
 

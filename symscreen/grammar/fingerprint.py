@@ -11,12 +11,13 @@ Numbers are residues modulo p, where 2⁶¹ equals 1. To avoid confusion between
 numerator and denominator below 2³⁰ and powers up to 30 are exact; others are hashed like functions.
 
 Arrays have dtype uint64 and values in [0, p). All functions work element by element, for arrays of at least
-one dimension. The inner loops are compiled.
+one dimension. The inner loops are compiled; few residues are multiplied in Python, which needs no kernel.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ PRIME = (1 << 61) - 1
 _MODULUS = np.uint64(PRIME)
 _LOW29 = np.uint64((1 << 29) - 1)  # masks of the low bits
 _LOW32 = np.uint64((1 << 32) - 1)
+_MAX_FEW_RESIDUES = 512  # residues that are multiplied or inverted without a kernel
 _MAX_EXACT_EXPONENT = 30  # of powers
 _MAX_EXACT_INTEGER = 1 << 30  # exclusive; of numerators and denominators
 
@@ -123,7 +125,11 @@ def multiply(a: Residues, b: Residues) -> Residues:
     >>> int(multiply(a, b)[0]) == 3**38 * 5**26 % PRIME
     True
     """
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape), dtype=np.uint64)
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    if math.prod(shape) <= _MAX_FEW_RESIDUES:
+        pairs = zip(_flatten(a, shape).tolist(), _flatten(b, shape).tolist(), strict=True)
+        return np.array([x * y % PRIME for x, y in pairs], dtype=np.uint64).reshape(shape)
+    out = np.empty(shape, dtype=np.uint64)
     multiply_arrays(_flatten(a, out.shape), _flatten(b, out.shape), out.reshape(-1))
     return out
 
@@ -149,6 +155,9 @@ def _raise_to_integer(a: Residues, exponent: int) -> Residues:
 
 def invert(a: Residues) -> Residues:
     """Return 1/a modulo p, and 0 where a is 0."""
+    if a.size <= _MAX_FEW_RESIDUES:
+        inverses = [pow(x, -1, PRIME) if x else 0 for x in a.ravel().tolist()]
+        return np.array(inverses, dtype=np.uint64).reshape(a.shape)
     out = np.empty(a.shape, dtype=np.uint64)
     invert_array(_flatten(a, a.shape), out.reshape(-1))
     return out

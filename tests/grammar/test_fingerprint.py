@@ -26,6 +26,14 @@ EXACT = [
 ]
 
 
+@pytest.fixture(params=[0, 512], ids=["kernels", "Python"], scope="module", autouse=True)
+def _max_few_residues(request):
+    """Arrays of all sizes are computed by kernels, then small ones in Python."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fp, "_MAX_FEW_RESIDUES", request.param)
+        yield
+
+
 def field(values):
     return np.array(values, dtype=np.uint64)
 
@@ -72,7 +80,7 @@ def test_shapes_are_broadcast_and_arrays_of_any_layout_are_read(function):
     assert function(a[:0], a[:1]).shape == (0,)
     assert (pairs == before).all()
     assert (a == field(EDGES)).all()
-    assert len(multiply_arrays.dispatcher.signatures) == 1  # compiled once for them all
+    assert len(multiply_arrays.dispatcher.signatures) <= 1  # compiled once for them all
 
 
 def test_inverses_are_found_in_any_shape_and_beside_zeros():
