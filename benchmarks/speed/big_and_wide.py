@@ -4,7 +4,7 @@
 a process of its own: wall time, and processor time, which other programs on the machine change less.
 
 ``tall``: the best 20 of an exact screen of fewer rows, which a sieve is compared with. The sieve has the
-rounds of 200,000 rows: it looks at 256, 1,024 and 4,096 pairs of rows, and leaves as many formulas.
+rounds of 200,000 rows: it looks at 256 to 65,536 pairs of rows, and leaves as many formulas.
 
 ``wide``: the best 20 of an exact screen of fewer columns, which a pruned pool is compared with. The budget is
 smaller by the number of formulas, so that the same share of them is scored as of 2,000 columns.
@@ -31,7 +31,7 @@ from tables import KINDS, make_table
 
 import symscreen
 from symscreen.config.parsing import DEFAULT_BUDGET
-from symscreen.screening.search import modes
+from symscreen.screening.search import modes, successive_halving
 
 if TYPE_CHECKING:
     import argparse
@@ -101,6 +101,7 @@ def compare(x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str, Any]:
 def compare_tall(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Compare the sieve with exact screens."""
     found = []
+    successive_halving.MAX_PAIRS_PER_ROW *= SHAPES["tall"][0] // options.rows
     modes.MAX_SURVIVOR_VALUES = modes.MAX_SURVIVOR_VALUES * options.rows // SHAPES["tall"][0]
     for seed in range(options.draws):
         kind = KINDS[seed % len(KINDS)]

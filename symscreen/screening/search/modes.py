@@ -164,7 +164,7 @@ SearchMode = Literal["exact", "race", "sieve"]
 _MIN_SURVIVORS = 2048  # minimum number of features that a halving search leaves
 _SURVIVORS_PER_CLASS = 32  # minimum number of features left per requested class
 MAX_SURVIVOR_VALUES = (
-    2 * 10**8
+    25 * 10**7
 )  # values of survivors; of tables of very many rows a search leaves fewer features, ...
 _FEWEST_PER_CLASS = 16  # ... but at least as many per requested class
 _SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # random streams of a seed
@@ -239,7 +239,7 @@ def compute_min_survivors(goal: SearchGoal, n_rows: int) -> int:
     >>> from symscreen.screeners import SCREENERS
     >>> goal = SearchGoal(SCREENERS["t0"], "free", n_top_classes=56)
     >>> compute_min_survivors(goal, 10_000), compute_min_survivors(goal, 200_000)
-    (2048, 1000)
+    (2048, 1250)
     """
     usual = max(_MIN_SURVIVORS, _SURVIVORS_PER_CLASS * goal.n_top_classes)
     return min(usual, max(MAX_SURVIVOR_VALUES // n_rows, _FEWEST_PER_CLASS * goal.n_top_classes))
