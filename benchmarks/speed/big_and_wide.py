@@ -3,8 +3,8 @@
 ``times``: ``symscreen screen data.csv`` on 200,000 rows × 20 columns and on 100 rows × 2,000 columns, each in
 a process of its own: wall time, and processor time, which other programs on the machine change less.
 
-``tall``: the best 20 of an exact screen of fewer rows, which a sieve is compared with. The sieve looks at 256
-and then at 1,024 pairs of rows, as many as of 200,000 rows.
+``tall``: the best 20 of an exact screen of fewer rows, which a sieve is compared with. The sieve has the
+rounds of 200,000 rows: it looks at 256 to 65,536 pairs of rows, and leaves as many formulas.
 
 ``wide``: the best 20 of an exact screen of fewer columns, which a pruned pool is compared with. The budget is
 smaller by the number of formulas, so that the same share of them is scored as of 2,000 columns.
@@ -31,6 +31,7 @@ from tables import KINDS, make_table
 
 import symscreen
 from symscreen.config.parsing import DEFAULT_BUDGET
+from symscreen.screening.search import modes, successive_halving
 
 if TYPE_CHECKING:
     import argparse
@@ -100,6 +101,8 @@ def compare(x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str, Any]:
 def compare_tall(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Compare the sieve with exact screens."""
     found = []
+    successive_halving.MAX_PAIRS_PER_ROW *= SHAPES["tall"][0] // options.rows
+    modes.MAX_SURVIVOR_VALUES = modes.MAX_SURVIVOR_VALUES * options.rows // SHAPES["tall"][0]
     for seed in range(options.draws):
         kind = KINDS[seed % len(KINDS)]
         x, y = make_table(kind, options.rows, SHAPES["tall"][1], seed)
@@ -163,7 +166,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("what", choices=("times", "tall", "wide"))
     parser.add_argument("--draws", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=2000, help="of tall")
+    parser.add_argument("--rows", type=int, default=1000, help="of tall")
     parser.add_argument("--columns", type=int, default=500, help="of wide")
     options = parser.parse_args(arguments)
     machine = describe_machine()

@@ -135,7 +135,8 @@ def _find_sieve_rows(task: ScreeningTask) -> int | None:
 
 def _is_sieve_useful(task: ScreeningTask, n_formulas: int) -> bool:
     """Return whether a sieve drops most formulas: it keeps a minimum for each screener."""
-    return n_formulas >= _MIN_SIEVE_FACTOR * sum(map(compute_min_survivors, make_search_goals(task)))
+    n_kept = sum(compute_min_survivors(goal, task.target.n) for goal in make_search_goals(task))
+    return n_formulas >= _MIN_SIEVE_FACTOR * n_kept
 
 
 def _find_pool_sizes(task: ScreeningTask, budget: int, cost_per_formula: int) -> tuple[dict[str, int], int]:

@@ -163,6 +163,10 @@ SearchMode = Literal["exact", "race", "sieve"]
 
 _MIN_SURVIVORS = 2048  # minimum number of features that a halving search leaves
 _SURVIVORS_PER_CLASS = 32  # minimum number of features left per requested class
+MAX_SURVIVOR_VALUES = (
+    25 * 10**7
+)  # values of survivors; of tables of very many rows a search leaves fewer features, ...
+_FEWEST_PER_CLASS = 16  # ... but at least as many per requested class
 _SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # random streams of a seed
 _NO_P_VALUES_REASON = (
     "p- and q-values need the scores of all features, but most features were dropped on a subsample of rows"
@@ -202,7 +206,13 @@ def run_search(space: Space, goals: Sequence[SearchGoal], task: ScreeningTask) -
             )
         else:
             goal_survivors = run_successive_halving(
-                space, target, goal, min_survivors=compute_min_survivors(goal), rng=rng, backend=backend
+                space,
+                target,
+                goal,
+                min_survivors=compute_min_survivors(goal, target.n),
+                early_survivors=_MIN_SURVIVORS,
+                rng=rng,
+                backend=backend,
             )
         keeps_all |= goal_survivors.numbers is None
         if goal_survivors.numbers is not None:
@@ -221,9 +231,18 @@ def run_search(space: Space, goals: Sequence[SearchGoal], task: ScreeningTask) -
     return SearchResult(remaining, record)
 
 
-def compute_min_survivors(goal: SearchGoal) -> int:
-    """Return the minimum number of features that a halving search leaves."""
-    return max(_MIN_SURVIVORS, _SURVIVORS_PER_CLASS * goal.n_top_classes)
+def compute_min_survivors(goal: SearchGoal, n_rows: int) -> int:
+    """Return the minimum number of features that a halving search of a table with `n_rows` rows leaves.
+
+    Examples
+    --------
+    >>> from symscreen.screeners import SCREENERS
+    >>> goal = SearchGoal(SCREENERS["t0"], "free", n_top_classes=56)
+    >>> compute_min_survivors(goal, 10_000), compute_min_survivors(goal, 200_000)
+    (2048, 1250)
+    """
+    usual = max(_MIN_SURVIVORS, _SURVIVORS_PER_CLASS * goal.n_top_classes)
+    return min(usual, max(MAX_SURVIVOR_VALUES // n_rows, _FEWEST_PER_CLASS * goal.n_top_classes))
 
 
 def audit_search(
@@ -282,7 +301,7 @@ def estimate_search_cost(
     numbers = np.flatnonzero(space.statuses == CandidateStatus.KEPT)
     seconds, survivors = 0.0, 0
     for goal in goals:
-        survivors += _MAX_SURVIVORS_FACTOR * compute_min_survivors(goal)
+        survivors += _MAX_SURVIVORS_FACTOR * compute_min_survivors(goal, target.n)
         subsample = make_first_subsample(space, target, goal, rng)
         if subsample is None or not len(numbers):
             continue

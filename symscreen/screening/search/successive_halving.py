@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
 
 _FIRST_ROUND_SIZE = 256  # pairs or rows in the first round
+_EARLY_SIZE = 16_384  # pairs or rows up to which a round is early
+_WORTHWHILE_FACTOR, _COSTLY_FACTOR = 2.0, 1.25  # a round must drop so much; less if exact scores cost much
 _SIZE_GROWTH = 4  # size of each round relative to the previous one
 _SURVIVING_SHARE = 1.0 / 8.0  # share of the features that a round keeps
-_MAX_PAIRS_PER_ROW = 5  # up to this ratio, evaluating pairs costs less than a score on all rows
+MAX_PAIRS_PER_ROW = 5  # up to this ratio, evaluating pairs costs less than a score on all rows
 _TRIAL_SIZE = 1 << 15  # candidates that determine the loss limit of the first round
 
 
@@ -127,6 +129,7 @@ def run_successive_halving(
     goal: SearchGoal,
     *,
     min_survivors: int,
+    early_survivors: int = 0,
     rng: np.random.Generator,
     backend: Backend,
 ) -> Survivors:
@@ -142,6 +145,8 @@ def run_successive_halving(
         The best classes of a screener.
     min_survivors : int
         Minimum number of candidates to keep.
+    early_survivors : int
+        Minimum number in the rounds that look at so few pairs or rows that losses are only roughly known.
     rng : numpy.random.Generator
         Draws pairs, rows and trial candidates.
     backend : Backend
@@ -156,14 +161,16 @@ def run_successive_halving(
     survivors: SubsampleScores | None = None
     rounds: list[HalvingRound] = []
     size, previous_size = _FIRST_ROUND_SIZE, 0
-    max_size = _MAX_PAIRS_PER_ROW * target.n if is_pairwise else target.n - 1
+    max_size = MAX_PAIRS_PER_ROW * target.n if is_pairwise else target.n - 1
+    factor = _COSTLY_FACTOR if min_survivors < early_survivors else _WORTHWHILE_FACTOR
     while size <= max_size:
         n_remaining = space.size - space.n_materialized if survivors is None else len(survivors.numbers)
-        if n_remaining <= 2 * min_survivors:
+        if n_remaining <= factor * min_survivors:
             break
         subsample = _make_subsample(space, target, goal, size, n_previous=previous_size, rng=rng)
         if subsample is not None:
-            share = max(_SURVIVING_SHARE, min_survivors / n_remaining)
+            n_kept = max(min_survivors, early_survivors if size <= _EARLY_SIZE else 0)
+            share = max(_SURVIVING_SHARE, n_kept / n_remaining)
             if survivors is None:
                 limit = _compute_loss_quantile(_estimate_trial_losses(space, subsample, rng, backend), share)
                 survivors, n_defined = filter_on_subsample(space, subsample, limit, backend)
