@@ -6,8 +6,8 @@
   in the default space, so it can come first. Where it does not, ``is_outscored`` says whether the first
   formula has a higher Gini correlation with the target than the law has.
 * ``distinct``: how many of the 20 formulas shown are distinct, and how many have waves.
-* ``costs``: what p-values and the search for distinct formulas take. It is measured only with ``--costs``,
-  for it needs an idle machine.
+* ``costs``: what p-values and the search for distinct formulas take, where ``--costs`` asks for it, because
+  it needs an idle machine.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
             f"{_MIN_ROWS_PER_FOLD} rows in each"
         )
     folds = assign_folds(n, n_folds, task.options.seed)
-    models = {"formula": _predict_by_formula, **_make_baselines()}
+    models: dict[str, _Model] = {"formula": _predict_by_formula, **_make_baselines()}
     predictions = {each: np.full(n, np.nan) for each in models}
     n_undefined = 0
     for fold in range(n_folds):

@@ -175,7 +175,7 @@ def _search_and_choose(
     all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
     if options.unsafe == "drop":
         all_models = select_safe_models(all_models, found.terms.expressions, task)
-    error_scale = None
+    error_scale: ErrorScale | None = None
     weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
         error_scale, task, found, all_models = weighted

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from symscreen.data.column_types import DerivedColumn
     from symscreen.fitting.search_stages import FitTask
 
 
@@ -26,7 +27,10 @@ def fill_from_rows(task: FitTask, rows: NDArray[np.int64]) -> FitTask:
         return task
     dataset, medians = refill_inputs(task.dataset, rows)
     fills = convert_to_original_values(medians, task.units_record)
-    indicators = {**dataset.indicators, **{name: FilledColumn(name, fills[name]) for name in fills}}
+    indicators: dict[str, DerivedColumn] = {
+        **dataset.indicators,
+        **{name: FilledColumn(name, fills[name]) for name in fills},
+    }
     record = dict(task.categories_record or {})
     record["options"] = {**record.get("options", {}), **build_imputation_record(indicators)}
     return replace(task, dataset=replace(dataset, indicators=indicators), categories_record=record)

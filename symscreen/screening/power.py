@@ -25,6 +25,7 @@ from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
+from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.screening.scoring.block_scoring import iterate_sorted_blocks
 from symscreen.screening.scoring.rank_counting import compute_class_rank
 from symscreen.screening.scoring.score_space import score_space
@@ -295,11 +296,12 @@ def _rank_feature(planted_formula: PlantedFormula, task: ScreeningTask) -> Plant
         return PlantedRank(rank, is_shown=task.limit is not None and rank <= task.limit)
     if rank > MAX_EXAMINED:
         return PlantedRank(rank, is_shown=False)
-    distinct = score_space(space, task).distinct
+    # the whole space is scored, without deadline or checkpoint
+    distinct = score_space(space, replace(task, run_control=DEFAULT_RUN_CONTROL)).distinct
     assert distinct is not None  # noqa: S101  # the task is selective
     index = int(rank) - 1
     is_shown = index in distinct.representatives
-    is_grouped = index < distinct.n_examined and distinct.group[index] >= 0
+    is_grouped = index < distinct.n_examined and bool(distinct.group[index] >= 0)
     return PlantedRank(rank, is_shown, is_represented=is_grouped and not is_shown)
 
 
