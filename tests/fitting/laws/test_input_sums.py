@@ -13,7 +13,7 @@ from symscreen.units import Units, parse_unit
 STANDARD = load_grammar("standard")
 
 
-def make_data(formula, rng, n=600, **options):
+def make_data(formula, rng, n=300, **options):
     names = collect_columns(parse_expression(formula))
     columns = {name: rng.uniform(1, 3, n) for name in [*sorted(names), "other"]}
     target = evaluate_expression(parse_expression(formula), columns)
