@@ -53,7 +53,7 @@ def test_a_quotient_without_noise_is_found_exactly_and_first(rng, formula, names
 
 @pytest.mark.parametrize(
     ("formula", "names"),
-    [LAWS[4], *(pytest.param(*each, marks=pytest.mark.slow) for each in LAWS[:4])],
+    [LAWS[4], *(pytest.param(*each, marks=pytest.mark.slow) for each in LAWS[2:4])],
 )
 def test_the_form_of_a_quotient_is_found_under_noise(rng, formula, names):
     data, target = make_data(rng, formula, names, noise=0.01, n=600)

@@ -122,7 +122,7 @@ def test_a_law_is_hardly_ever_claimed_for_noise(rng):
         load_grammar("basic").add_operators(["sin", "cos"]),
     )
     claims = 0
-    for _ in range(3):
+    for _ in range(2):
         data = build_law_data(columns, rng.normal(size=100), grammar, pool_limit=200)
         found = add_laws(ModelSearchResult(make_empty_dictionary(100), {}, 0, 0), find_laws(data))
         claims += bool(select_model(score_models(found, 100, "ebic")).term_indices)

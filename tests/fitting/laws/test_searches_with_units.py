@@ -107,7 +107,7 @@ def test_the_units_decide_a_product_without_free_directions(rng):
 def test_fit_with_units_finds_a_sum_with_simple_ratios(noise, rng, monkeypatch):
     small = replace(EFFORTS["default"], pool_formulas=2000, layer_candidates=1000)
     monkeypatch.setitem(EFFORTS, "default", small)
-    # the other searches find no such sum and take most of the time
+    # these two are enough for this sum, and the others take most of the time
     stages = (("power products", find_power_products), ("transformed sums", find_transformed_sums))
     monkeypatch.setattr("symscreen.fitting.laws.search._STAGES", stages)
     first, second, angle = rng.uniform(1, 5, (3, 300))
