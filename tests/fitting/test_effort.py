@@ -41,7 +41,7 @@ def shrink_efforts(monkeypatch):
             pool_formulas=100 * size,
             deep_pool_formulas=500 * (size == len(EFFORTS)),
             n_refined_laws=1 + size,
-            layer_candidates=10 * 12**size,
+            layer_candidates=5 * 8**size,
             broad_share=1.0,
             exhaustive_features=20 * size,
             core_features=5 * size,
@@ -115,7 +115,9 @@ def noisy_table():
 def results(noisy_table):
     with pytest.MonkeyPatch.context() as monkeypatch:
         shrink_efforts(monkeypatch)
-        return {name: symscreen.fit(*noisy_table, effort=name, operators="basic", jobs=1) for name in EFFORTS}
+        return {
+            name: symscreen.fit(*noisy_table, effort=name, operators="ablation", jobs=1) for name in EFFORTS
+        }
 
 
 @pytest.mark.slow
@@ -135,7 +137,7 @@ def test_an_effort_gives_the_same_result_for_any_number_of_jobs_and_order_of_row
     shrink_efforts(monkeypatch)
     (columns, target), order = noisy_table, rng.permutation(N)
     shuffled = {column: values[order] for column, values in reversed(columns.items())}
-    again = symscreen.fit(shuffled, target[order], effort=name, operators="basic", jobs=2)
+    again = symscreen.fit(shuffled, target[order], effort=name, operators="ablation", jobs=2)
     assert describe(again) == describe(results[name])
 
 

@@ -31,8 +31,10 @@ def test_a_few_rows_of_noise_give_no_long_formula(n):
 
 def test_noise_gives_the_mean(rng):
     # EBIC keeps the chance of a spurious term below one in ten
-    results = [symscreen.fit(rng.normal(size=(50, 2)), rng.normal(size=50), **SMALL) for _ in range(20)]
-    assert sum(len(result.formula.terms) > 0 for result in results) <= 4
+    results = [
+        symscreen.fit(rng.normal(size=(50, 2)), rng.normal(size=50), jobs=1, **SMALL) for _ in range(10)
+    ]
+    assert sum(len(result.formula.terms) > 0 for result in results) <= 2
     nothing = next(result for result in results if not result.formula.terms)
     assert nothing.predict(np.zeros((2, 2))).tolist() == [nothing.formula.intercept] * 2
 

@@ -93,11 +93,12 @@ def test_snapping_follows_the_weights(rng):
 @pytest.mark.parametrize("layers", ["ub", pytest.param(None, marks=pytest.mark.slow)])
 def test_equal_weights_give_the_bytes_of_no_weights(rng, layers):
     x, y = _draw(rng, n=40)
-    plain = symscreen.fit(x, y, operators="ablation", layers=layers)
-    for weights in (np.full(40, 0.7), [3] * 40):
-        _same(symscreen.fit(x, y, operators="ablation", layers=layers, weights=weights), plain)
+    options = {"operators": "ablation", "layers": layers, "effort": "quick"}
+    plain = symscreen.fit(x, y, **options)
+    for weights in (np.full(40, 0.7), [3] * 40)[: 1 if layers is None else 2]:
+        _same(symscreen.fit(x, y, weights=weights, **options), plain)
     frame = pd.DataFrame(x, columns=["x1", "x2", "x3"]).assign(y=y, times=2.0)
-    named = symscreen.fit(frame, target="y", operators="ablation", layers=layers, weights="times")
+    named = symscreen.fit(frame, target="y", weights="times", **options)
     _same(named, plain)
 
 
@@ -123,11 +124,12 @@ def test_the_formula_of_the_heavy_rows_is_found(rng, options):
 @pytest.mark.slow
 def test_few_heavy_rows_of_noise_give_no_formula():
     n_claims = 0
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         x, weights = rng.normal(size=(60, 2)), np.exp(1.5 * rng.normal(size=60))
-        n_claims += bool(symscreen.fit(x, rng.normal(size=60), weights=weights, **SMALL).formula.terms)
-    assert n_claims <= 3
+        result = symscreen.fit(x, rng.normal(size=60), weights=weights, jobs=1, **SMALL)
+        n_claims += bool(result.formula.terms)
+    assert n_claims <= 2
 
 
 def test_r2_front_and_coefficients_are_weighted(rng):

@@ -86,7 +86,7 @@ def test_a_fit_shows_the_numbers_of_its_law(rng):
     x, z = rng.uniform(1.0, 3.0, (2, 300))
     target = 3.0 * np.sqrt(x + 2.0 * z)
     noisy = target + 0.02 * target.std() * rng.normal(size=300)
-    result = symscreen.fit({"x": x, "z": z}, noisy, effort="quick")
+    result = symscreen.fit({"x": x, "z": z}, noisy, effort="quick", operators="basic", jobs=1)
     assert str(result.formula.terms[0]) == "sqrt(x + 2*z)"
     assert result.numbers["place"].tolist() == ["coefficient", "inside"]
     assert result.numbers["number"].tolist() == [3.0, 2.0]

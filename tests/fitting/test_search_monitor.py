@@ -96,7 +96,7 @@ def test_wherever_the_time_ends_the_result_is_in_order_and_more_time_explains_no
     whole = symscreen.fit(frame, time_limit="1h", **options)
     n_looks, shares, left_out = len(looks), [], []
     assert n_looks > 5
-    for n in range(0, n_looks + 1, 3):
+    for n in range(0, n_looks + 1, 8):
         end_after(n)
         result = symscreen.fit(frame, time_limit="1h", **options)
         shares.append(result.front.r2.max())

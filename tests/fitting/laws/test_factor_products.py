@@ -36,7 +36,7 @@ def make_data(text, noise, rng, n=500):
         "x*sin(c*t/2)**2/sin(t/2)**2",
         *(
             pytest.param(each, marks=pytest.mark.slow)
-            for each in [*LAWS[1:], "x*cos(u/2)*sin(2*c*t)/(1 + t*u)"]
+            for each in [LAWS[2], "x*cos(u/2)*sin(2*c*t)/(1 + t*u)"]
         ),
     ],
 )
@@ -46,7 +46,7 @@ def test_products_of_two_or_three_factors_are_found_exactly(text, rng):
     assert fit_laws(laws[:1], data.columns, data.target)[0].unexplained_share == 0.0
 
 
-@pytest.mark.parametrize("text", LAWS[:2])
+@pytest.mark.parametrize("text", LAWS[1:2])
 def test_with_noise_the_planted_law_is_among_the_candidates(text, rng):
     data = make_data(text, 0.02, rng)
     truth = evaluate_expression(parse_expression(text), data.columns)
@@ -56,8 +56,8 @@ def test_with_noise_the_planted_law_is_among_the_candidates(text, rng):
 
 @pytest.mark.slow
 def test_the_order_of_the_rows_and_columns_has_no_effect(rng):
-    data = make_data(LAWS[0], 0.02, rng)
-    order = rng.permutation(500)
+    data = make_data(LAWS[0], 0.02, rng, n=100)
+    order = rng.permutation(100)
     names = sorted(data.columns, reverse=True)
     shuffled = build_law_data(
         {name: data.columns[name][order] for name in names}, data.target[order], GRAMMAR, pool_limit=2000

@@ -13,7 +13,7 @@ from symscreen.units import Units, parse_unit
 STANDARD = load_grammar("standard")
 
 
-def make_data(formula, rng, n=600, **options):
+def make_data(formula, rng, n=300, **options):
     names = collect_columns(parse_expression(formula))
     columns = {name: rng.uniform(1, 3, n) for name in [*sorted(names), "other"]}
     target = evaluate_expression(parse_expression(formula), columns)
@@ -29,7 +29,6 @@ def has_planted_law(laws, data):
     "formula",
     [
         "a*sin((u - v)*t/2)**2/(u - v)**2",
-        pytest.param("a*b*exp(-(u - v)**2/t**2)/t", marks=pytest.mark.slow),
         pytest.param("a*tanh((u + v)/(b*t))", marks=pytest.mark.slow),
     ],
 )

@@ -52,7 +52,7 @@ LAWS = [
 
 @pytest.mark.parametrize(
     ("formula", "names"),
-    [*LAWS[1:4], *(pytest.param(*each, marks=pytest.mark.slow) for each in [LAWS[0], *LAWS[4:]])],
+    LAWS[1:4],
 )
 def test_a_law_without_noise_is_found_exactly_and_first(rng, formula, names):
     data, target = make_data(rng, formula, names)
@@ -62,14 +62,13 @@ def test_a_law_without_noise_is_found_exactly_and_first(rng, formula, names):
 
 @pytest.mark.parametrize(
     ("formula", "names"),
-    [LAWS[1], *(pytest.param(*law, marks=pytest.mark.slow) for law in LAWS if law != LAWS[1])],
+    [LAWS[1], *(pytest.param(*law, marks=pytest.mark.slow) for law in [LAWS[0], *LAWS[4:]])],
 )
 def test_the_form_of_a_law_is_found_under_noise(rng, formula, names):
     data, target = make_data(rng, formula, names, noise=0.01)
     exact = replace(data, target=target)
-    laws = [refine_law(law, exact) for law in find_transformed_sums(data)]
-    shares = [compute_share(law, data, target) for law in laws if law is not None]
-    assert min(shares) < 1e-18
+    refined = (refine_law(law, exact) for law in find_transformed_sums(data))
+    assert any(compute_share(law, data, target) < 1e-18 for law in refined if law is not None)
 
 
 def test_an_inverse_wave_is_found(rng):

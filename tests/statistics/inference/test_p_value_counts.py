@@ -48,7 +48,7 @@ def test_numbers_of_four_digits_stay_as_they_are():
         assert decode_p_values(encode_p_values(p)).tolist() == p.tolist()
 
 
-@pytest.mark.slow
+@settings(max_examples=20)
 @given(st.lists(P_VALUES, max_size=5), st.randoms(use_true_random=False))
 def test_tallies_add_up_however_p_values_are_shared_out(parts, random):
     whole = count_p_values(np.concatenate([np.zeros(0), *parts]))

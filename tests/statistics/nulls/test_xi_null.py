@@ -157,7 +157,7 @@ def test_rates_of_uneven_levels_are_nominal_or_below(shares, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ones", [440, 2000])
+@pytest.mark.parametrize("ones", [2000])
 def test_more_rows_than_are_drawn_have_p_values_hardly_too_small(ones):
     n = 4000
     r = np.repeat([n - ones, n], [n - ones, ones])
