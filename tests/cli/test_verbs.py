@@ -166,7 +166,7 @@ def test_a_real_interrupt_ends_a_long_run_soon(tmp_path, rng):
         signal.signal(signal.SIGINT, before)
     while not log.exists() or not log.read_text():  # until it works, however slow the machine
         time.sleep(0.1)
-    time.sleep(2)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")

@@ -139,7 +139,7 @@ def test_the_draws_scatter_about_the_expectation(truth, area):
         np.array([1, 1, 1, 0, 0, 0, 1, 0, 0, 0]) > 0,
     )
     singles = [
-        compute_paper_auc(chosen, good, truth=truth, area=area, draws=1, seed=seed) for seed in range(250)
+        compute_paper_auc(chosen, good, truth=truth, area=area, draws=1, seed=seed) for seed in range(80)
     ]
     error = np.std(singles, ddof=1) / np.sqrt(len(singles))
     assert abs(np.mean(singles) - compute_paper_auc(chosen, good, truth=truth, area=area)) < 4 * error

@@ -9,8 +9,10 @@ import pytest
 from symscreen.experiments import ExperimentSettings
 from symscreen.experiments.multistage_comparison import ARTICLES_EXPERIMENT as ARTICLES
 from symscreen.experiments.multistage_comparison import (
+    ARTICLES_SIZES,
     FEATURES_ONLY_READINGS,
     FEATURES_READING,
+    LAMBDAS,
     READINGS,
     RECOMMENDER,
     RECOMMENDER_COMMON_LEVEL,
@@ -31,7 +33,11 @@ from symscreen.multistage.baselines import BASELINES
 
 @pytest.fixture(scope="module")
 def outcome():
-    return SIMULATION_EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, repeats=1))
+    articles = ARTICLES_SIZES["small"]
+    one_penalty = replace(articles, grids=replace(articles.grids, lambdas=LAMBDAS[:1]))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(ARTICLES_SIZES, "small", one_penalty)
+        return SIMULATION_EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, repeats=1))
 
 
 @pytest.mark.slow

@@ -167,8 +167,10 @@ RUNS = {
 def test_fifty_formulas_over_all_operators_agree_to_twelve_digits(run, without, rng, tmp_path):
     rows = drawn_rows(rng)
     formulas = drawn_formulas(rng, rows, without)
+    number = 150 if run is run_excel else ROWS  # `formulas` computes some of them a row at a time
+    rows = {name: values[:number] for name, values in rows.items()}
     theirs = run(formulas, rows, tmp_path)
-    assert theirs.shape == (FORMULAS, ROWS)
+    assert theirs.shape == (FORMULAS, number)
     ours = np.array([evaluate_expression(formula, rows) for formula in formulas])
     worst = [worst_difference(*each) for each in zip(ours, theirs, strict=True)]
     assert max(worst) <= 1e-12, str(formulas[int(np.argmax(worst))])

@@ -48,14 +48,12 @@ def test_glider2_is_named_by_its_true_formula(glider):
     assert min(first.t0, 2 * delta - first.t0) <= 1e-12 * delta
 
 
-@pytest.mark.parametrize(
-    "options", [{"jobs": 1}, {"jobs": 2}, {"chunk_size": 7}, {"chunk_size": 100}, {"chunk_size": 10**6}]
-)
 @pytest.mark.parametrize("screener", ["t0,xi", "xi", "pearson,spearman", "kendall"])
-def test_jobs_and_chunks_do_not_change_a_byte(glider, options, screener):
-    assert _ranking(glider, screener=screener, **GLIDER, **options) == _ranking(
-        glider, screener=screener, **GLIDER
-    )
+def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
+    changes = [{"jobs": 1}, {"jobs": 2}, {"chunk_size": 7}, {"chunk_size": 100}, {"chunk_size": 10**6}]
+    expected = _ranking(glider, screener=screener, **GLIDER)
+    for options in changes:
+        assert _ranking(glider, screener=screener, **GLIDER, **options) == expected, options
 
 
 @pytest.mark.parametrize("top", [20, "all"])
@@ -64,7 +62,7 @@ def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, t
     frame = pd.concat([frame, frame.iloc[:10]])  # duplicated rows as well
     options = {"screener": screener, "top": top, "layers": "ub", "target": "target"}
     expected = _ranking(frame, **options)
-    for _ in range(3):
+    for _ in range(2):
         shuffled = frame.sample(frac=1, random_state=int(rng.integers(1 << 30)))
         assert _ranking(shuffled[list(rng.permutation(frame.columns))], **options) == expected
 

@@ -12,7 +12,7 @@ from symscreen.screening.search import race
 from symscreen.screening.search.race import race_to_loss, run_race
 from symscreen.screening.search.successive_halving import SearchGoal
 
-SPACES = 200
+SPACES = 100
 RISK = 0.05
 
 
