@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COMPILE_MESSAGE = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
 _DISPATCHER_LOCK = Lock()
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True}
 
 
 class Kernel:
@@ -55,7 +56,7 @@ class Kernel:
         if self._inner_dispatcher is None:
             with _DISPATCHER_LOCK:
                 if self._inner_dispatcher is None:
-                    self._inner_dispatcher = numba.njit(**_OPTIONS, no_cpython_wrapper=True)(self.py_func)
+                    self._inner_dispatcher = numba.njit(**_INNER_OPTIONS)(self.py_func)
         return types.Dispatcher(self._inner_dispatcher)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

@@ -114,6 +114,8 @@ class Candidates:
         codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
         for operator_range in self.operator_ranges:
             in_range = (numbers >= operator_range.start) & (numbers < operator_range.stop)
+            if not in_range.any():  # most calls are for one feature
+                continue
             codes[in_range] = operator_range.code
             left[in_range], right[in_range] = operator_range.decode(numbers[in_range])
         return codes, left, right
