@@ -97,10 +97,17 @@ def _build_resolved_values(task: ScreeningTask) -> dict[str, Any]:
         "settings": _collect_settings(task.screeners),
         "prescreen": task.prescreen,
         "search": task.search,
-        "budget": BUDGET_NONE if options.budget is None or options.search == "exact" else options.budget,
+        "budget": BUDGET_NONE if _is_always_exact(task) else options.budget,
         "risk": task.risk if options.search == "race" else None,
         "plugins": _find_plugin_origins(task) or None,
     }
+
+
+def _is_always_exact(task: ScreeningTask) -> bool:
+    """Return whether the same options score every feature of any space, which the record says of a budget."""
+    options = task.options
+    is_above = task.budget_choice is not None and task.search == "exact"  # by other options, or a pool size
+    return options.budget is None or options.search == "exact" or is_above
 
 
 def _to_plain(value: Any) -> Any:

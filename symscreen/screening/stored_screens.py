@@ -9,6 +9,7 @@ import reprlib
 from typing import TYPE_CHECKING, Any
 
 from symscreen.config.fields import get_option, list_options
+from symscreen.config.parsing import BUDGET_NONE
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import build_indicators_from_record, build_operators_from_record
@@ -97,6 +98,9 @@ def prepare_from_record(
         "intervals": False,
         "prune_by": _restore_screeners(options["prune_by"], options.get("prune_by_settings", {})) or None,
         **_restore_target_options(record, has_separate_target=y is not None),
+        # of an exact search the budget says whether the user named it
+        "search": None if options["search"] == "exact" else options["search"],
+        "budget": options.get("budget", BUDGET_NONE),
         "risk": options["risk"] if options["search"] == "race" else None,
         "operators": _restore_grammar(record),
         "unary": record["grammar"]["unary"] or None,

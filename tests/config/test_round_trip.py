@@ -70,7 +70,14 @@ NUMERIC = st.just({"target": "-y"}) | _optional(
     categorical_as=st.sampled_from(["gate", "onehot"]),
 ).map(lambda options: {"target": "-y"} | options)
 SEARCHES = st.sampled_from(
-    [{"search": "race"}, {"search": "race", "risk": 0.01}, {"search": "sieve"}, {"search": "exact"}]
+    [
+        {"search": "race"},
+        {"search": "race", "risk": 0.01},
+        {"search": "sieve"},
+        {"search": "exact"},
+        {"budget": "none"},
+        {"budget": 9000, "pool_size": None, "prune_by": None},
+    ]
 ).map(lambda options: {"target": "-y"} | options)
 INFERENCE = _optional(
     stability=st.integers(1, 9),

@@ -107,6 +107,7 @@ def test_what_needs_every_formula_is_scored_exactly_and_told(wide, options):
     assert choice.search is None
     result = symscreen.screen(wide.iloc[:, [0, 1, 2, -1]], budget=100, jobs=1, **options)
     assert "the other options need every formula" in repr(result.summary())
+    assert result.record["options"]["budget"] == "none"
 
 
 def test_a_target_of_classes_is_pruned_but_not_sieved(tall):

@@ -111,7 +111,7 @@ def test_formulas_of_the_users_own_and_groups_are_counted(wide):
 def test_what_is_done_several_times_takes_so_much_longer(wide, monkeypatch):
     from symscreen.screening import plan as planning
 
-    monkeypatch.setattr(planning, "_estimate_seconds", lambda *_, **__: (2.0, 3.0))
+    monkeypatch.setattr(planning, "_estimate_seconds", lambda *_, **__: (2.0, 3.0, 3.0))
     assert symscreen.plan(wide, rounds=3, **OPTIONS).seconds == (6.0, 9.0)
     assert symscreen.plan(wide, stability=4, **OPTIONS).seconds == (10.0, 15.0)
 

@@ -163,9 +163,8 @@ SearchMode = Literal["exact", "race", "sieve"]
 
 _MIN_SURVIVORS = 2048  # minimum number of features that a halving search leaves
 _SURVIVORS_PER_CLASS = 32  # minimum number of features left per requested class
-MAX_SURVIVOR_VALUES = (
-    25 * 10**7
-)  # values of survivors; of tables of very many rows a search leaves fewer features, ...
+# Where survivors of a search by pairs would have more values than this, it leaves fewer of them, ...
+MAX_SURVIVOR_VALUES = 25 * 10**7
 _FEWEST_PER_CLASS = 16  # ... but at least as many per requested class
 _SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # random streams of a seed
 _NO_P_VALUES_REASON = (
@@ -242,6 +241,8 @@ def compute_min_survivors(goal: SearchGoal, n_rows: int) -> int:
     (2048, 1250)
     """
     usual = max(_MIN_SURVIVORS, _SURVIVORS_PER_CLASS * goal.n_top_classes)
+    if not goal.screener.is_pairwise:  # a round on many rows would cost as much as it saves
+        return usual
     return min(usual, max(MAX_SURVIVOR_VALUES // n_rows, _FEWEST_PER_CLASS * goal.n_top_classes))
 
 
