@@ -55,6 +55,14 @@ def test_it_finds_the_formula_that_tells_the_classes_apart(data, fitted):
     assert fitted.feature_names_in_.tolist() == ["mass", "size", "age"]
 
 
+def test_formulas_that_are_unsafe_on_new_rows_are_no_terms(data, fitted):
+    assert fitted.get_params()["unsafe"] == "drop"
+    x, _ = data
+    near_zero = x.assign(size=x["size"] - 0.5)  # quotients by size are unbounded in its box
+    model = symscreen.SymbolicClassifier(**SMALL).fit(near_zero, x["mass"] > 1.2)
+    assert not any("/size" in str(each) for each in model.expressions_)
+
+
 def test_the_formula_is_the_log_odds(data, fitted):
     x, _ = data
     assert fitted.formula_.equation.startswith("log_odds_light = ")
