@@ -96,7 +96,7 @@ def test_weights_of_the_user_are_kept(rng):
 def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice():
     columns, target = make_drag(2)
     inputs = {name: columns[name] for name in ("area", "c", "rho", "v")}
-    result = symscreen.fit(inputs, target, effort="quick", split=0.5, jobs=1)
+    result = symscreen.fit(inputs, target, effort="quick", operators="basic", split=0.5, jobs=1)
     (term,) = result.formula.terms
     assert str(term) == "area*c*rho*v**2"
     assert result.record["error_scale"]["proportional"] == pytest.approx(0.01, rel=0.2)
