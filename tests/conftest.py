@@ -49,6 +49,7 @@ _EXACT_NULLS = (
     "statistics",
     "test_error_control",
     "test_watch",
+    "test_inference",
     "test_readme",
     "test_trust_pages",
     "benchmarks",
