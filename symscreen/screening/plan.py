@@ -126,9 +126,9 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
         keep_older=any(isinstance(screener, JointScreener) for screener in task.pool_screeners),
         options=task.options,
     )
-    has_pruning = bool(task.pool_screeners) and any(
-        pool_sizes is None or kind in pool_sizes
-        for kind in ("inputs", *(layer.kind for layer in task.layers[:-1]))
+    has_pruning = bool(task.pool_screeners) and (
+        "inputs" in (pool_sizes or {})
+        or any(pool_sizes is None or layer.kind in pool_sizes for layer in task.layers[:-1])
     )
     is_bounded = not has_pruning or pool_sizes is not None  # else the target decides how many stay
     filter_seconds = (perf_counter() - start) / max(1, size.n_filtered)

@@ -10,8 +10,9 @@ import pytest
 
 import symscreen
 from symscreen.config.option_record import format_command
+from symscreen.config.parsing import parse_budget_text
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.errors import MemoryLimitError
+from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.expansion import bound_space_size, build_pruned_size_model, size_estimate
 from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import load_grammar
@@ -180,3 +181,15 @@ def test_the_size_of_a_pruned_space_is_estimated_closely(wide):
     pool_sizes = {"inputs": 12, "u": 30}
     result = symscreen.screen(wide, pool_size=pool_sizes, search="exact", jobs=1)
     assert model.estimate(pool_sizes).n_features == pytest.approx(result.n_scored, rel=0.35)
+
+
+def test_a_budget_is_read_from_texts_and_numbers():
+    texts = ["1e9", " 250000 ", "none", "None"]
+    assert [parse_budget_text(text, "budget") for text in texts] == [10**9, 250_000, "none", "none"]
+    assert [ScreenOptions(budget=value).budget for value in (1e6, "none", None)] == [10**6, None, None]
+    for text in ("much", "1.5", "inf", "nan"):
+        with pytest.raises(OptionError, match=f"budget is '{text}'; give formulas × rows"):
+            parse_budget_text(text, "budget")
+    for value in (0, True, "much", 0.5):
+        with pytest.raises(OptionError, match="budget is"):
+            ScreenOptions(budget=value)

@@ -7,6 +7,7 @@ from helpers.search_cases import KINDS, best_members, drawn, losses_of, space_of
 from symscreen.backends import Threads
 from symscreen.expansion import CandidateStatus
 from symscreen.screeners import PEARSON, T0, XI
+from symscreen.screening.search import successive_halving
 from symscreen.screening.search.successive_halving import SearchGoal, restrict_space, run_successive_halving
 
 
@@ -100,3 +101,22 @@ def test_a_restricted_space_keeps_its_numbers(rng):
     assert found.tolist() == (kept + space.n_materialized).tolist()
     assert (space.statuses[kept] == CandidateStatus.KEPT).all()
     assert left.build_expression(int(found[0])) == space.build_expression(int(found[0]))
+
+
+def test_rounds_that_look_at_few_pairs_keep_more(rng, monkeypatch):
+    monkeypatch.setattr(successive_halving, "_EARLY_SIZE", 1024)
+    x, response = drawn(rng, "strong", rows=1500, inputs=6)
+    space = space_of(x)
+    passed = run_successive_halving(
+        space,
+        response,
+        SearchGoal(T0, "free", 5),
+        min_survivors=40,
+        early_survivors=200,
+        rng=rng,
+        backend=Threads(1),
+    )
+    early = [one.survivors for one in passed.rounds if one.looked_at <= 1024]
+    assert min(early) >= 200
+    assert 40 <= len(passed.numbers) < 100
+    assert np.isin(best_members(space, response, 5), passed.numbers).all()
