@@ -52,7 +52,9 @@ class Kernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes a kernel for that another kernel calls."""
+        """What numba takes a kernel for that another kernel calls, or that calls itself."""
+        if self._dispatcher is not None and self._dispatcher.is_compiling:
+            return types.Dispatcher(self._dispatcher)  # a recursive kernel calls what is being compiled
         if self._inner_dispatcher is None:
             with _DISPATCHER_LOCK:
                 if self._inner_dispatcher is None:
