@@ -35,9 +35,7 @@ KILLED = """
 import importlib, os, signal, sys
 from symscreen.screening import checkpoint
 from symscreen.cli.command import run_command
-from symscreen.statistics.nulls import t0_null
 checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.0, 1e9
-t0_null._N_PERMUTATIONS = t0_null._N_MOVES = 20_000  # as in the process of the tests
 module, name, count = sys.argv[1:4]
 home = importlib.import_module(module)
 for part in name.split(".")[:-1]:
