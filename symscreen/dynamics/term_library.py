@@ -29,6 +29,7 @@ _GRID = (0.1, 0.3, 1.0, 3.0, 10.0)  # constants, relative to the typical size of
 _SCALES = (0.3, 0.5, 1.5, 2.0, 3.0)  # factors inside a function, relative to those of a column as it is
 _SCALED_FUNCTIONS = ("exp", "sin", "cos", "tanh")
 _MAX_CYCLES = 40.0  # of a wave in time
+_MAX_COMPLEXITY = 9  # of a formula; few operators would otherwise give ever longer ones
 _MIN_CARRYING = 10.0  # nodes, about, on which a term must not be near 0
 _N_COMPARED, _COMPARED_DIGITS = 48, 9  # nodes and digits in which terms are compared
 _MAX_SQUARE = 1e16  # mean square of the values of a term
@@ -78,8 +79,9 @@ def build_term_library(
     -------
     TermLibrary
     """
-    # the pool compares values on few rows, which must not repeat
-    pool = grow_formula_pool(columns, replace(grammar, constants=()), n_formulas)
+    limit = min(grammar.max_complexity or _MAX_COMPLEXITY, _MAX_COMPLEXITY)
+    terms = replace(grammar, constants=(), max_complexity=limit)
+    pool = grow_formula_pool(columns, terms, n_formulas)
     # the terms of a sum are terms of their own
     is_sum = [
         index >= 0 and pool.operators[index].name in {"add", "sub", "neg"} for index in pool.operator_indices
