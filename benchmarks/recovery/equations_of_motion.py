@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measurement import describe_machine, format_table, make_parser, save_results
+from measurement import format_table, make_parser, save_results
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
@@ -261,6 +261,4 @@ def main(arguments: list[str]) -> None:
         )
         for each in records
     ]
-    save_results(
-        "equations_of_motion", {"machine": describe_machine(), "records": records}, format_table(HEAD, rows)
-    )
+    save_results("equations_of_motion", {"records": records}, format_table(HEAD, rows), given.results)

@@ -282,7 +282,7 @@ def fit_by_shooting(
         rest = residuals - np.einsum("gns,gs->gn", basis, np.einsum("gns,gn->gs", basis, residuals))
         inner = np.einsum("gns,gnp->gsp", basis, of_constants)
         reduced = of_constants - np.einsum("gns,gsp->gnp", basis, inner)
-        flat = reduced.reshape(-1, p)
+        flat = reduced.reshape(rest.size, p)
         normal, gradient = flat.T @ flat, flat.T @ rest.ravel()
         previous = square
         while damping < _MAX_DAMPING:
