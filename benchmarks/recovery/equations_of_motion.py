@@ -1,8 +1,8 @@
 """How often `symscreen ode` finds the right differential equations from trajectories alone.
 
-The seven systems of ODE-Strogatz are integrated accurately from four starts each, to t = 10. Noise is added, with a
-share of each state's standard deviation. Then five systems of textbooks follow with 1 % of noise. The defaults
-run; only the columns and the order are told. An equation counts where constants of the true form exist with which
+The seven systems of ODE-Strogatz are integrated accurately from four starts each, to t = 10. Noise is added,
+with a share of each state's standard deviation. Then five systems of textbooks follow with 1 % of noise. The
+defaults run; only the columns are named. An equation counts where constants of the true form exist with which
 it equals the equation found on the samples, up to 1e-6. Their errors are relative to the true constants.
 """
 
@@ -25,12 +25,21 @@ if TYPE_CHECKING:
     Rate = Callable[..., Any]
 
 MATCH = 1e-6
-HEAD = ("system", "samples of a run", "noise", "equation", "right form", "largest error", "seconds of CPU", "found")
+HEAD = (
+    "system",
+    "samples of a run",
+    "noise",
+    "equation",
+    "right form",
+    "largest error",
+    "seconds of CPU",
+    "found",
+)
 
 
 @dataclass(frozen=True)
 class TrueSystem:
-    """A system: its states, right-hand sides of states and constants, the true constants, starts and times."""
+    """A system: states, right-hand sides of states and constants, the true constants, starts and times."""
 
     states: tuple[str, ...]
     rates: tuple[Rate, ...]
@@ -247,7 +256,15 @@ def main(arguments: list[str]) -> None:
         new = run_system(name, system, samples, noise, given.seed)
         records += new
         for each in new:
-            print(name, noise, each["is_right"], each["error"], f"{each['cpu_s']:.0f} s", each["found"], flush=True)
+            print(
+                name,
+                noise,
+                each["is_right"],
+                each["error"],
+                f"{each['cpu_s']:.0f} s",
+                each["found"],
+                flush=True,
+            )
     rows = [
         (
             each["system"],

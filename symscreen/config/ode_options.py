@@ -137,9 +137,9 @@ class OdeOptions(TrajectoryOptions):
         metavar="SHARE",
         check=partial(check_share, upper=0.9),
         help="The share of samples at the end of each run that tests predictions.",
-        doc="The share of samples at the end of each run, below 0.9, that the search does not use. They decide "
-        "between the best systems, and tell how well the chosen one predicts. Its constants are then fitted "
-        "to all samples. 0 holds out none.",
+        doc="The share of samples at the end of each run, below 0.9, that the search does not use. They "
+        "decide between the best systems, and tell how well the chosen one predicts. Its constants are "
+        "then fitted to all samples. 0 holds out none.",
         verbs=_VERBS,
         estimator=False,
     )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen._option_values import split_column_names
 from symscreen.config.fields import get_option, list_options
-from symscreen.config.parsing import to_tuple
 from symscreen.config.ode_options import OdeOptions
+from symscreen.config.parsing import to_tuple
 from symscreen.config.screen_options import FitOptions, ScreenOptions
 from symscreen.expressions.printing import to_text
 from symscreen.grammar import list_grammar_names, load_grammar

@@ -82,7 +82,10 @@ def fit_constants_to_rows(problem: RegressionProblem, equation: Equation) -> tup
         base = predict(constants)
         steps = _DIFFERENCE * (np.abs(constants) + 1e-3)
         return np.array(
-            [(predict(constants + step) - base) / size for step, size in zip(np.diag(steps), steps, strict=True)]
+            [
+                (predict(constants + step) - base) / size
+                for step, size in zip(np.diag(steps), steps, strict=True)
+            ]
         )
 
     constants, square = start, float(((target - predict(start)) ** 2).sum())
@@ -99,8 +102,9 @@ def remove_repeated(scored: Iterable[tuple[float, Equation]]) -> list[tuple[floa
     """Keep the best of equations with the same form and nearly the same constants, best first."""
     kept: dict[object, tuple[float, Equation]] = {}
     for score, equation in sorted(scored, key=lambda each: (each[0], each[1].complexity)):
-        shape = equation.replace_constants([1.0] * len(equation.terms) + [
-            float(f"{value:.2g}") for value in equation.constants[len(equation.terms) :].tolist()
-        ])
+        shape = equation.replace_constants(
+            [1.0] * len(equation.terms)
+            + [float(f"{value:.2g}") for value in equation.constants[len(equation.terms) :].tolist()]
+        )
         kept.setdefault(frozenset(map(compute_key, shape.terms)), (score, equation))
     return list(kept.values())

@@ -21,7 +21,6 @@ from symscreen.expressions.traversal import compute_key, iterate_constants
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from symscreen._typing import Values
     from symscreen.dynamics.equations import Equation
     from symscreen.dynamics.shooting import Segments, ShootingFit
     from symscreen.dynamics.smoothing import SmoothRun
@@ -65,7 +64,7 @@ class SystemChoice:
     def build_segments(self, length: int, n_parts: int) -> Segments:
         """Divide the runs into segments."""
         return build_segments(
-            self.trajectories, self.smooth_runs, self.noise, self.spreads, length, n_parts
+            self.trajectories, self.smooth_runs, self.noise, self.spreads, length=length, n_parts=n_parts
         )
 
     @property
@@ -74,7 +73,7 @@ class SystemChoice:
         return max(len(run.times) for run in self.trajectories.runs)
 
     def choose_parts(self, system: System) -> int:
-        """Choose the number of Runge-Kutta steps between two samples, so that the error is below the noise."""
+        """Choose the number of Runge-Kutta steps between samples, so that the error is below the noise."""
         d = len(self.noise)
         allowed = np.maximum(_PART_ERROR * self.noise, _SMALLEST_ERROR * self.spreads[:d])
         n_parts, previous = 1, None
@@ -197,7 +196,8 @@ def build_system_key(system: System) -> object:
     """Return a key that is equal for systems of the same forms, whatever their constants."""
     return tuple(
         frozenset(
-            (compute_key(term), place if _has_constants(term) else 0) for place, term in enumerate(_blank(each))
+            (compute_key(term), place if _has_constants(term) else 0)
+            for place, term in enumerate(_blank(each))
         )
         for each in system.equations
     )

@@ -1,7 +1,7 @@
 """Discover the equations of motion of a system from measured trajectories.
 
-The way: trajectories → splines → weak form → proposals for each equation → systems fitted by shooting → choice
-by the criterion and by held-out stretches → constants fitted to all samples.
+The way: trajectories → splines → weak form → proposals for each equation → systems fitted by shooting →
+choice by the criterion and by held-out stretches → constants fitted to all samples.
 """
 
 from __future__ import annotations

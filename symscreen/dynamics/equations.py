@@ -51,7 +51,7 @@ class Equation:
 
     @cached_property
     def constants(self) -> Values:
-        """The free constants: the coefficients, then the fitted numbers inside the terms from left to right."""
+        """The free constants: the coefficients, then the fitted numbers inside the terms, left to right."""
         return np.array([*self.coefficients, *_list_inner_constants(self.terms)])
 
     def replace_constants(self, constants: Sequence[float]) -> Equation:
@@ -106,14 +106,14 @@ def _compile_term(term: Expression, places: Iterator[int]) -> Rate:
     """Turn a term into nested functions; fitted numbers are read from the constants."""
 
     def read_column(name: str) -> Rate:
-        return lambda columns, constants: columns[name]
+        return lambda columns, _: columns[name]
 
     def read_number(number: Constant) -> Rate:
         if number.fitted:
             place = next(places)
-            return lambda columns, constants: np.asarray(constants[place])
+            return lambda _, constants: np.asarray(constants[place])
         value = np.asarray(float(number.value))
-        return lambda columns, constants: value
+        return lambda _, __: value
 
     def apply(call: Call, arguments: list[Rate]) -> Rate:
         numeric = call.operator.numeric

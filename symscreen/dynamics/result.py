@@ -21,6 +21,7 @@ from symscreen.messages import format_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
     import pandas as pd
     from numpy.typing import ArrayLike
 
@@ -254,7 +255,9 @@ class OdeResult:
         lines = [f"residuals: {noise}"]
         if self.prediction_errors is not None:
             errors = ", ".join(
-                f"{name} grows without limit" if each is None else f"{100.0 * each:.3g} % of the spread of {name}"
+                f"{name} grows without limit"
+                if each is None
+                else f"{100.0 * each:.3g} % of the spread of {name}"
                 for name, each in self.prediction_errors.items()
             )
             lines.append(f"error of the forecast of held-out samples: {errors}")

@@ -12,6 +12,7 @@ Problems in Differential and Integral Equations (1983), 95-121.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +73,7 @@ def build_segments(
     smooth_runs: tuple[SmoothRun, ...],
     noise: Values,
     spreads: Values,
+    *,
     length: int,
     n_parts: int,
 ) -> Segments:
@@ -105,7 +107,7 @@ def list_edges(trajectories: Trajectories, length: int) -> list[tuple[int, int, 
     for number, run in enumerate(trajectories.runs):
         n = len(run.times)
         edges = np.linspace(0, n, max(1, round(n / length)) + 1).astype(int).tolist()
-        pieces += [(number, *edge) for edge in zip(edges[:-1], edges[1:], strict=True)]
+        pieces += [(number, *edge) for edge in pairwise(edges)]
     return pieces
 
 

@@ -105,9 +105,7 @@ def forecast_errors(
     return dict(zip(trajectories.measured_states, values, strict=True))
 
 
-def refine_states(
-    fit: ShootingFit, trajectories: Trajectories
-) -> Callable[[int, Values], Values]:
+def refine_states(fit: ShootingFit, trajectories: Trajectories) -> Callable[[int, Values], Values]:
     """Return a function that gives the states between samples by the fitted system.
 
     Parameters

@@ -1,7 +1,7 @@
 """Search right-hand sides: sums of few terms that fit the rows of a regression problem.
 
-All pairs of terms are tried. The best are extended term by term (a beam), and each step keeps the best sums by
-the EBIC, which counts the rows, the coefficients and the number of terms that each one was chosen from.
+All pairs of terms are tried. The best are extended term by term (a beam), and each step keeps the best sums
+by the EBIC, which counts the rows, the coefficients and the number of terms that each one was chosen from.
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ class _BeamSearch:
         """Return the best single terms."""
         shares = 1.0 - self.products**2
         scores = self.compute_scores(shares, self.costs)
-        found = [TermSum((place,), float(scores[place]), float(shares[place])) for place in range(len(scores))]
+        found = [
+            TermSum((place,), float(scores[place]), float(shares[place])) for place in range(len(scores))
+        ]
         return self.keep_best(found)
 
     def try_pairs(self) -> list[TermSum]:

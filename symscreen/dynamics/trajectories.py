@@ -174,9 +174,7 @@ def read_trajectories(
         _check_run(run, time, has_label=trajectory is not None)
         runs.append(run)
     constant = [
-        name
-        for place, name in enumerate(states)
-        if all(np.ptp(run.states[place]) == 0.0 for run in runs)
+        name for place, name in enumerate(states) if all(np.ptp(run.states[place]) == 0.0 for run in runs)
     ]
     if constant:
         raise DataError(f"{format_names(constant)} never changes; leave it out of {name_option('states')}")
@@ -205,8 +203,8 @@ def _read_numbers(frame: SourceFrame, name: str) -> Values:
     is_bad = ~np.isfinite(column.numbers)
     if is_bad.any():
         raise DataError(
-            f"{frame.source}: the column {quote(name)} is missing or infinite in {format_rows(is_bad)}; leave "
-            "these rows out, since samples need not be evenly spaced"
+            f"{frame.source}: the column {quote(name)} is missing or infinite in {format_rows(is_bad)}; "
+            "leave these rows out, since samples need not be evenly spaced"
         )
     return np.asarray(column.numbers, dtype=np.float64)
 
@@ -221,8 +219,8 @@ def _read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
         return [f"{value:.17g}" for value in column.numbers.tolist()]
     if column.texts is None:
         raise DataError(
-            f"{frame.source}: {name_option_column('trajectory', trajectory)} holds {column.description}; give "
-            "labels: numbers or text"
+            f"{frame.source}: {name_option_column('trajectory', trajectory)} holds {column.description}; "
+            "give labels: numbers or text"
         )
     return [str(value) for value in column.texts.to_pylist()]
 
@@ -242,7 +240,8 @@ def _check_run(run: Run, time: str, *, has_label: bool) -> None:
     if len(repeated):
         hint = "" if has_label else f"; {name_option('trajectory')} names a column that tells runs apart"
         raise DataError(
-            f"{name_option_column('time', time)} has the value {run.times[repeated[0]]:g} twice in {which}{hint}"
+            f"{name_option_column('time', time)} has the value {run.times[repeated[0]]:g} twice in "
+            f"{which}{hint}"
         )
     if len(run.times) < MIN_SAMPLES:
         raise DataError(f"{which} has {len(run.times)} samples; at least {MIN_SAMPLES} are needed")

@@ -6,13 +6,15 @@ taken as constant between two samples, so the left side is an exact sum over the
 known covariance. The right side is integrated with Gauss-Legendre nodes at which splines give the states.
 Rows are transformed so that their errors are uncorrelated and alike.
 
-Messenger and Bortz, "Weak SINDy: Galerkin-based data-driven model selection", Multiscale Modeling & Simulation
-19 (2021), 1474-1497, describe the weak form; here the errors of the splines have a part in the covariance, too.
+Messenger and Bortz, "Weak SINDy: Galerkin-based data-driven model selection", Multiscale Modeling &
+Simulation 19 (2021), 1474-1497, describe the weak form; here the errors of the splines have a part in the
+covariance, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,9 @@ _N_NODES = 3  # Gauss-Legendre nodes in an interval
 _BLOCK_INTERVALS = 100  # intervals whose test functions are made uncorrelated together
 _MAX_BLOCKS = 40  # evenly chosen blocks of longer data
 _INTERPOLATION_FACTOR = 4.0  # error of an integral over an interval, over the relative one of a state
-_MIN_NOISE = 1e-3  # of a sample, relative to the spread; otherwise few quiet samples would have all the weight
+_MIN_NOISE = (
+    1e-3  # of a sample, relative to the spread; otherwise few quiet samples would have all the weight
+)
 _STATE_ERROR = 0.3  # error of an integral over an interval due to noise in f, over that of a sample
 
 
@@ -69,7 +73,9 @@ class RegressionProblem:
 
 
 def build_weak_form(
-    trajectories: Trajectories, smooth_runs: Sequence[SmoothRun], refined: Callable[[int, Values], Values] | None = None
+    trajectories: Trajectories,
+    smooth_runs: Sequence[SmoothRun],
+    refined: Callable[[int, Values], Values] | None = None,
 ) -> RegressionProblem:
     """Build the weak form of the equations of all states that are not derivatives of others.
 
@@ -191,7 +197,7 @@ def _choose_blocks(trajectories: Trajectories) -> Iterator[tuple[int, int, int]]
         n_intervals = len(run.times) - 1
         n_blocks = max(1, round(n_intervals / _BLOCK_INTERVALS))
         edges = np.linspace(0, n_intervals, n_blocks + 1).astype(int).tolist()
-        blocks += [(number, *edge) for edge in zip(edges[:-1], edges[1:], strict=True)]
+        blocks += [(number, *edge) for edge in pairwise(edges)]
     if len(blocks) > _MAX_BLOCKS:
         chosen = np.unique(np.linspace(0, len(blocks) - 1, _MAX_BLOCKS).astype(int))
         blocks = [blocks[place] for place in chosen.tolist()]

@@ -131,7 +131,7 @@ def logistic():
 def test_shooting_fits_the_constants_and_their_errors(logistic, length):
     smooth = smooth_trajectories(logistic)
     noise, spreads = estimate_noise(logistic), compute_spreads(smooth)
-    segments = build_segments(logistic, smooth, noise, spreads, length, 2)
+    segments = build_segments(logistic, smooth, noise, spreads, length=length, n_parts=2)
     terms = (parse_expression("x"), parse_expression("x**2"))
     start = System((make_equation(*terms, coefficients=(0.8, -0.15)),), ("x",))
     fit = fit_by_shooting(start, segments, 60)
@@ -150,7 +150,7 @@ def test_the_integration_of_segments_converges_with_its_steps(logistic):
     system = System(
         (make_equation(parse_expression("x"), parse_expression("x**2"), coefficients=(1.0, -0.25)),), ("x",)
     )
-    segments = build_segments(logistic, smooth, noise, spreads, 60, 8)
+    segments = build_segments(logistic, smooth, noise, spreads, length=60, n_parts=8)
     start = np.array([[[0.5]]])
     states = Shooting(segments, system).integrate(start, system.constants[:, None])[0, 0, :, 0]
     assert states == pytest.approx(4.0 / (1.0 + 7.0 * np.exp(-np.linspace(0, 8, 60))), rel=1e-7)

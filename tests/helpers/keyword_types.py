@@ -91,7 +91,10 @@ def format_keyword_types():
                 [field for field in fit if field not in regressor],
             ),
             _format_class(
-                "OdeKeywords", "TypedDict", "The options of `symscreen.discover_ode`.", list_options(OdeOptions)
+                "OdeKeywords",
+                "TypedDict",
+                "The options of `symscreen.discover_ode`.",
+                list_options(OdeOptions),
             ),
         )
     )
