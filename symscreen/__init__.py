@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from symscreen import datasets, evaluation, export, trees
+    from symscreen.dynamics import OdeResult, discover_ode
     from symscreen.errors import SymscreenError
     from symscreen.estimators import SymbolicClassifier, SymbolicRegressor, SymbolicScreener
     from symscreen.explain import Explanation, why
@@ -37,6 +38,7 @@ __all__ = [
     "Explanation",
     "FitProgress",
     "FitResult",
+    "OdeResult",
     "Progress",
     "ScreenResult",
     "SharedFitResult",
@@ -51,6 +53,7 @@ __all__ = [
     "classes",
     "compare_baselines",
     "datasets",
+    "discover_ode",
     "evaluation",
     "export",
     "fit",
@@ -79,6 +82,7 @@ _HOMES = {
     "SymbolicScreener": "symscreen.estimators",
     "FitProgress": "symscreen.fitting.search_monitor",
     "FitResult": "symscreen.results.fit_result",
+    "OdeResult": "symscreen.dynamics",
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",
     "StudyResult": "symscreen.studies",
@@ -90,6 +94,7 @@ _HOMES = {
     "Comparison": "symscreen.fitting.baselines",
     "classes": "symscreen.screening.class_members",
     "compare_baselines": "symscreen.fitting.baselines",
+    "discover_ode": "symscreen.dynamics",
     "fit": "symscreen.fitting.fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.grammar_files",

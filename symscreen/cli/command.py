@@ -25,6 +25,7 @@ VERBS = {  # in the order of the help; the module in this package that defines t
     "plan": "screen",
     "why": "screen",
     "fit": "fit",
+    "ode": "ode",
     "apply": "fit",
     "classes": "classes",
     "power": "power",

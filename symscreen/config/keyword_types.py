@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassifierParameters",
     "FitKeywords",
+    "OdeKeywords",
     "RegressorParameters",
     "ScreenKeywords",
     "ScreenerParameters",
@@ -171,3 +172,21 @@ class FitKeywords(SharedFitParameters, total=False):
     jobs: int | None
     quiet: bool
     time_limit: str | float | None
+
+
+class OdeKeywords(TypedDict, total=False):
+    """The options of `symscreen.discover_ode`."""
+
+    time: str
+    states: Names
+    trajectory: str | None
+    inputs: Names | None
+    derivative_order: int
+    operators: str | Path | Grammar | Sequence[str]
+    unary: Names | None
+    binary: Names | None
+    max_terms: int
+    effort: EffortName
+    holdout: float
+    level: float
+    quiet: bool

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen._option_values import split_column_names
 from symscreen.config.fields import get_option, list_options
+from symscreen.config.ode_options import OdeOptions
 from symscreen.config.parsing import BUDGET_NONE, to_tuple
 from symscreen.config.screen_options import FitOptions, ScreenOptions
 from symscreen.expressions.printing import to_text
@@ -63,6 +64,12 @@ def build_fit_options_record(task: FitTask) -> dict[str, Any]:
     }
     names = [field.name for field in list_options(FitOptions) if get_option(field).fit_record]
     return {name: resolved[name] if name in resolved else _to_plain(getattr(options, name)) for name in names}
+
+
+def build_ode_options_record(options: OdeOptions) -> dict[str, Any]:
+    """Build the record of the options of a search for differential equations."""
+    names = [each.name for each in list_options(OdeOptions) if not get_option(each).runtime]
+    return {name: _to_plain(getattr(options, name)) for name in names}
 
 
 def _describe_weights(task: FitTask) -> str | None:

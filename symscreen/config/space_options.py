@@ -16,6 +16,7 @@ from symscreen.messages import name_option, quote, suggest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from symscreen._typing import Names
     from symscreen.config.screen_options import FitOptions, SpaceOptions
     from symscreen.grammar import Layer
 
@@ -93,15 +94,20 @@ def _list_operators(given: Any) -> list[str] | None:
 
 def read_grammar(options: SpaceOptions) -> tuple[Grammar, tuple[Layer, ...]]:
     """Load the grammar, unless it is given as one, and change it as the options say; read its layers."""
-    given = options.operators
+    grammar = read_operators(options.operators, options.unary, options.binary)
+    grammar = grammar.override(max_complexity=options.max_complexity)
+    grammar = grammar.add_operators(split_names(options.with_operators))
+    return grammar, grammar.resolve_layers(get_layers(options))
+
+
+def read_operators(given: object, unary: Names | None, binary: Names | None) -> Grammar:
+    """Load a grammar, unless it is given as one, and replace its operators by those that are given."""
     if not isinstance(given, Grammar):
         given = load_grammar(given if isinstance(given, Path) else str(given))
-    grammar = given.override(
-        unary=None if options.unary is None else split_names(options.unary),
-        binary=None if options.binary is None else split_names(options.binary),
-        max_complexity=options.max_complexity,
-    ).add_operators(split_names(options.with_operators))
-    return grammar, grammar.resolve_layers(get_layers(options))
+    return given.override(
+        unary=None if unary is None else split_names(unary),
+        binary=None if binary is None else split_names(binary),
+    )
 
 
 def get_layers(options: SpaceOptions) -> str | None:

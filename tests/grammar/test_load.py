@@ -283,11 +283,11 @@ def test_names_in_a_grammar_may_be_in_any_script(load):
         ("basci", "there is no grammar 'basci'; did you mean 'basic'? (the name of a file ends with .toml)"),
         (
             "zzzz",
-            "there is no grammar 'zzzz'; known: ablation, basic, physics, standard, strogatz (the name of",
+            "there is no grammar 'zzzz'; known: ablation, basic, dynamics, physics, standard, strogatz (the",
         ),
         (
             "",
-            "there is no grammar ''; known: ablation, basic, physics, standard, strogatz (the name of",
+            "there is no grammar ''; known: ablation, basic, dynamics, physics, standard, strogatz (the",
         ),
         ("../operators/basic", "there is no grammar '../operators/basic'; "),
         ("notes.txt", "there is no grammar 'notes.txt'; "),

@@ -7,6 +7,7 @@ from pathlib import Path
 import symscreen
 from symscreen.config.classifier_options import list_classifier_options
 from symscreen.config.fields import list_options
+from symscreen.config.ode_options import OdeOptions
 from symscreen.config.screen_options import FitOptions, RegressorOptions, ScreenerOptions, ScreenOptions
 
 PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassifierParameters",
     "FitKeywords",
+    "OdeKeywords",
     "RegressorParameters",
     "ScreenKeywords",
     "ScreenerParameters",
@@ -104,6 +106,12 @@ def format_keyword_types():
                 "SharedFitParameters",
                 "The options of `symscreen.fit`.",
                 [field for field in fit if field not in shared_fit],
+            ),
+            _format_class(
+                "OdeKeywords",
+                "TypedDict",
+                "The options of `symscreen.discover_ode`.",
+                list_options(OdeOptions),
             ),
         )
     )

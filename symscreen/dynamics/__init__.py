@@ -1,0 +1,6 @@
+"""Equations of motion: from measured trajectories to the differential equations of their states."""
+
+from symscreen.dynamics.discovery import discover_ode
+from symscreen.dynamics.result import OdeResult
+
+__all__ = ["OdeResult", "discover_ode"]

@@ -1,0 +1,110 @@
+"""Propose right-hand sides for each state: search sums of terms, then fit the constants inside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.dynamics.equations import Equation
+from symscreen.dynamics.term_search import search_sums
+from symscreen.expressions.traversal import compute_key
+from symscreen.fitting.laws.gauss_newton import improve_fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from symscreen._typing import Values
+    from symscreen.dynamics.term_library import TermLibrary
+    from symscreen.dynamics.weak_form import RegressionProblem
+
+
+_PER_COMPLEXITY = 5  # sums of each complexity whose constants are fitted
+_BEST = 40  # best sums whose constants are fitted, apart from these
+_DIFFERENCE = 1e-6  # of constants, relative, for derivatives
+
+
+def propose_equations(
+    problem: RegressionProblem, library: TermLibrary, state: str, max_terms: int
+) -> list[tuple[float, Equation]]:
+    """Propose right-hand sides for a state.
+
+    Parameters
+    ----------
+    problem : RegressionProblem
+        The rows.
+    library : TermLibrary
+        The terms, at the nodes of the problem.
+    state : str
+        The state.
+    max_terms : int
+        The largest number of terms.
+
+    Returns
+    -------
+    list of tuple of float and Equation
+        The EBIC of each and the equation, best first.
+    """
+    rows, target = problem.project(state, library.values), problem.targets[state]
+    found = search_sums(rows, target, library.search_costs, library.complexities, max_terms)
+    counts: dict[int, int] = {}
+    scored = []
+    for place, each in enumerate(found):
+        members = list(each.members)
+        complexity = int(library.complexities[members].sum()) + len(members)
+        counts[complexity] = counts.get(complexity, 0) + 1
+        if place >= _BEST and counts[complexity] > _PER_COMPLEXITY:
+            continue
+        terms = tuple(library.expressions[member] for member in members)
+        coefficients = np.linalg.lstsq(rows[members].T, target, rcond=None)[0]
+        equation = Equation(
+            state, terms, tuple(coefficients.tolist()), float(library.search_costs[members].sum())
+        )
+        fitted = fit_constants_to_rows(problem, equation)
+        if fitted is not None:
+            scored.append(fitted)
+    return remove_repeated(scored)
+
+
+def fit_constants_to_rows(problem: RegressionProblem, equation: Equation) -> tuple[float, Equation] | None:
+    """Fit all constants of an equation to the rows of a problem; return its EBIC and the equation."""
+    state, target = equation.state, problem.targets[equation.state]
+    start, rate = equation.constants, equation.compile()
+    n_nodes = len(next(iter(problem.columns.values())))
+
+    def predict(constants: Values) -> Values:
+        with np.errstate(all="ignore"):
+            values = np.broadcast_to(rate(problem.columns, constants.tolist()), n_nodes)
+        rows = problem.project(state, np.asarray(values)[None])[0]
+        return rows if np.isfinite(rows).all() else np.full(len(target), 1e100)
+
+    def differentiate(constants: Values) -> Values:
+        base = predict(constants)
+        steps = _DIFFERENCE * (np.abs(constants) + 1e-3)
+        return np.array(
+            [
+                (predict(constants + step) - base) / size
+                for step, size in zip(np.diag(steps), steps, strict=True)
+            ]
+        )
+
+    constants, square = start, float(((target - predict(start)) ** 2).sum())
+    if len(start) > len(equation.terms):
+        constants, square = improve_fit(predict, differentiate, start, target)
+    if not np.isfinite(square) or not np.isfinite(constants).all():
+        return None
+    share = max(square / float(target @ target), 1e-16)
+    score = len(target) * np.log(share) + len(constants) * np.log(len(target)) + 2.0 * equation.search_cost
+    return float(score), equation.replace_constants(constants.tolist())
+
+
+def remove_repeated(scored: Iterable[tuple[float, Equation]]) -> list[tuple[float, Equation]]:
+    """Keep the best of equations with the same form and nearly the same constants, best first."""
+    kept: dict[object, tuple[float, Equation]] = {}
+    for score, equation in sorted(scored, key=lambda each: (each[0], each[1].complexity)):
+        shape = equation.replace_constants(
+            [1.0] * len(equation.terms)
+            + [float(f"{value:.2g}") for value in equation.constants[len(equation.terms) :].tolist()]
+        )
+        kept.setdefault(frozenset(map(compute_key, shape.terms)), (score, equation))
+    return list(kept.values())

@@ -1,0 +1,246 @@
+"""Discover the equations of motion of a system from measured trajectories.
+
+The way: trajectories → splines → weak form → proposals for each equation → systems fitted by shooting →
+choice by the criterion and by held-out stretches → constants fitted to all samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from symscreen._option_values import split_column_names
+from symscreen.config.fields import describe_options, list_options
+from symscreen.config.ode_options import OdeOptions, make_ode_options
+from symscreen.config.option_record import build_ode_options_record
+from symscreen.config.space_options import read_operators
+from symscreen.dynamics.candidates import propose_equations, remove_repeated
+from symscreen.dynamics.choice import (
+    SHORT,
+    SystemChoice,
+    choose_by_prediction,
+    find_best_system,
+    lengthen_segments,
+    rank_fit,
+)
+from symscreen.dynamics.result import OdeResult
+from symscreen.dynamics.shooting import fit_by_shooting
+from symscreen.dynamics.simulation import forecast_errors, refine_states
+from symscreen.dynamics.smoothing import smooth_trajectories
+from symscreen.dynamics.term_library import build_term_library
+from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
+from symscreen.dynamics.weak_form import build_derivative_problem, build_weak_form
+from symscreen.errors import DataError
+from symscreen.fitting.effort import EFFORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symscreen._typing import Values
+    from symscreen.config.keyword_types import OdeKeywords
+    from symscreen.dynamics.equations import Equation
+    from symscreen.dynamics.shooting import ShootingFit
+    from symscreen.dynamics.smoothing import SmoothRun
+    from symscreen.grammar import Grammar
+
+    Proposals = dict[str, list[tuple[float, Equation]]]
+
+
+_ALTERNATIVES = 8  # systems in the table of alternatives
+_MAX_EXCESS = 1.15  # of the residuals over the estimated noise at which the search is satisfied
+_EXACT_ERROR = 1e-4  # residual, relative to the spread, of a system that is exact up to the integration
+_POOL_SHARE = {"quick": 0.15, "default": 0.08, "thorough": 0.2}  # of the formulas of the effort's pool
+
+
+@dataclass(frozen=True, eq=False)
+class OdeTask:
+    """All that the discovery of a system needs.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        All samples.
+    options : OdeOptions
+        The options.
+    grammar : Grammar
+        The operators.
+    """
+
+    trajectories: Trajectories
+    options: OdeOptions
+    grammar: Grammar
+
+    @property
+    def n_formulas(self) -> int:
+        """How many formulas of the pool are terms."""
+        effort = self.options.effort
+        return round(_POOL_SHARE[effort] * EFFORTS[effort].pool_formulas)
+
+    @property
+    def acting_time(self) -> str | None:
+        """The time, if it is an input."""
+        trajectories = self.trajectories
+        return trajectories.time if trajectories.time in trajectories.inputs else None
+
+
+@describe_options(list_options(OdeOptions))
+def discover_ode(
+    X: Any,  # noqa: N803  # as in `screen`
+    **options: Unpack[OdeKeywords],
+) -> OdeResult:
+    """Find the differential equations behind measured trajectories.
+
+    Parameters
+    ----------
+    X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
+        Samples of one or more runs: a column of times, the states, and perhaps inputs and the label of the
+        run. The samples may be noisy and unevenly spaced.
+    **options
+        The options of `symscreen.config.ode_options.OdeOptions`: …
+
+    Returns
+    -------
+    OdeResult
+
+    Raises
+    ------
+    InputError
+        If the data, the grammar or an option cannot be used; see its subclasses.
+
+    Examples
+    --------
+    >>> import numpy as np, symscreen
+    >>> t = np.linspace(0, 6, 60)
+    >>> table = {"t": t, "x": 4 / (1 + 3 * np.exp(-t))}
+    >>> result = symscreen.discover_ode(table, time="t", states="x", operators=["mul"], max_terms=2)
+    >>> print(result.formulas[0].round_numbers(3).equation)
+    `dx/dt` = x - 0.25*x*x
+    """
+    return run_discovery(prepare_discovery(X, options))
+
+
+def prepare_discovery(
+    X: Any,  # noqa: N803  # as in `discover_ode`
+    keywords: OdeKeywords,
+) -> OdeTask:
+    """Read the trajectories and the options."""
+    options = make_ode_options(keywords)
+    trajectories = read_trajectories(
+        X,
+        time=options.time,
+        states=split_column_names(options.states, "states"),
+        trajectory=options.trajectory,
+        inputs=split_column_names(options.inputs, "inputs") if options.inputs else (),
+        order=options.derivative_order,
+    )
+    grammar = read_operators(options.operators, options.unary, options.binary)
+    return OdeTask(trajectories, options, grammar)
+
+
+def run_discovery(task: OdeTask) -> OdeResult:
+    """Discover the equations; BLAS uses one thread, so that rounding does not depend on their number."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return _discover_in_one_thread(task)
+
+
+def _discover_in_one_thread(task: OdeTask) -> OdeResult:
+    """Search, choose, and fit the constants to all samples."""
+    training, held_out = split_trajectories(task.trajectories, task.options.holdout)
+    smooth_runs = smooth_trajectories(training)
+    choice = SystemChoice(training, smooth_runs)
+    proposals = _propose(task, training, smooth_runs)
+    best, n_parts = _find_system(choice, proposals)
+    if task.options.effort != "quick" and not _is_satisfied(choice, best):
+        short = fit_by_shooting(best.system, choice.build_segments(SHORT, n_parts), training.n_samples)
+        states = refine_states(best if short is None else short, training)
+        more = _propose(task, training, smooth_runs, states)
+        merged = {name: remove_repeated([*proposals[name], *more[name]]) for name in proposals}
+        best, n_parts = _find_system(choice, merged)
+    fits = sorted(choice.fits.values(), key=rank_fit)
+    compared, errors = [(fit.score, fit) for fit in fits], None
+    if held_out is not None:
+        test = SystemChoice(held_out, smooth_trajectories(held_out))
+        best, compared = choose_by_prediction(fits, test, n_parts)
+        errors = forecast_errors(best.system, held_out, test.smooth_runs)
+    whole = SystemChoice(task.trajectories, smooth_trajectories(task.trajectories))
+    final = _fit_to_all(whole, best, n_parts)
+    return OdeResult(
+        trajectories=task.trajectories,
+        system=final.system,
+        covariance=final.covariance,
+        residuals=dict(zip(task.trajectories.measured_states, np.sqrt(final.squares).tolist(), strict=True)),
+        prediction_errors=errors,
+        alternatives=tuple((score - compared[0][0], fit.system) for score, fit in compared[:_ALTERNATIVES]),
+        level=task.options.level,
+        notices=(),
+        operators=task.grammar.operators,
+        record={"options": build_ode_options_record(task.options)},
+    )
+
+
+def split_trajectories(trajectories: Trajectories, share: float) -> tuple[Trajectories, Trajectories | None]:
+    """Split the end of each run off; runs that are too short for that are not split.
+
+    Returns
+    -------
+    tuple of Trajectories, and Trajectories or None
+        The samples of the search, and the held-out ones; None if there are none.
+    """
+    kept, held_out = [], []
+    for run in trajectories.runs:
+        n = len(run.times)
+        n_held_out = round(share * n)
+        if n_held_out >= MIN_SAMPLES and n - n_held_out >= 2 * MIN_SAMPLES:
+            kept.append(run.take(0, n - n_held_out))
+            held_out.append(run.take(n - n_held_out, n))
+        else:
+            kept.append(run)
+    if not held_out:
+        return trajectories, None
+    return replace(trajectories, runs=tuple(kept)), replace(trajectories, runs=tuple(held_out))
+
+
+def _propose(
+    task: OdeTask,
+    trajectories: Trajectories,
+    smooth_runs: tuple[SmoothRun, ...],
+    states: Callable[[int, Values], Values] | None = None,
+) -> Proposals:
+    """Propose equations for each state from the weak form and, at first, from smoothed derivatives."""
+    problems = [build_weak_form(trajectories, smooth_runs, states)]
+    if states is None and task.options.effort == "thorough":
+        problems.append(build_derivative_problem(trajectories, smooth_runs))
+    proposals: Proposals = {name: [] for name in trajectories.dynamic_states}
+    for problem in problems:
+        library = build_term_library(problem.columns, task.grammar, task.n_formulas, task.acting_time)
+        for name in proposals:
+            proposals[name] += propose_equations(problem, library, name, task.options.max_terms)
+    return proposals
+
+
+def _find_system(choice: SystemChoice, proposals: Proposals) -> tuple[ShootingFit, int]:
+    """Find the best system; refuse data to which none can be fitted."""
+    found = find_best_system(choice, proposals) if all(proposals.values()) else None
+    if found is None:
+        raise DataError(
+            "no system of the proposed equations can be integrated; give more samples, or smoother ones"
+        )
+    return found
+
+
+def _is_satisfied(choice: SystemChoice, fit: ShootingFit) -> bool:
+    """Return whether the residuals of a system are as small as the noise, or as the integration allows."""
+    errors = np.sqrt(fit.squares)
+    allowed = np.maximum(_MAX_EXCESS * choice.noise, _EXACT_ERROR * choice.spreads[: len(errors)])
+    return bool((errors <= allowed).all())
+
+
+def _fit_to_all(choice: SystemChoice, best: ShootingFit, n_parts: int) -> ShootingFit:
+    """Fit the constants of a system to all samples, over segments as long as possible."""
+    segments = choice.build_segments(SHORT, n_parts)
+    first = fit_by_shooting(best.system, segments, choice.trajectories.n_samples)
+    return best if first is None else lengthen_segments(choice, first, n_parts)[0]

@@ -1,0 +1,170 @@
+"""The terms that right-hand sides are made of: formulas of the grammar, and terms with a constant inside.
+
+The formulas are the simplest ones of the pool that `symscreen.fit` grows, without the constants of the
+grammar, because each term gets a coefficient. Terms with a constant inside are a saturation, f/(c + g), and a
+function of a scaled column, such as exp(c·x). Their constants are first tried on a grid and fitted later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from symscreen._typing import Integers, Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.grammar import Grammar
+
+
+_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)  # constants, relative to the typical size of what they are added to
+_SCALES = (0.3, 0.5, 1.5, 2.0, 3.0)  # factors inside a function, relative to those of a column as it is
+_SCALED_FUNCTIONS = ("exp", "sin", "cos", "tanh")
+_MAX_CYCLES = 40.0  # of a wave in time
+_MAX_COMPLEXITY = 9  # of a formula; few operators would otherwise give ever longer ones
+_MIN_CARRYING = 10.0  # nodes, about, on which a term must not be near 0
+_N_COMPARED, _COMPARED_DIGITS = 48, 9  # nodes and digits in which terms are compared
+_MAX_SQUARE = 1e16  # mean square of the values of a term
+_MAX_NUMERATOR, _MAX_SATURATED = 3, 2  # complexities of f and g in f/(c + g)
+_MUL, _DIV, _ADD = (OPERATORS[name] for name in ("mul", "div", "add"))
+
+
+@dataclass(frozen=True, eq=False)
+class TermLibrary:
+    """Terms with their values at the nodes of a regression problem.
+
+    Parameters
+    ----------
+    expressions : tuple of Expression
+        The terms, length q; the first is the constant 1.
+    values : float64 array, shape (q, m)
+        Their values.
+    complexities : int64 array, shape (q,)
+        Their complexities.
+    search_costs : float64 array, shape (q,)
+        Logarithm of the number of terms that are not more complex.
+    """
+
+    expressions: tuple[Expression, ...]
+    values: Values
+    complexities: Integers
+    search_costs: Values
+
+
+def build_term_library(
+    columns: Mapping[str, Values], grammar: Grammar, n_formulas: int, time: str | None = None
+) -> TermLibrary:
+    """Build the terms from the columns of a system.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 array, shape (m,)
+        The states and inputs at the nodes.
+    grammar : Grammar
+        The operators; its constants are left out.
+    n_formulas : int
+        How many formulas of the pool are taken.
+    time : str, optional
+        The column of time, if it is an input: waves in time are tried with many frequencies.
+
+    Returns
+    -------
+    TermLibrary
+    """
+    limit = min(grammar.max_complexity or _MAX_COMPLEXITY, _MAX_COMPLEXITY)
+    terms = replace(grammar, constants=(), max_complexity=limit)
+    pool = grow_formula_pool(columns, terms, n_formulas)
+    # the terms of a sum are terms of their own
+    is_sum = [
+        index >= 0 and pool.operators[index].name in {"add", "sub", "neg"} for index in pool.operator_indices
+    ]
+    chosen = np.flatnonzero(~np.array(is_sum))
+    formulas = [pool.build_expression(int(index)) for index in chosen]
+    with_constants = [*_list_saturations(formulas, pool.complexity[chosen], columns, grammar)]
+    with_constants += _list_scaled_functions(columns, grammar, time)
+    values = [np.ones(pool.values.shape[1]), *pool.values[chosen]]
+    expressions: list[Expression] = [Constant(1), *formulas]
+    for expression in with_constants:
+        column = evaluate_expression(expression, columns)
+        if np.isfinite(column).all() and np.ptp(column) > 0.0:
+            values.append(column)
+            expressions.append(expression)
+    stacked = np.array(values)
+    with np.errstate(all="ignore"):
+        square = (stacked**2).mean(axis=1)
+        n_carrying = square**2 / (stacked**4).mean(axis=1) * stacked.shape[1]
+    is_usable = np.isfinite(n_carrying) & (n_carrying >= _MIN_CARRYING) & (square < _MAX_SQUARE)
+    kept = _drop_multiples(stacked, np.flatnonzero(is_usable))
+    expressions = [expressions[place] for place in kept]
+    complexities = np.array([compute_complexity(each) for each in expressions])
+    counts = np.searchsorted(np.sort(complexities), complexities, side="right")
+    return TermLibrary(tuple(expressions), stacked[kept], complexities, np.log(counts))
+
+
+def _drop_multiples(values: Values, places: Integers) -> Integers:
+    """Keep the first of terms that are multiples of each other."""
+    rows = np.unique(np.linspace(0, values.shape[1] - 1, _N_COMPARED).astype(np.int64))
+    compared = values[places][:, rows]
+    norms = np.linalg.norm(compared, axis=1)
+    places, compared = places[norms > 0.0], compared[norms > 0.0] / norms[norms > 0.0, None]
+    largest = np.argmax(np.abs(compared).round(_COMPARED_DIGITS), axis=1)
+    signs = np.sign(compared[np.arange(len(compared)), largest])
+    keys = (compared * signs[:, None]).round(_COMPARED_DIGITS) + 0.0
+    return np.asarray(places[np.sort(np.unique(keys, axis=0, return_index=True)[1])])
+
+
+def _list_saturations(
+    formulas: Sequence[Expression], complexities: Integers, columns: Mapping[str, Values], grammar: Grammar
+) -> Iterator[Expression]:
+    """Yield the terms f/(c + g) with simple f and g of one sign, and constants c of this sign."""
+    if not any(operator.name == "div" for operator in grammar.binary):
+        return
+    numerators = [each for each, size in zip(formulas, complexities, strict=True) if size <= _MAX_NUMERATOR]
+    saturated = [each for each, size in zip(formulas, complexities, strict=True) if size <= _MAX_SATURATED]
+    products = [each for each in numerators if _is_product(each)]
+    for inner in [each for each in saturated if _is_product(each)]:
+        values = evaluate_expression(inner, columns)
+        if values.min() < 0.0 < values.max():
+            continue
+        size = float(np.median(np.abs(values)))
+        sign = 1.0 if values.max() > 0.0 else -1.0
+        for relative in _GRID:
+            if size > 0.0:
+                denominator = apply_operator(_ADD, Constant(sign * relative * size, fitted=True), inner)
+                for numerator in (Constant(1), *products):
+                    yield apply_operator(_DIV, numerator, denominator)
+
+
+def _is_product(expression: Expression) -> bool:
+    """Return whether a formula is a column, a power or a product."""
+    if isinstance(expression, Column):
+        return True
+    return not isinstance(expression, Constant) and expression.operator.name in {"mul", "square", "cube"}
+
+
+def _list_scaled_functions(
+    columns: Mapping[str, Values], grammar: Grammar, time: str | None
+) -> Iterator[Expression]:
+    """Yield functions of a column with a factor, such as exp(c·x) and cos(c·t)."""
+    functions = [operator for operator in grammar.unary if operator.name in _SCALED_FUNCTIONS]
+    for name, values in columns.items():
+        span = float(np.ptp(values))
+        for operator in functions:
+            is_wave = operator.name in {"sin", "cos"}
+            factors: Sequence[float] = _SCALES
+            if name == time and is_wave and span > 0.0:
+                factors = (2.0 * np.pi / span * np.arange(0.5, _MAX_CYCLES, 0.5)).tolist()
+            elif operator.name == "exp":
+                unit = 1.0 / span if span > 0.0 else 1.0
+                factors = [sign * unit * factor for factor in (0.5, 1.0, 2.0, 4.0) for sign in (1.0, -1.0)]
+            for factor in factors:
+                scaled = apply_operator(_MUL, Constant(factor, fitted=True), Column(name))
+                yield apply_operator(operator, scaled)

@@ -1,0 +1,36 @@
+"""Terminal tables below the equations of a system: constants, and other systems that fit about as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from symscreen.report.terminal.listings import add_row, make_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from symscreen.dynamics.result import OdeResult
+
+
+_MAX_ALTERNATIVES = 5
+
+
+def show_system(result: OdeResult) -> RenderableType:
+    """Build the tables below the equations: what is known of the errors, the constants, and alternatives."""
+    constants = make_table(
+        ("equation", "left"), ("constant", "fold"), ("value", "right"), ("low", "right"), ("high", "right")
+    )
+    for row in result.constants.itertuples():
+        what = f"of {row.term}" if row.place == "coefficient" else "inside a term"
+        add_row(constants, (row.equation, what, *(f"{each:.6g}" for each in (row.value, row.low, row.high))))
+    parts: list[RenderableType] = [Text("\n".join(["", *result.statements])), Text(""), constants]
+    others = result.alternative_systems.iloc[1 : 1 + _MAX_ALTERNATIVES]
+    if len(others):
+        table = make_table(("score", "right"), ("complexity", "right"), ("equations", "fold"))
+        for row in others.itertuples():
+            add_row(table, (f"+{row.difference:.1f}", row.complexity, row.equations))
+        parts += [Text(""), Text("other systems, by what their score is worse (10 points are clear):"), table]
+    return Group(*parts)

@@ -1,0 +1,159 @@
+import json
+
+import numpy as np
+import pytest
+
+import symscreen
+from symscreen.cli.command import run_command
+from symscreen.dynamics.discovery import split_trajectories
+from symscreen.dynamics.trajectories import read_trajectories
+from symscreen.errors import DataError, OptionError
+
+RESTRICTED = {"operators": ["mul"], "max_terms": 2, "effort": "quick"}
+
+
+def simulate_prey(noise, seed=0):
+    """Return two runs of x' = x − x·y, y' = −y + x·y with noise."""
+    from scipy.integrate import solve_ivp
+
+    rng = np.random.default_rng(seed)
+    times = np.linspace(0, 8, 60)
+    columns = {"t": [], "x": [], "y": [], "run": []}
+    for run, start in enumerate([(0.6, 0.8), (1.5, 1.2)]):
+        solution = solve_ivp(
+            lambda _, s: [s[0] - s[0] * s[1], -s[1] + s[0] * s[1]],
+            (0, 8),
+            start,
+            t_eval=times,
+            rtol=1e-9,
+            atol=1e-9,
+        )
+        columns["t"] += times.tolist()
+        columns["run"] += [run] * len(times)
+        for name, values in zip("xy", solution.y, strict=True):
+            columns[name] += (values + noise * values.std() * rng.standard_normal(len(times))).tolist()
+    return {name: np.array(values) for name, values in columns.items()}
+
+
+@pytest.fixture(scope="module")
+def prey():
+    return symscreen.discover_ode(
+        simulate_prey(0.02), time="t", states=["x", "y"], trajectory="run", **RESTRICTED
+    )
+
+
+def test_a_system_is_found_from_noisy_runs_with_its_constants(prey):
+    assert [{str(term) for term in each.terms} for each in prey.formulas] == [{"x", "x*y"}, {"y", "x*y"}]
+    values = prey.constants.set_index(["equation", "term"])["value"]
+    assert values["dx/dt", "x"] == pytest.approx(1, rel=0.03)
+    assert values["dx/dt", "x*y"] == pytest.approx(-1, rel=0.03)
+    assert values["dy/dt", "y"] == pytest.approx(-1, rel=0.03)
+    assert values["dy/dt", "x*y"] == pytest.approx(1, rel=0.03)
+    assert (prey.constants["low"] < prey.constants["high"]).all()
+
+
+def test_the_residuals_tell_the_size_of_the_noise(prey):
+    data = simulate_prey(0.0)
+    for name in "xy":
+        assert prey.residuals[name] == pytest.approx(0.02 * data[name].std(), rel=0.3)
+
+
+def test_the_forecast_of_held_out_samples_is_reported(prey):
+    assert all(error < 0.1 for error in prey.prediction_errors.values())
+
+
+def test_neither_the_order_of_rows_nor_that_of_columns_matters(prey):
+    data = simulate_prey(0.02)
+    order = np.random.default_rng(3).permutation(len(data["t"]))
+    shuffled = {name: data[name][order] for name in ("y", "run", "x", "t")}
+    other = symscreen.discover_ode(shuffled, time="t", states="x,y", trajectory="run", **RESTRICTED)
+    assert other.formulas == prey.formulas
+    assert other.to_json() == prey.to_json().replace('[\n        "x",\n        "y"\n      ]', '"x,y"')
+
+
+def test_predict_gives_the_rates_and_simulate_the_states(prey):
+    rates = prey.predict({"x": [1.0, 2.0], "y": [1.0, 0.5]})
+    assert rates == pytest.approx(np.array([[0.0, 0.0], [1.0, 0.5]]), abs=0.06)
+    states = prey.simulate(np.linspace(0, 1, 5), {"x": 0.6, "y": 0.8})
+    assert list(states.columns) == ["t", "x", "y"]
+    data = simulate_prey(0.0)
+    assert states["x"].iloc[-1] == pytest.approx(np.interp(1.0, data["t"][:60], data["x"][:60]), rel=0.03)
+    with pytest.raises(OptionError, match="simulate needs values of 'y'"):
+        prey.simulate([0, 1], {"x": 1.0})
+    with pytest.raises(DataError, match="ascending"):
+        prey.simulate([1, 0], {"x": 1.0, "y": 1.0})
+
+
+def test_the_system_is_written_in_other_languages(prey):
+    import sympy
+
+    x, y = sympy.symbols("x y")
+    form = prey.to_sympy()["dx/dt"]
+    assert sympy.diff(form, x, y) == pytest.approx(-1, rel=0.03)
+    assert "\\frac{d x}{d t} = " in prey.to_latex()
+    assert "def feature_2(columns)" in prey.export("numpy")
+    assert "feature_2" in prey.export("c")
+
+
+def test_an_angle_alone_gives_an_equation_of_second_order():
+    times = np.linspace(0, 10, 100)
+    angle = np.exp(-0.1 * times) * np.cos(2.0 * times)  # x'' = −0.2·x' − 4.01·x
+    result = symscreen.discover_ode(
+        {"t": times, "x": angle}, time="t", states="x", derivative_order=2, **RESTRICTED
+    )
+    (formula,) = result.formulas
+    assert formula.target == "d2x/dt2"
+    terms = {str(term): value for term, value in zip(formula.terms, formula.coefficients, strict=True)}
+    assert terms == pytest.approx({"x": -4.01, "dx_dt": -0.2}, rel=0.02)
+
+
+def test_an_input_that_acts_from_outside_takes_part():
+    times = np.linspace(0, 10, 120)
+    drive = np.sin(times)
+    state = 0.5 * (np.sin(times) - np.cos(times)) + 1.5 * np.exp(-times)  # x' = −x + u
+    result = symscreen.discover_ode(
+        {"t": times, "x": state, "u": drive}, time="t", states="x", inputs="u", **RESTRICTED
+    )
+    (formula,) = result.formulas
+    terms = {str(term): value for term, value in zip(formula.terms, formula.coefficients, strict=True)}
+    assert terms == pytest.approx({"x": -1.0, "u": 1.0}, rel=0.02)
+
+
+def test_the_ends_of_runs_are_held_out_where_they_are_long_enough():
+    table = {"t": np.arange(50.0), "x": np.sin(np.arange(50.0))}
+    trajectories = read_trajectories(table, time="t", states=["x"])
+    kept, held_out = split_trajectories(trajectories, 0.2)
+    assert [len(run.times) for run in (*kept.runs, *held_out.runs)] == [40, 10]
+    assert split_trajectories(trajectories, 0.0) == (trajectories, None)
+    assert split_trajectories(trajectories, 0.1)[1] is None
+
+
+def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
+    import pandas as pd
+
+    path, out = tmp_path / "runs.csv", tmp_path / "system.json"
+    pd.DataFrame(simulate_prey(0.0)).to_csv(path, index=False)
+    arguments = ["ode", str(path), "--states", "x,y", "--trajectory", "run", "--operators", "mul"]
+    arguments += ["--max-terms", "2", "--effort", "quick", "--out", str(out)]
+    assert run_command(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("dx/dt = ")
+    assert lines[1].startswith("dy/dt = ")
+    record = json.loads(out.read_text())
+    assert set(record["equations"]) == {"dx/dt", "dy/dt"}
+    assert record["options"]["states"] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "states= is missing"),
+        ({"states": "x", "derivative_order": 3}, "derivative_order is 3; give 1 or 2"),
+        ({"states": "x", "time": "x"}, "has two roles"),
+        ({"states": "z"}, "'z'"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, message):
+    table = {"t": np.arange(20.0), "x": np.arange(20.0)}
+    with pytest.raises(symscreen.SymscreenError, match=message):
+        symscreen.discover_ode(table, **options)

@@ -1,0 +1,156 @@
+"""Tests of the parts of a search for differential equations, each against what is known of it."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from symscreen.dynamics.equations import Equation, System
+from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
+from symscreen.dynamics.smoothing import compute_spreads, estimate_noise, smooth_trajectories
+from symscreen.dynamics.term_library import build_term_library
+from symscreen.dynamics.term_search import search_sums
+from symscreen.dynamics.trajectories import read_trajectories
+from symscreen.dynamics.weak_form import build_derivative_problem, build_test_functions, build_weak_form
+from symscreen.errors import DataError
+from symscreen.expressions.tree import Column, Constant, parse_expression
+from symscreen.grammar import load_grammar
+
+
+def read_decay(noise=0.0, n=80, rate=0.7):
+    times = np.sort(np.random.default_rng(1).uniform(0, 4, n))
+    values = np.exp(-rate * times) + noise * np.random.default_rng(2).standard_normal(n)
+    return read_trajectories({"t": times, "x": values}, time="t", states=["x"])
+
+
+def test_rows_of_runs_are_sorted_by_time_and_runs_by_their_labels():
+    table = {"t": [2.0, 0.0, 1.0] * 8, "x": np.arange(24.0), "run": ["b", "a", "b"] * 8}
+    table["t"] = np.arange(24.0)[::-1]
+    trajectories = read_trajectories(table, time="t", states=["x"], trajectory="run")
+    assert [run.name for run in trajectories.runs] == ["a", "b"]
+    assert all((np.diff(run.times) > 0).all() for run in trajectories.runs)
+    assert trajectories.runs[0].states.tolist() == [np.arange(1.0, 24.0, 3.0)[::-1].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"t": np.zeros(12)}, "twice"),
+        ({"x": [np.nan, *range(11)]}, "missing or infinite"),
+        ({"x": ["a"] * 12}, "give numbers"),
+        ({"x": np.ones(12)}, "never changes"),
+    ],
+)
+def test_trajectories_that_cannot_be_used_are_refused(change, message):
+    table = {"t": np.arange(12.0), "x": np.arange(12.0), **change}
+    with pytest.raises(DataError, match=message):
+        read_trajectories(table, time="t", states=["x"])
+
+
+def test_a_short_run_is_refused():
+    with pytest.raises(DataError, match="at least 8"):
+        read_trajectories({"t": np.arange(5.0), "x": np.arange(5.0)}, time="t", states=["x"])
+
+
+def test_the_noise_of_smooth_runs_is_estimated():
+    assert estimate_noise(read_decay(noise=0.01, n=400))[0] == pytest.approx(0.01, rel=0.15)
+
+
+def test_test_functions_vanish_at_the_ends_and_are_bumps():
+    tests = build_test_functions(np.linspace(0, 1, 12))
+    assert (tests >= 0).all()
+    assert tests.max(axis=1) == pytest.approx(np.full(len(tests), tests.max()))
+    assert (np.count_nonzero(tests, axis=1) == 6).all()
+
+
+@pytest.mark.parametrize("build", [build_weak_form, build_derivative_problem])
+def test_the_rows_of_the_right_term_are_the_left_side(build):
+    trajectories = read_decay()
+    problem = build(trajectories, smooth_trajectories(trajectories))
+    rows = problem.project("x", problem.columns["x"][None])[0]
+    target = problem.targets["x"]
+    assert rows @ target / (rows @ rows) == pytest.approx(-0.7, rel=0.01)
+    assert np.linalg.norm(target + 0.7 * rows) < 0.03 * np.linalg.norm(target)
+
+
+def test_the_beam_finds_the_best_pair_of_all():
+    rng = np.random.default_rng(5)
+    rows, target = rng.normal(size=(12, 30)), rng.normal(size=30)
+    costs, complexities = np.zeros(12), np.ones(12, dtype=np.int64)
+
+    def compute_share(members):
+        chosen = rows[list(members)].T
+        residual = target - chosen @ np.linalg.lstsq(chosen, target, rcond=None)[0]
+        return residual @ residual / (target @ target)
+
+    best = min(combinations(range(12), 2), key=compute_share)
+    found = [each for each in search_sums(rows, target, costs, complexities, 2) if len(each.members) == 2]
+    assert found[0].members == best
+    assert found[0].share == pytest.approx(compute_share(best))
+
+
+def test_terms_are_no_sums_and_no_multiples_of_each_other():
+    columns = {name: np.random.default_rng(0).uniform(1, 2, 100) for name in "xy"}
+    columns["y"] = columns["y"][::-1] ** 2
+    library = build_term_library(columns, load_grammar("dynamics"), 300)
+    texts = list(map(str, library.expressions))
+    assert texts[0] == "1"
+    assert {"x", "y", "x*y", "x/y", "sin(x)"} <= set(texts)
+    assert not {"x + y", "x - y", "x + x"} & set(texts)
+    assert any("/(" in text and text.startswith("x*y") for text in texts)
+    unit = library.values / np.linalg.norm(library.values, axis=1, keepdims=True)
+    cosines = np.abs(unit @ unit.T) - np.eye(len(unit))
+    assert cosines.max() < 1.0 - 1e-15
+
+
+def make_equation(*terms, coefficients):
+    return Equation("x", tuple(terms), coefficients, 0.0)
+
+
+def test_an_equation_is_evaluated_with_its_constants_for_any_shape():
+    term = parse_expression("x/y")
+    inner = type(term)(term.operator, (Column("x"), Constant(2.0, fitted=True)))
+    equation = make_equation(Constant(1), inner, coefficients=(3.0, 4.0))
+    assert equation.constants.tolist() == [3.0, 4.0, 2.0]
+    values = equation.compile()({"x": np.ones((2, 3))}, [1.0, 10.0, 5.0])
+    assert values == pytest.approx(np.full((2, 3), 3.0))
+    other = equation.replace_constants([1.0, 2.0, 8.0])
+    assert other.constants.tolist() == [1.0, 2.0, 8.0]
+    assert other.build_formula("dx/dt").intercept == 1.0
+
+
+@pytest.fixture(scope="module")
+def logistic():
+    times = np.linspace(0, 8, 60)
+    exact = 4.0 / (1.0 + 7.0 * np.exp(-times))  # x' = x − x²/4
+    noisy = exact + 0.02 * np.random.default_rng(4).standard_normal(60)
+    return read_trajectories({"t": times, "x": noisy}, time="t", states=["x"])
+
+
+@pytest.mark.parametrize("length", [12, 60])
+def test_shooting_fits_the_constants_and_their_errors(logistic, length):
+    smooth = smooth_trajectories(logistic)
+    noise, spreads = estimate_noise(logistic), compute_spreads(smooth)
+    segments = build_segments(logistic, smooth, noise, spreads, length=length, n_parts=2)
+    terms = (parse_expression("x"), parse_expression("x**2"))
+    start = System((make_equation(*terms, coefficients=(0.8, -0.15)),), ("x",))
+    fit = fit_by_shooting(start, segments, 60)
+    errors = np.sqrt(np.diag(fit.covariance))
+    assert (np.abs(fit.system.constants - [1.0, -0.25]) < 4.0 * errors).all()
+    assert (errors < 0.1).all()
+    assert np.sqrt(fit.squares[0]) == pytest.approx(0.02, rel=0.35)
+    fixed = fit_by_shooting(fit.system, segments, 60, has_free_constants=False)
+    assert fixed.system.constants.tolist() == fit.system.constants.tolist()
+    assert fixed.squares == pytest.approx(fit.squares, rel=1e-3)
+
+
+def test_the_integration_of_segments_converges_with_its_steps(logistic):
+    smooth = smooth_trajectories(logistic)
+    noise, spreads = estimate_noise(logistic), compute_spreads(smooth)
+    system = System(
+        (make_equation(parse_expression("x"), parse_expression("x**2"), coefficients=(1.0, -0.25)),), ("x",)
+    )
+    segments = build_segments(logistic, smooth, noise, spreads, length=60, n_parts=8)
+    start = np.array([[[0.5]]])
+    states = Shooting(segments, system).integrate(start, system.constants[:, None])[0, 0, :, 0]
+    assert states == pytest.approx(4.0 / (1.0 + 7.0 * np.exp(-np.linspace(0, 8, 60))), rel=1e-7)
