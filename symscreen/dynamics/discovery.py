@@ -16,7 +16,6 @@ from symscreen.config.fields import describe_options, list_options
 from symscreen.config.ode_options import OdeOptions, make_ode_options
 from symscreen.config.option_record import build_ode_options_record
 from symscreen.config.space_options import read_operators
-from symscreen.dynamics.candidates import propose_equations, remove_repeated
 from symscreen.dynamics.choice import (
     SHORT,
     SystemChoice,
@@ -25,6 +24,7 @@ from symscreen.dynamics.choice import (
     lengthen_segments,
     rank_fit,
 )
+from symscreen.dynamics.proposals import propose_equations, remove_repeated
 from symscreen.dynamics.result import OdeResult
 from symscreen.dynamics.shooting import fit_by_shooting
 from symscreen.dynamics.simulation import forecast_errors, refine_states

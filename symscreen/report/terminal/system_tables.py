@@ -23,14 +23,15 @@ def show_system(result: OdeResult) -> RenderableType:
     constants = make_table(
         ("equation", "left"), ("constant", "fold"), ("value", "right"), ("low", "right"), ("high", "right")
     )
-    for row in result.constants.itertuples():
-        what = "of " + str(row.term) if row.place == "coefficient" else "inside a term"
-        add_row(constants, (row.equation, what, *(f"{each:.6g}" for each in (row.value, row.low, row.high))))
+    for row in result.constants.to_dict("records"):
+        place = f"of {row['term']}" if row["place"] == "coefficient" else "inside a term"
+        numbers = (f"{row[name]:.6g}" for name in ("value", "low", "high"))
+        add_row(constants, (row["equation"], place, *numbers))
     parts: list[RenderableType] = [Text("\n".join(["", *result.statements])), Text(""), constants]
     others = result.alternative_systems.iloc[1 : 1 + _MAX_ALTERNATIVES]
     if len(others):
         table = make_table(("score", "right"), ("complexity", "right"), ("equations", "fold"))
-        for row in others.itertuples():
-            add_row(table, (f"+{row.difference:.1f}", row.complexity, row.equations))
+        for row in others.to_dict("records"):
+            add_row(table, (f"+{row['difference']:.1f}", row["complexity"], row["equations"]))
         parts += [Text(""), Text("other systems, by what their score is worse (10 points are clear):"), table]
     return Group(*parts)
