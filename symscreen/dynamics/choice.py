@@ -82,8 +82,8 @@ class SystemChoice:
             constants = system.constants[:, None]
             computed = Shooting(segments, system).integrate(segments.starts[:, :, None], constants)[:d]
             if previous is not None:
-                errors = np.abs(computed - previous)
-                if (np.nanquantile(errors, 0.99, axis=(1, 2, 3)) <= allowed).all():
+                errors = np.nan_to_num(np.abs(computed - previous), posinf=0.0)
+                if (np.quantile(errors, 0.99, axis=(1, 2, 3)) <= allowed).all():
                     return n_parts
             previous, n_parts = computed, 2 * n_parts
         return n_parts

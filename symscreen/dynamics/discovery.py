@@ -143,7 +143,8 @@ def run_discovery(task: OdeTask) -> OdeResult:
     """Discover the equations; BLAS uses one thread, so that rounding does not depend on their number."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
+    # values of trial constants may overflow; such systems are refused by what follows
+    with threadpool_limits(1), np.errstate(all="ignore"):
         return _discover_in_one_thread(task)
 
 
