@@ -256,7 +256,7 @@ def test_screeners_says_when_each_fails(run):
         (["screen"], "Missing argument 'DATA'"),
         (["screen", "no.csv"], "no.csv"),
         (["screen", "DATA", "--layer", "u"], "--layers"),
-        (["screen", "DATA", "--top", "-1"], "--top is '-1'; give a whole number"),
+        (["screen", "DATA", "--top", "-1"], "--top is '-1'; give an integer of at least 1, or all"),
         (["screen", "DATA", "--pool", "deep"], "'deep' is not one of 'cumulative', 'strict'"),
         (["screen", "DATA", "--jobs", "two"], "'two' is not a valid integer"),
         (["screen", "DATA", "--screener", "t0,foo"], "there is no screener 'foo'"),

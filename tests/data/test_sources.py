@@ -373,7 +373,7 @@ REFUSED = {
     "series": (lambda _: FRAME["T"], "a Series is one column, not a table"),
     "json that is no table": (
         text("t.json", '{"a": {"b": [1, {"c": 2}]}, "d": 3}'),
-        "holds JSON that is no table",
+        "holds JSON that is not a table",
     ),
     "key twice": (text("t.json", '[{"a": 1, "a": 2}]'), "an object has the key 'a' twice"),
 }

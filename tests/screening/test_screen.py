@@ -314,7 +314,7 @@ def test_scale_is_gini_mean_difference(frame):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"top": 0}, OptionError, "top is 0; give a whole number"),
+        ({"top": 0}, OptionError, "top is 0; give an integer"),
         ({"top": "some"}, OptionError, "top is 'some'"),
         ({"sign": "both"}, OptionError, "sign is 'both'"),
         ({"jobs": 0}, OptionError, "jobs is 0; give an integer of at least 1"),
@@ -328,7 +328,7 @@ def test_scale_is_gini_mean_difference(frame):
         ({"screener": "t0,lasso[fold=5]"}, OptionError, "has no option 'fold'; did you mean 'folds'?"),
         ({"screener": "t0", "rule": "1se"}, OptionError, "none of the screeners t0 has an option 'rule'"),
         ({"screener": "lasso", "engine": "R"}, OptionError, "lasso: engine is 'R'; known: sklearn, glmnet"),
-        ({"screener": "lasso", "prescreen": 0}, OptionError, "prescreen is 0; give a whole number of at"),
+        ({"screener": "lasso", "prescreen": 0}, OptionError, "prescreen is 0; give an integer of at"),
         ({"screener": "lasso", "prescreen": 10**7}, OptionError, "but lasso takes at most 10,000 features"),
         ({"pool_size": "many"}, OptionError, "pool_size is 'many'; write 200, or u:50,b:200"),
         ({"pool_size": 0.5}, OptionError,

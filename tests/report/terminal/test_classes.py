@@ -26,4 +26,4 @@ def test_what_is_not_listed_is_counted():
 
 
 def test_nothing_shown_is_said():
-    assert _shown([]) == "no class is shown.\n"
+    assert _shown([]) == "no equivalence class is shown.\n"
