@@ -30,7 +30,9 @@ def test_a_law_with_noise_is_within_noise(rng, x):
     assert result.verdict in repr(result)
 
 
-@pytest.mark.parametrize("options", [SMALL, SMALL | {"split": 0.5}, pytest.param({"effort": "quick"}, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "options", [SMALL, SMALL | {"split": 0.5}, pytest.param({"effort": "quick"}, marks=pytest.mark.slow)]
+)
 def test_a_smooth_function_outside_the_grammar_is_approximated(x, options):
     from scipy.special import jv
 
