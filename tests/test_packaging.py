@@ -60,7 +60,7 @@ def test_an_installed_wheel_finds_them(wheel, tmp_path):
     # the wheel unpacked is what an installer lays down; dependencies come from this environment
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     lines = _probe(tmp_path, str(tmp_path / "site"))
-    assert lines[0] == "(1, 2) ablation basic physics standard strogatz"
+    assert lines[0] == "(1, 2) ablation basic dynamics physics standard strogatz"
     assert lines[1] == f"400 {tmp_path / 'site' / 'symscreen' / '_operators'}"
 
 

@@ -76,7 +76,7 @@ def list_grammar_names() -> tuple[str, ...]:
     Examples
     --------
     >>> list_grammar_names()
-    ('ablation', 'basic', 'physics', 'standard', 'strogatz')
+    ('ablation', 'basic', 'dynamics', 'physics', 'standard', 'strogatz')
     """
     return tuple(sorted(path.stem for path in find_resource_folder("operators").glob("*.toml")))
 

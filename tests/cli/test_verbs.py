@@ -157,7 +157,7 @@ def test_a_real_interrupt_ends_a_long_run_soon(tmp_path, rng):
     pd.DataFrame(columns | {"y": rng.normal(size=20_000)}).to_parquet(tmp_path / "long.parquet")
     log = tmp_path / "log.json"
     run = [*SCREEN, "screen", str(tmp_path / "long.parquet"), "--layers", "ubb", "--binary", "mul,add"]
-    run += ["--log-json", str(log)]
+    run += ["--search", "exact", "--log-json", str(log)]
     # started in the background, a test run ignores interrupts, and its children would inherit that
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

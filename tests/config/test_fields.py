@@ -132,13 +132,18 @@ FORWARDED = (
     *("on_progress", "backend", "scheduler", "chunk_size", "folds", "max_terms", "split", "level"),
 )
 PACKAGE = Path(symscreen.__file__).parent
-CLASSIFIER = {  # it defines options of its own, `max_terms` and `folds`, and uses them
+OWN_OPTIONS = {  # they define options of their own, `max_terms`, `folds` and `level`, and use them
     PACKAGE / f"{name}.py"
-    for name in ("config/classifier_options", "estimators/classifier", "estimators/sparse_logistic")
+    for name in (
+        "config/ode_options",
+        "config/classifier_options",
+        "estimators/classifier",
+        "estimators/sparse_logistic",
+    )
 }
 PASSING = (  # the files through which options pass on their way from users to where they are used
-    *sorted(set(PACKAGE.glob("config/*.py")) - {PATH, PACKAGE / "config/option_hints.py", *CLASSIFIER}),
-    *sorted(set(PACKAGE.glob("estimators/*.py")) - CLASSIFIER),
+    *sorted(set(PACKAGE.glob("config/*.py")) - {PATH, PACKAGE / "config/option_hints.py", *OWN_OPTIONS}),
+    *sorted(set(PACKAGE.glob("estimators/*.py")) - OWN_OPTIONS),
     *(PACKAGE / f"cli/{name}.py" for name in ("screen", "fit", "options", "power")),
     *(PACKAGE / f"screening/{name}.py" for name in ("screen", "plan", "power", "preparation")),
     *(PACKAGE / name for name in ("screening/stored_screens.py", "explain/explain.py", "fitting/fit.py")),
