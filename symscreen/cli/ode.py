@@ -28,7 +28,7 @@ def ode(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     Examples:
       symscreen ode runs.csv --time t --states x,y --trajectory run
       symscreen ode pendulum.csv --time t --states angle --derivative-order 2
-      symscreen ode tank.csv --time t --states level --inputs valve --out tank.json
+      symscreen ode tank.csv --states level --inputs valve --out tank.json
     """
     from symscreen.dynamics.discovery import prepare_discovery, run_discovery
     from symscreen.report.terminal.listings import print_table
