@@ -24,7 +24,7 @@ def show_system(result: OdeResult) -> RenderableType:
         ("equation", "left"), ("constant", "fold"), ("value", "right"), ("low", "right"), ("high", "right")
     )
     for row in result.constants.itertuples():
-        what = f"of {row.term}" if row.place == "coefficient" else "inside a term"
+        what = "of " + str(row.term) if row.place == "coefficient" else "inside a term"
         add_row(constants, (row.equation, what, *(f"{each:.6g}" for each in (row.value, row.low, row.high))))
     parts: list[RenderableType] = [Text("\n".join(["", *result.statements])), Text(""), constants]
     others = result.alternative_systems.iloc[1 : 1 + _MAX_ALTERNATIVES]
