@@ -203,7 +203,13 @@ def quote_first_answer(found: Results) -> dict[str, str]:
         ]
         for name, group in groups.items()
     ]
-    head = ["tables with a law", "number", "law first", "verdict of a signal", "median correlation of the first"]
+    head = [
+        "tables with a law",
+        "number",
+        "law first",
+        "verdict of a signal",
+        "median correlation of the first",
+    ]
     distinct = [[one["table"], one["shown"], one["distinct"], one["waves"]] for one in found["distinct"]]
     return {
         "noise_tables": f"{len(noise)}",
