@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)  # constants, relative to the typical size of what they are added to
+_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # constants, relative to the size of what they are added to
 _SCALES = (0.3, 0.5, 1.5, 2.0, 3.0)  # factors inside a function, relative to those of a column as it is
 _SCALED_FUNCTIONS = ("exp", "sin", "cos", "tanh")
 _MAX_CYCLES = 40.0  # of a wave in time
