@@ -3,7 +3,7 @@
 The seven systems of ODE-Strogatz are integrated accurately from four starts each, to t = 10. Noise is added,
 with a share of each state's standard deviation. Then five systems of textbooks follow with 1 % of noise. The
 defaults run; only the columns are named. An equation counts where constants of the true form exist with which
-it equals the equation found on the samples, up to 1e-6. Their errors are relative to the true constants.
+it equals the equation found on the samples, up to 1e-9. Their errors are relative to the true constants.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Rate = Callable[..., Any]
 
-MATCH, DEGENERATE = 1e-6, 1.0
+MATCH, DEGENERATE = 1e-9, 1.0
 HEAD = (
     "system",
     "samples of a run",

@@ -28,7 +28,7 @@ _STEP = 1e-6  # of the differences that give derivatives, relative
 _MAX_STEPS = 25
 _TOLERANCE = 1e-6  # relative decrease of the squared error at which the fit ends
 _MAX_DAMPING = 1e6
-_SMALLEST_ERROR = 1e-7  # of a state, relative to its spread, that is not rounding of the integration
+_SMALLEST_ERROR = 1e-5  # of a state, relative to its spread, above the rounding of the integration
 
 
 @dataclass(frozen=True, eq=False)
