@@ -4,6 +4,15 @@ PYTHON ?= python3
 # Tests start hundreds of processes: each would compile every module again if none were kept.
 unexport PYTHONDONTWRITEBYTECODE
 
+# $(call make-environment,FOLDER,WHAT) installs with uv, which is several times as fast as pip; with pip where uv fails.
+define make-environment
+	$(PYTHON) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true
+	UV_HTTP_TIMEOUT=30 $(1)/bin/uv pip install --quiet --python $(1)/bin/python --compile-bytecode --editable $(2) || \
+	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(2)
+	touch $(1)/ready
+endef
+
 .PHONY: audit fuzz lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
@@ -72,19 +81,13 @@ fuzz: .env-test/ready
 	touch $@
 
 .env-demo/ready: pyproject.toml
-	$(PYTHON) -m venv --clear .env-demo
-	.env-demo/bin/python -m pip install --quiet --disable-pip-version-check --editable .
-	touch $@
+	$(call make-environment,.env-demo,.)
 
 .env-test/ready: pyproject.toml
-	$(PYTHON) -m venv --clear .env-test
-	.env-test/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
-	touch $@
+	$(call make-environment,.env-test,".[test]")
 
 .env-docs/ready: pyproject.toml
-	$(PYTHON) -m venv --clear .env-docs
-	.env-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
-	touch $@
+	$(call make-environment,.env-docs,".[docs]")
 
 clean:
 	rm -rf .env-audit .env-demo .env-docs .env-lowest .env-test build dist

@@ -26,9 +26,10 @@ settings.load_profile("symscreen")
 
 
 def pytest_collection_finish():
-    """Keep the collector from looking through all that was imported, half a second each time."""
+    """Keep the collector from looking through all that was imported, half a second each time, and from coming often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(200_000, 50, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,9 +52,16 @@ def rng(request) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little"))
 
 
-@pytest.fixture
-def frame(rng) -> pd.DataFrame:
-    """Sixty rows of three positive inputs, one with ties, and a noisy target."""
+@pytest.fixture(scope="session")
+def shared_frame() -> pd.DataFrame:
+    """Sixty rows of three positive inputs, one with ties, and a noisy target; not to be changed."""
+    rng = np.random.default_rng(60)
     x1, x2 = rng.uniform(0.5, 2.0, (2, 60))
     x3 = rng.integers(1, 5, 60).astype(float)
     return pd.DataFrame({"x1": x1, "x2": x2, "x3": x3, "target": x1**2 + x2 / x3 + rng.normal(0, 0.1, 60)})
+
+
+@pytest.fixture
+def frame(shared_frame) -> pd.DataFrame:
+    """The table that all tests share, to be changed; screens of one target share the table of its null distribution."""
+    return shared_frame.copy()

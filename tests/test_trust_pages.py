@@ -32,6 +32,7 @@ def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatc
     for line in lines:
         # trust.md's options mean the same in a space of two layers, which is soon done
         narrow = line.replace("data.csv --layers ubb", "data.csv --layers ub")
+        narrow = narrow.replace("--repeats 20", "--repeats 3")
         assert run_command(shlex.split(narrow)[1:]) == 0, line
         out = capsys.readouterr().out
         assert out
@@ -65,7 +66,7 @@ def test_every_relation_is_explained():
 @pytest.mark.slow
 def test_on_noise_few_features_are_stable_as_the_page_on_power_says():
     counts, bounds = [], []
-    for seed in range(60):
+    for seed in range(20):
         noise = pd.DataFrame(np.random.default_rng(seed).normal(size=(60, 4)), columns=["a", "b", "c", "y"])
         found = symscreen.screen(
             noise, target="y", layers="b", operators="basic", top=3, stability=10, p_values=False

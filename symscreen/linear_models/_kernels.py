@@ -578,7 +578,8 @@ def fill_unexplained_shares(
         if _fill_orthonormal_basis(columns, models[model], min_pivot, min_determinant, basis):
             shares[model] = 0.0
             for target in targets:
-                residual[:] = target
+                for row in range(n):
+                    residual[row] = target[row]
                 for s in range(size):
                     _project_out(basis[s], residual)
                 shares[model] += _compute_inner_product(residual, residual)

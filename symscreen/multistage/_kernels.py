@@ -384,7 +384,8 @@ def solve_groups(
             if primal > best or gap > tolerance * primal:
                 old, fitted_after = coefficients[g], fitted[span[0] : span[1]]
                 step = _search_line(terms, span, old, beta, fitted_before, fitted_after, loss)
-                beta[:] = old + step * (beta - old)
+                for j in range(beta.size):
+                    beta[j] = old[j] + step * (beta[j] - old[j])
                 line_primal, _, _ = _compute_bounds(terms, span, state, loss)
                 gap += line_primal - primal if loss != PSI else 0.0
                 primal = line_primal

@@ -175,8 +175,7 @@ def scan_thresholds(
     """
     complete = len(sample.observed) == 0
     last = rows.size - 1
-    workspace.left[:], workspace.right[:] = 0.0, sign_sums
-    workspace.left_weights[:], workspace.right_weights[:] = 0.0, pair_weights
+    _move_all_right(sign_sums, pair_weights, workspace)
     on_left = 0.0
     for i in range(last):
         row = rows[i]
@@ -274,8 +273,7 @@ def scan_categories(
     groups = _group_rows_by_category(sample, rows, feature)
     n_groups = groups.codes.size
     goes_left[:] = False
-    workspace.left[:], workspace.right[:] = 0.0, sign_sums
-    workspace.left_weights[:], workspace.right_weights[:] = 0.0, pair_weights
+    _move_all_right(sign_sums, pair_weights, workspace)
     if n_groups <= MAX_EXHAUSTIVE_CATEGORIES:
         best, subset = _find_best_subset(groups, pair_weights, min_leaf, tolerance, workspace)
         for i in range(n_groups):
@@ -313,6 +311,14 @@ def _group_rows_by_category(sample: RankingSample, rows: Rows, feature: int) -> 
             if complete or sample.observed[row, pair]:
                 pair_weights[group, pair] += weight
     return _CategoryGroups(codes, sign_sums, pair_weights, sizes)
+
+
+@compile_kernel
+def _move_all_right(sign_sums: Values, pair_weights: Values, workspace: SplitWorkspace) -> None:
+    """Give all rows of a node to the right child."""
+    for pair in range(workspace.left.size):  # assigning arrays takes seconds to compile
+        workspace.left[pair], workspace.right[pair] = 0.0, sign_sums[pair]
+        workspace.left_weights[pair], workspace.right_weights[pair] = 0.0, pair_weights[pair]
 
 
 @compile_kernel
@@ -396,7 +402,14 @@ def _order_along_axis(groups: _CategoryGroups) -> Integers:
             break
         axis /= norm
     _project_shares(shares, axis, positions)
-    return np.argsort(positions, kind="mergesort")
+    order = np.empty(n_groups, dtype=np.int64)
+    for group in range(n_groups):  # by insertion, which is stable and quick to compile
+        place = group
+        while place > 0 and positions[order[place - 1]] > positions[group]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = group
+    return order
 
 
 @compile_kernel
@@ -529,7 +542,8 @@ def _find_split_feature(
     if 4.0 * out.dispersion[node] <= tolerance:
         return -1
     splits.gains[:] = -np.inf
-    splits.feature_order[:] = np.arange(d)
+    for feature in range(d):
+        splits.feature_order[feature] = feature
     state = np.array([np.uint64(limits.seed) + np.uint64(node) * np.uint64(0xD1342543DE82EF95)])
     n_tried, best = 0, -np.inf
     for position in range(d):
@@ -617,7 +631,8 @@ def _partition_rows(
             else:
                 buffer[right] = row
                 right += 1
-        rows[left:] = buffer[:right]
+        for moved in range(right):
+            rows[left + moved] = buffer[moved]
     return left
 
 
@@ -664,7 +679,9 @@ def find_best_split(
     changes only the two terms of that cell, so a feature costs O(n) for any number of cells.
     """
     d, n = columns.shape
-    groups = cells.max() + 1
+    groups = 0
+    for row in range(n):
+        groups = max(groups, cells[row] + 1)
     n_rows, sums = np.zeros(groups), np.zeros(groups)
     for row in range(n):
         n_rows[cells[row]] += 1.0

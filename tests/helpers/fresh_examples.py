@@ -1,7 +1,7 @@
 """How many examples hypothesis tries, and which.
 
-A property states a number of examples. ``make test`` tries a quarter of them, ``make test-all`` a half, the
-same ones on every run. ``make fuzz`` tries five times as many fresh ones; it prints the seed that repeats the
+A property states a number of examples. ``make test`` and ``make test-all`` try a quarter of them, the same ones
+on every run. ``make fuzz`` tries five times as many fresh ones; it prints the seed that repeats the
 run.
 """
 
@@ -33,4 +33,4 @@ def _choose_factor(config) -> Fraction:
     """Return by how much the number of examples is multiplied."""
     if config.getoption("--hypothesis-profile") == _FUZZ:
         return Fraction(5)
-    return Fraction(1, 2) if config.getoption("--slow") else Fraction(1, 4)
+    return Fraction(1, 4)

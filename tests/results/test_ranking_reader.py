@@ -85,10 +85,14 @@ def test_a_ranking_that_was_cut_short_is_refused(result, tmp_path):
         read_ranking(tmp_path / "r.csv")
 
 
+@pytest.fixture(scope="module")
+def shown_by_two(shared_frame):
+    return symscreen.screen(shared_frame, layers="b", binary="add", screener="t0,lasso", top="all")
+
+
 @pytest.fixture
-def written(frame, tmp_path):
-    small = symscreen.screen(frame, layers="b", binary="add", screener="t0,lasso", top="all")
-    write_ranking(small, tmp_path / "r.csv")
+def written(shown_by_two, tmp_path):
+    write_ranking(shown_by_two, tmp_path / "r.csv")
     return tmp_path / "r.csv"
 
 

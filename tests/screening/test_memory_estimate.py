@@ -72,7 +72,6 @@ SLACK = 150_000_000
     ("rows", "inputs", "thin", "options"),
     [
         (100, 120, False, {"layers": "b[add,mul]", "jobs": 2, "top": "all"}),
-        (6000, 10, False, {"layers": "u[square,inv] b[add,mul] u[neg]", "jobs": 1}),
         (6000, 10, True, {"layers": "u[square,inv] b[add,mul] u[neg]", "jobs": 2}),
         (100_000, 6, False, {"layers": "u[square] b[mul]", "jobs": 2}),
     ],

@@ -56,7 +56,9 @@ def fill_abs_draws(
 ) -> None:
     """Write |Z| of random permutations, shape (draws,); the sum over the light rows is a normal quantile."""
     k = heavy_scores.size
-    ranks = np.arange(1, n + 1).astype(np.int32)
+    ranks = np.empty(n, dtype=np.int32)
+    for rank in range(n):
+        ranks[rank] = rank + 1
     middle = (n + 1) / 2.0
     n_draws = out.size
     stride = np.int64(n_draws * 0.6180339887498949) | 1
@@ -95,7 +97,9 @@ def _compute_gcd(a: int, b: int) -> int:
 def fill_permutation_sums(scores: Values, out: Values) -> None:
     """Write the sums of all permutations, shape (n!,), by the algorithm of Heap (1963)."""
     n = scores.size
-    ranks = np.arange(n) - (n - 1) / 2.0
+    ranks = np.empty(n)
+    for rank in range(n):
+        ranks[rank] = rank - (n - 1) / 2.0
     counters = np.zeros(n, dtype=np.int64)
     out[0] = _sum_products(scores, ranks)
     n_written = 1

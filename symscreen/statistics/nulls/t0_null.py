@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 _MIN_HEAVY_ROWS = 8
 _MIXING_MOVES_PER_ROW = 3  # moves per heavy row until a walk is independent of its start
 _MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
+_MAX_KEPT_ROWS = 10_000  # of a target whose table is kept for the next screen
 _MAX_EXPLICIT_ROWS = 300  # rows up to which every row carries an explicit rank
 _N_PERMUTATIONS = 500_000  # plain permutations
 _ROTATED_BLOCK = 16_384  # permutations drawn at once
@@ -297,6 +299,21 @@ def build_linear_rank_table(scores: NDArray[np.float64], seed: int) -> NullTable
     -------
     NullTable
     """
+    if len(scores) > _MAX_KEPT_ROWS:
+        return _tabulate_linear_rank_statistic(scores, seed)
+    return _find_linear_rank_table(scores.tobytes(), seed)
+
+
+@lru_cache(
+    maxsize=8
+)  # screens of one target follow each other: by other options, in a study, in a test of power
+def _find_linear_rank_table(score_bytes: bytes, seed: int) -> NullTable:
+    """Build a table from the bytes of the scores, unless it is known."""
+    return _tabulate_linear_rank_statistic(np.frombuffer(score_bytes), seed)
+
+
+def _tabulate_linear_rank_statistic(scores: NDArray[np.float64], seed: int) -> NullTable:
+    """Enumerate or draw |Σ a_i π_i| and build its table."""
     n = len(scores)
     min_p_value = math.exp(max(math.log(2.0) - math.lgamma(n + 1.0), -690.0))
     exact = standardize_scores(scores, max_light_share=0.0, max_heavy=n)

@@ -242,7 +242,10 @@ def partition_keys(
         bin_counts[:] = 0
         for i in range(n):
             bin_counts[np.uint32(positions[i] >> shift)] += 1
-        if bin_counts.max() > KEYS_PER_ROW and not _has_uniform_large_bins(
+        largest = 0
+        for each in range(n_bins):
+            largest = max(largest, bin_counts[each])
+        if largest > KEYS_PER_ROW and not _has_uniform_large_bins(
             values[features[f]], positions, shift, bin_counts
         ):
             continue
@@ -499,8 +502,32 @@ def relabel_order(order: Rows, values: Values, tied: Flags, inverse_rows: Rows, 
         for k in range(1, n + 1):
             if k == n or values[f, rows[k]] != values[f, rows[start]]:
                 if k - start > 1:
-                    relabelled[start:k] = np.sort(relabelled[start:k])
+                    _sort_by_heap(relabelled[start:k])
                 start = k
+
+
+@compile_kernel
+def _sort_by_heap(rows: Rows) -> None:
+    """Sort different rows in ascending order, in place; unlike numpy's sort it is compiled in no time."""
+    end = rows.size
+    root = end // 2
+    while end > 1:
+        if root > 0:
+            root -= 1
+            row = rows[root]
+        else:
+            end -= 1
+            row = rows[end]
+            rows[end] = rows[0]
+        parent, child = root, 2 * root + 1
+        while child < end:
+            if child + 1 < end and rows[child + 1] > rows[child]:
+                child += 1
+            if rows[child] <= row:
+                break
+            rows[parent] = rows[child]
+            parent, child = child, 2 * child + 1
+        rows[parent] = row
 
 
 @compile_kernel
@@ -636,7 +663,8 @@ def _count_inversions(y: Integers, buffer: Integers) -> int:
                     buffer[p] = y[j]
                     j += 1
                     count += middle - i
-        y[:] = buffer
+        for p in range(n):
+            y[p] = buffer[p]
         width *= 2
     return count
 
@@ -767,9 +795,12 @@ def fill_weighted_pearson(
     m, n = values.shape
     centred, weighted = np.empty(n), np.empty(n)
     for f in range(m):
-        centred[:] = values[f]
+        for i in range(n):
+            centred[i] = values[f, i]
         for _ in range(2):  # twice: a rounding error of the mean would be multiplied by the total weight
-            centred -= compute_dot(centred, weights)
+            mean = compute_dot(centred, weights)
+            for i in range(n):
+                centred[i] -= mean
         for i in range(n):
             weighted[i] = weights[i] * centred[i]
         norm = target_norm * np.sqrt(compute_dot(weighted, centred))

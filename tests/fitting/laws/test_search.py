@@ -42,9 +42,9 @@ def test_fit_finds_a_law_without_an_intercept(rng):
 
 @pytest.mark.slow
 def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng, monkeypatch):
-    monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], pool_formulas=1000))
-    frame = make_frame(rng, n=150, noise=0.05)
-    order = rng.permutation(150)
+    monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], pool_formulas=300))
+    frame = make_frame(rng, n=100, noise=0.05)
+    order = rng.permutation(100)
     shuffled = {name: frame[name][order] for name in sorted(frame, reverse=True)}
     options = {"target": "force", "effort": "quick", "operators": "basic", "with_operators": "sin"}
     first = symscreen.fit(frame, jobs=1, **options)
@@ -115,18 +115,15 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_law_is_hardly_ever_claimed_for_noise(rng):
+def test_no_law_is_claimed_for_noise(rng):
     frame = make_frame(rng, n=100)
     columns, grammar = (
         {name: frame[name] for name in ("m", "r")},
         load_grammar("basic").add_operators(["sin", "cos"]),
     )
-    claims = 0
-    for _ in range(2):
-        data = build_law_data(columns, rng.normal(size=100), grammar, pool_limit=200)
-        found = add_laws(ModelSearchResult(make_empty_dictionary(100), {}, 0, 0), find_laws(data))
-        claims += bool(select_model(score_models(found, 100, "ebic")).term_indices)
-    assert claims == 0
+    data = build_law_data(columns, rng.normal(size=100), grammar, pool_limit=200)
+    found = add_laws(ModelSearchResult(make_empty_dictionary(100), {}, 0, 0), find_laws(data))
+    assert not select_model(score_models(found, 100, "ebic")).term_indices
 
 
 def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_the_origin(rng):
