@@ -26,7 +26,7 @@ settings.load_profile("symscreen")
 
 
 def pytest_collection_finish():
-    """Keep the collector from looking through all that was imported, half a second each time, and from coming often."""
+    """Let the collector come seldom, and not look through all that was imported, half a second each time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
@@ -63,5 +63,5 @@ def shared_frame() -> pd.DataFrame:
 
 @pytest.fixture
 def frame(shared_frame) -> pd.DataFrame:
-    """The table that all tests share, to be changed; screens of one target share the table of its null distribution."""
+    """A copy of the shared table, which may be changed; screens of one target share the table of its null."""
     return shared_frame.copy()

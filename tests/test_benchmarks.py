@@ -21,6 +21,7 @@ SCRIPTS = sorted(BENCHMARKS.rglob("*.py"))
 RESULTS = sorted((BENCHMARKS / "results").rglob("*.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.relative_to(BENCHMARKS).as_posix())
 def test_what_a_script_imports_is_there(path):
     for node in ast.walk(ast.parse(path.read_text())):

@@ -71,6 +71,7 @@ def _bytes(result):
     return json.dumps(record), result.table.to_csv()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_categories_are_their_written_out_columns_whatever_the_response(every, kind):
     found = symscreen.screen(_of(every, kind), **KINDS[kind], **SPACE, categorical="c", top="all")
@@ -79,6 +80,7 @@ def test_categories_are_their_written_out_columns_whatever_the_response(every, k
     assert "1[c = " in found.table.expression[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_why_ranks_whatever_the_response_and_its_options(every, kind, tmp_path):
     frame = _of(every, kind)
@@ -194,6 +196,7 @@ def test_what_tells_more_of_a_ranking_takes_gates_for_columns(every, options):
     assert _bytes(found) == _bytes(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_near_duplicates_are_left_out_whatever_the_response(every, kind):
     """The oracle takes one feature after the other, unless one taken correlates by rank with it.
@@ -322,6 +325,7 @@ def _dimension(expression):
     return DIMENSIONS.get(name, (0, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["gate", "onehot"])
 @pytest.mark.parametrize("layers", ["b", "bb"])
 def test_units_of_gates_are_those_of_what_passes(bodies, how, layers):
@@ -364,6 +368,7 @@ def test_a_bundle_of_gates_with_units_computes_the_same(bodies, tmp_path):
     assert any("·1[kind = " in name for name in applied)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
 def test_a_file_with_gates_and_units_is_read_back_and_its_classes_listed(bodies, tmp_path, ending):
     options = {"layers": "b", "binary": "add,mul", "top": 6, "categorical": "kind", "units": UNITS}
@@ -444,6 +449,7 @@ def _targets_of(options):
     return [target] if isinstance(target, str) else target
 
 
+@pytest.mark.slow
 def test_plans_count_what_screens_score(bodies):
     asked = {"layers": "bb", "binary": "add,mul", "categorical": "kind", "units": UNITS}
     found = symscreen.screen(bodies, **asked, top=3)

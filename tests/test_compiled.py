@@ -94,6 +94,7 @@ def test_a_kernel_is_pickled_by_its_name():
     assert pickle.loads(pickle.dumps(pack_long_keys)) is pack_long_keys  # noqa: S301  # our own
 
 
+@pytest.mark.slow
 def test_a_kernel_from_the_cache_needs_no_scipy_and_no_definitions_of_functions(tmp_path):
     (tmp_path / "kernels.py").write_text(
         "import numpy as np\n"

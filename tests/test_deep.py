@@ -27,6 +27,7 @@ def two_terms(tmp_path):
     return x, signal + rng.normal(0, 0.5, 250), path
 
 
+@pytest.mark.slow
 def test_cuts_by_the_union_of_t0_and_xi_keep_both_terms(two_terms):
     x, y, grammar = two_terms
     result = symscreen.screen(x, y, operators=grammar, pool_size=200, top=5)
@@ -34,6 +35,7 @@ def test_cuts_by_the_union_of_t0_and_xi_keep_both_terms(two_terms):
     assert [cut["chosen"] for cut in result.record["pool_pruning"]][1:] == [200, 200]
 
 
+@pytest.mark.slow
 def test_t0_alone_cuts_the_difference_that_is_symmetric(two_terms):
     x, y, grammar = two_terms
     result = symscreen.screen(x, y, operators=grammar, pool_size=200, prune_by="t0", top=20)

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import pytest
 from helpers.package_sources import PACKAGE, parse_package
 
 OWNERS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -81,6 +82,7 @@ def _list_section_types(text):
                 yield from re.findall(r"\b[A-Z][a-z]+(?:[A-Z]\w*)?\b", kind)
 
 
+@pytest.mark.slow
 def test_identifiers_in_backticks_exist():
     unknown = []
     for path, known, text in _list_docstrings():

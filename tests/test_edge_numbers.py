@@ -169,6 +169,7 @@ def test_a_feature_that_is_constant_after_rounding_is_left_out():
     assert set(result.table["expression"]) == {"a", "sin(a)"}  # cos(a) is 1, to the last bit
 
 
+@pytest.mark.slow
 def test_a_million_rows_agree_with_whole_numbers(rng):
     n = 10**6
     theta, y = rng.integers(0, 50_000, n), rng.integers(0, 10**6, n)

@@ -9,6 +9,7 @@ from symscreen.messages import quote, truncate_message
 LONG = "9" * 10**6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "quote",
     [

@@ -245,6 +245,7 @@ def test_a_notebook_runs_and_shows_its_results(name, executed):
     RESULTS[name](shown)
 
 
+@pytest.mark.slow
 def test_a_cell_that_warns_or_fails_is_noticed(executed):
     from nbclient.exceptions import CellExecutionError
 
@@ -297,6 +298,7 @@ def test_every_link_leads_somewhere():
             assert (EXAMPLES / link).exists(), f"{name}: {link}"
 
 
+@pytest.mark.slow
 def test_each_command_shown_runs(frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lenses = {"x1": "focal_cm", "x2": "room_C", "x3": "object_cm", "target": "image_cm"}

@@ -72,6 +72,7 @@ def test_a_page_says_what_the_results_files_say(figures, path):
     assert not figures.find_differences(page), "run `python benchmarks/run.py figures`"
 
 
+@pytest.mark.slow
 def test_a_changed_digit_of_a_page_is_found_at_each_mark(figures, marks):
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
@@ -88,6 +89,7 @@ STEMS = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", STEMS)
 def test_changed_numbers_of_a_results_file_are_found_in_the_pages_that_quote_it(
     figures, marks, stem, tmp_path

@@ -127,6 +127,7 @@ def test_names_steer_no_terminal(run, hostile, tmp_path):
     assert "alert(1)" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_as_an_option_and_a_formula(run, name, tmp_path):
     pd.DataFrame({"x1": range(6), "y": [3, 1, 2, 5, 4, 6]}).to_csv(tmp_path / "t.csv", index=False)
@@ -173,6 +174,7 @@ def small(tmp_path):
 SCREEN = ("screen", "t.csv", "--layers", "u", "--unary", "sin", "--quiet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_options(capfd, small, monkeypatch, name):
     monkeypatch.chdir(small)
@@ -185,6 +187,7 @@ def test_options(capfd, small, monkeypatch, name):
     assert len(err) <= 300
 
 
+@pytest.mark.slow
 @needs("posix")
 @pytest.mark.parametrize("name", PLACES)
 def test_places_of_output(capfd, small, monkeypatch, name):

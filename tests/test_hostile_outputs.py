@@ -142,6 +142,7 @@ def runs(cell):
     return cell.startswith(RUN) and not re.fullmatch(r"[+-]|-?[0-9.]+(e[+-]?[0-9]+)?", cell)
 
 
+@pytest.mark.slow
 def test_no_cell_of_any_file_is_run(hostile, screened, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hostile.drop(columns="\x00x").to_parquet("d.parquet")

@@ -129,6 +129,7 @@ def _limited(kind, most, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @needs("linux")
 @pytest.mark.parametrize(
     ("kind", "words"),

@@ -132,6 +132,7 @@ def _to_arguments(options):
     return arguments
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "named"), WRONG_USES, ids=_format_id)
 def test_errors_name_options_as_the_front_end_does(options, named, frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -202,6 +203,7 @@ def test_estimators_call_the_data_x_and_y(change, says, frame):
         symscreen.SymbolicScreener(layers="u").fit(x, y)
 
 
+@pytest.mark.slow
 def test_notices_are_written_as_the_reader_writes_options(frame, tmp_path, capsys):
     frame = frame[["x1", "x2", "y"]].rename(columns={"y": "z"})
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -330,6 +332,7 @@ def _iterate_texts(tree):
             yield node.value
 
 
+@pytest.mark.slow
 def test_only_the_command_line_spells_its_options():
     spelled = [
         (path.relative_to(PACKAGE).as_posix(), text)

@@ -179,6 +179,7 @@ def test_a_mutation_is_killed_by_the_test_that_fails_and_survives_where_all_pass
     assert (tmp_path / "state" / "copy" / "symscreen" / "toy.py").read_text() == TOY
 
 
+@pytest.mark.slow
 def test_every_proof_of_equivalence_is_one_line_and_belongs_to_a_mutation_of_the_package():
     mutants = importlib.import_module("reliability.mutants")
     listed = tomllib.loads((BENCHMARKS / "reliability" / "equivalent_mutants.toml").read_text())["mutation"]

@@ -41,6 +41,7 @@ def test_the_wheel_carries_every_grammar_and_table(wheel):
     assert not any("test" in name.split("/")[0] for name in names)
 
 
+@pytest.mark.slow
 def test_a_wheel_built_again_has_the_same_bytes(tmp_path):
     build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
     bytes_ = set()

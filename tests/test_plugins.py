@@ -61,6 +61,7 @@ def test_the_page_shows_its_real_source():
         assert f"\n{path.read_text()}```\n" in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("example")
 def test_its_screener_keeps_the_promises_and_screens(frame):
     check_screener(get_screener("normal_scores"))

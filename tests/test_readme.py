@@ -32,6 +32,7 @@ def test_the_table_shown_is_what_the_demo_prints(capsys, monkeypatch):
     assert capsys.readouterr().out == _blocks(README, "")[0]
 
 
+@pytest.mark.slow
 def test_the_python_example_runs(tmp_path):
     (tmp_path / "example.py").write_text("\n".join(_blocks(README, "python")))
     done = subprocess.run(

@@ -29,6 +29,7 @@ def list_nodes(*words):
                 yield path.relative_to(TESTS).as_posix(), node
 
 
+@pytest.mark.slow
 def test_no_test_is_skipped_but_through_the_list():
     found = {
         (path, name)
@@ -42,6 +43,7 @@ def test_no_doctest_is_skipped():
     assert not [path for path in (CHECKOUT / "symscreen").rglob("*.py") if "+SKIP" in path.read_text()]
 
 
+@pytest.mark.slow
 def test_tests_ask_for_what_the_list_has_and_nothing_in_it_is_unused():
     asked = {
         node.args[0].value
@@ -136,6 +138,7 @@ def run_pytest(tmp_path):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "two processes"])
 def test_without_options_slow_tests_are_left_out_and_missing_parts_skipped(run_pytest, processes):
     status, outcomes, last = run_pytest(*processes)
@@ -147,6 +150,7 @@ def test_without_options_slow_tests_are_left_out_and_missing_parts_skipped(run_p
     assert last.endswith("; make test-all runs everything.")
 
 
+@pytest.mark.slow
 def test_what_is_missing_fails_where_the_real_parts_are_required(run_pytest, tmp_path):
     status, outcomes, last = run_pytest("--slow", "--require-real")
     fine = {"plain": "passed", "expected_failure": "xfail", "slow": "passed"}
@@ -163,6 +167,7 @@ def test_what_is_missing_fails_where_the_real_parts_are_required(run_pytest, tmp
     assert last.startswith("Not tested: 2 tests that need Octave")
 
 
+@pytest.mark.slow
 def test_a_module_that_is_skipped_fails_too(run_pytest, tmp_path):
     (tmp_path / "test_cases.py").write_text('from helpers.requirements import require\nrequire("octave")\n')
     assert run_pytest()[0] == 5  # pytest's status where no test ran

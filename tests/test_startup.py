@@ -22,11 +22,13 @@ def test_importing_the_package_loads_nothing_heavy():
     assert _loaded("import symscreen; symscreen.__version__; dir(symscreen)") == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS)])
 def test_help_loads_nothing_heavy(arguments):
     assert _loaded(f"from symscreen.cli.command import run_command; run_command({arguments!r})") == set()
 
 
+@pytest.mark.slow
 def test_a_screen_needs_no_sympy_and_no_dask():
     code = "import symscreen\ndata = symscreen.datasets.load_strogatz('vdp1')\n"
     code += "symscreen.screen(data.frame, layers='ub', top=2)"

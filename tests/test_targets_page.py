@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from symscreen.cli.command import run_command
 
@@ -18,6 +19,7 @@ def _blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_each_command_runs_and_fits_a_terminal(rng, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     cells = pd.DataFrame(rng.uniform(0.5, 2.0, (60, 3)), columns=["length", "mass", "time"])

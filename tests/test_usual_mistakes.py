@@ -235,6 +235,7 @@ def test_a_slip_on_the_command_line_gets_one_line_in_its_language(slip, table, t
     assert capsys.readouterr().err == f"symscreen: {line}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ACCEPTED)
 def test_what_users_expect_works(call, table):
     with warnings.catch_warnings():

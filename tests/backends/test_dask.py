@@ -40,6 +40,7 @@ def _plain(result):
     return record, result.table
 
 
+@pytest.mark.slow
 def test_workers_give_what_threads_give(cluster, frame):
     cluster._get_client()
     address = cluster._resources["cluster"].scheduler_address

@@ -55,6 +55,7 @@ def test_there_is_a_core():
     assert count_available_cores() >= 1
 
 
+@pytest.mark.slow
 @needs("proc")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_screen_runs_no_more_threads_than_asked_for(rng, jobs):

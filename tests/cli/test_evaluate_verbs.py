@@ -53,6 +53,7 @@ def test_a_ranking_is_measured(run, ranking):
     assert "R@K" in out
 
 
+@pytest.mark.slow
 def test_figures_and_a_picture_are_written(run, ranking):
     out = ranking / "figures.csv"
     picture = ranking / "curves.svg"
@@ -94,6 +95,7 @@ def test_a_truncated_ranking_is_refused_or_bounded(run, ranking):
     assert "bounds" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -111,6 +113,7 @@ def test_what_cannot_be_done_is_told_in_one_line(run, ranking, arguments, word):
     assert word in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "word"),
     [("x9", "no column 'x9'"), ("3", "contains no column"), ("x1 +", "x1 +"), ("__import__", "no column")],

@@ -74,6 +74,7 @@ def test_rankings_and_bundles_of_every_kind_give_the_same_export(frame, capsys):
     pd.testing.assert_frame_equal(found, ours, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_one_feature_to_a_file_that_runs(folder, frame, capsys):
     assert run(capsys, "export", "ranking.csv", "--to", "numpy", "--rank", "2", "--out", "one.py") == (
         0,
@@ -93,6 +94,7 @@ def test_one_feature_to_a_file_that_runs(folder, frame, capsys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_fits_bundle_with_cells(capsys):
     options = ["--layers", "b", "--binary", "div", "--quiet", "--out", "m.json"]
@@ -104,6 +106,7 @@ def test_a_fits_bundle_with_cells(capsys):
     assert out.startswith(f"=IF(COUNT({','.join(cell[-2:] for cell in cells[1::2])})<")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -129,6 +132,7 @@ def test_mistakes_are_told_in_one_line(capsys, arguments, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bundle", "out", "message"),
     [

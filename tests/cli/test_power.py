@@ -24,6 +24,7 @@ def data(frame, tmp_path):
 SMALL = ("--layers", "ub", "--unary", "cube", "--binary", "mul", "--repeats", 8)
 
 
+@pytest.mark.slow
 def test_the_table_fits_and_is_written(run, data, tmp_path):
     out = tmp_path / "power.csv"
     status, text, err = run(
@@ -50,6 +51,7 @@ def test_words_for_each_end(run, data):
     assert "lost at every noise ratio tried" in text
 
 
+@pytest.mark.slow
 def test_what_noise_alone_finds_is_not_lost_at_a_noise(run, data):
     options = (*SMALL, "--top", 3, "--noise-ratio", "0,0.01,1e3")
     text = run("power", data, "--truth", "x1**3*x2", "--feature", "x3", *options)[1]
@@ -60,6 +62,7 @@ def test_what_noise_alone_finds_is_not_lost_at_a_noise(run, data):
     assert "not found even without noise" in text
 
 
+@pytest.mark.slow
 def test_units_are_taken_as_by_a_screen(run, frame, tmp_path):
     require("pint")
     measured = frame.set_axis(["x1 (m)", "x2 (s)", *frame.columns[2:]], axis=1)

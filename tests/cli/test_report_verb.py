@@ -12,6 +12,7 @@ def data(frame, tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
     report = tmp_path / "r.html"
     words = ["screen", data, "--layers", "u", "--unary", "log", "--top", "3", "--report", str(report)]

@@ -23,6 +23,7 @@ def run(frame, tmp_path, monkeypatch, capsys):
     return _run
 
 
+@pytest.mark.slow
 def test_a_study_is_written_and_run(run, tmp_path):
     status, out, err = run("init", "data.csv", *QUICK)
     assert (status, out, err) == (0, "", "symscreen: written: study.toml\n")
@@ -62,6 +63,7 @@ def test_a_study_in_another_folder_names_its_files_from_there(run, tmp_path):
     assert run("init", "data.csv", "--out", "-")[1].startswith("# A study of data.csv")
 
 
+@pytest.mark.slow
 def test_a_table_alone_is_screened_fitted_and_reported(run, tmp_path):
     status, out, err = run("data.csv", *QUICK)
     assert status == 0
@@ -76,6 +78,7 @@ def test_a_table_alone_is_screened_fitted_and_reported(run, tmp_path):
     assert (tmp_path / "data.report.html").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_columns_that_are_left_out_are_named_once(run, frame):
     frame.assign(site=[f"s{row}" for row in range(60)]).to_csv("data.csv", index=False)
     status, _, err = run("data.csv", *QUICK)

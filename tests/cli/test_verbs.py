@@ -41,6 +41,7 @@ def data(frame, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_the_main_job(run):
     glider = find_resource_folder("data") / "strogatz" / "glider2.csv"
     status, out, err = run(
@@ -69,6 +70,7 @@ def test_the_version(run):
     assert run("--version")[1] == f"symscreen {symscreen.__version__}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_out_writes_the_ranking_and_refuses_to_overwrite(run, data, tmp_path, ending):
     out = tmp_path / f"r.{ending}"
@@ -83,6 +85,7 @@ def test_out_writes_the_ranking_and_refuses_to_overwrite(run, data, tmp_path, en
     assert out.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_ranking_file_is_the_same_for_any_jobs_and_chunks(run, data, tmp_path):
     files = []
     for name, options in {
@@ -96,6 +99,7 @@ def test_the_ranking_file_is_the_same_for_any_jobs_and_chunks(run, data, tmp_pat
     assert len(set(files)) == 1
 
 
+@pytest.mark.slow
 def test_standard_input_and_output(data):
     done = subprocess.run(
         [*SCREEN, "screen", "-", "--layers", "u", "--no-p-values", "--out", "-"],
@@ -144,6 +148,7 @@ def test_an_output_that_cannot_take_it_is_told(data):
     assert told.startswith("symscreen: cannot write the output (No space left on device)")
 
 
+@pytest.mark.slow
 def test_a_pipe_that_does_not_know_every_letter_gets_them_escaped():
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
     done = subprocess.run([*SCREEN, "screeners"], env=environment, capture_output=True, check=True)

@@ -38,6 +38,7 @@ def data(frame, tmp_path):
 ALL = ("--max-correlation", "1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "formula", "options", "begins"),
     [
@@ -73,6 +74,7 @@ def test_each_answer_is_printed_as_a_sentence_of_80_columns(run, data, answer, f
     assert answer in EXPLANATION_STATUSES
 
 
+@pytest.mark.slow
 def test_a_dropped_formula_is_printed(run, data, monkeypatch):
     monkeypatch.setattr("symscreen.screening.search.modes._MIN_SURVIVORS", 8)
     monkeypatch.setattr("symscreen.screening.search.modes._SURVIVORS_PER_CLASS", 1)

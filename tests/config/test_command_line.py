@@ -33,6 +33,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", RUNS, ids=["trust", "plain", "joint", "prune_by", "also", "safe"])
 def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     data, out = tmp_path / "my data.csv", tmp_path / "again.json"
@@ -60,6 +61,7 @@ RESPONSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RESPONSES)
 def test_the_command_makes_the_same_result_for_every_response(kind, frame, rng, tmp_path, capsys):
     frame = frame.rename(columns={"x3": "x, 3"})

@@ -161,6 +161,7 @@ def _names_option(node, name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORWARDED)
 def test_an_option_that_is_only_passed_on_stands_where_it_is_defined_and_where_it_is_used(name):
     found = [

@@ -47,6 +47,7 @@ def _make_data():
     return pd.DataFrame(columns), columns["E"] + 2 * columns["F"] ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_names_come_in_any_container(container):
     put, (data, y) = CONTAINERS[container], _make_data()
@@ -85,6 +86,7 @@ def test_a_wrong_type_is_told_in_one_line(option, value, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "name"), [(verb, name) for verb in VERBS for name in (FIT_NAMES if verb == "fit" else NAMES)]
 )

@@ -139,6 +139,7 @@ def _without_runtime(options):
     return {name: value for name, value in options.items() if name not in {"jobs", "chunk_size"}}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(OPTIONS)
 def test_nothing_is_lost_in_the_record_and_on_the_command_line(options):

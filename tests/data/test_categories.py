@@ -106,6 +106,7 @@ def test_power_plants_a_formula_of_one_group(groups, tmp_path):
     assert done.output.splitlines()[1].startswith("0.0,1,1,1.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"categorical": "c", "categorical_as": "onehot"}, {"categorical": "c"}]
 )

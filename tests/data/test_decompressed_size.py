@@ -58,6 +58,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_refused_before_they_are_unpacked(refused_file, name):
     data = BOMBS[name]()

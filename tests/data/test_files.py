@@ -269,6 +269,7 @@ def test_odd_paths_stay_on_one_line(refused):
     assert refused("a\0b.csv") == r"a\x00b.csv: the file does not exist; check its name and its folder"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_damage_is_read_or_refused_but_never_crashes(tmp_path, ending):
     path = tmp_path / f"t.{ending}"

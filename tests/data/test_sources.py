@@ -410,6 +410,7 @@ def check_notice(dataset, notice):
         assert any(notice in each for each in dataset.notices), dataset.notices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_source_gives_the_table(tmp_path, name):
     make, notice = SOURCES[name]

@@ -38,6 +38,7 @@ def write_bookkeeping(number):
     return f"({abs(number):,.2f})" if number < 0 else f"{number:,.2f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write", [write_american, write_german, write_french, write_swiss, write_bookkeeping]
 )

@@ -91,6 +91,7 @@ def test_a_frame_of_polars_has_categories_too(data):
     np.testing.assert_allclose(screener.transform(frame)[:, 0], y, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_they_stay_inside_the_folds_of_a_grid(data):
     inputs, y = data
     inputs.loc[7, "c"] = "rare"  # in two of three folds only one side knows it

@@ -44,6 +44,7 @@ def test_it_keeps_scikit_learns_promises(estimator, check):
     run_check(check, estimator)
 
 
+@pytest.mark.slow
 def test_it_finds_the_formula_that_tells_the_classes_apart(data, fitted):
     x, y = data
     assert fitted.classes_.tolist() == ["heavy", "light"]
@@ -91,6 +92,7 @@ def test_several_classes_have_a_score_each_with_shared_terms():
     assert (model.predict(x) == names).mean() > 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "convert",
     [
@@ -111,6 +113,7 @@ def test_classes_may_be_anything_that_scikit_learn_takes(data, fitted, convert):
     assert {str(each) for each in model.expressions_} == {str(each) for each in fitted.expressions_}
 
 
+@pytest.mark.slow
 def test_arrays_grids_pipelines_clones_and_pickles(data):
     x, y = data
     model = symscreen.SymbolicClassifier(**SMALL).fit(x.to_numpy(), y.to_numpy())

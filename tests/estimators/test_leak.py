@@ -15,6 +15,7 @@ def shown():
     return runpy.run_path(str(EXAMPLES / "screen_inside_folds.py"))
 
 
+@pytest.mark.slow
 def test_on_noise_only_what_was_selected_on_all_rows_looks_good(shown):
     assert shown["r2"]["noise, inside"] <= 0
     assert shown["r2"]["noise, outside"] > 0.1

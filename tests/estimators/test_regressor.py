@@ -14,6 +14,7 @@ from symscreen.errors import DataError, ExtrapolationWarning
 SMALL = {"layers": "u", "unary": "id,square", "max_terms": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
 @parametrize_checks(symscreen.SymbolicRegressor(**SMALL))
 def test_it_keeps_scikit_learns_promises(estimator, check):

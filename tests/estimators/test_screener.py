@@ -46,6 +46,7 @@ def data(frame):
     return frame.drop(columns="target"), frame["target"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the checks try what warns
 @parametrize_checks(symscreen.SymbolicScreener(layers="u", unary="id,square", top=3, n_jobs=1))
 def test_it_keeps_scikit_learns_promises(estimator, check):
@@ -114,6 +115,7 @@ def test_names_for_an_array_are_as_many_as_its_columns_and_those_of_a_frame_the_
         symscreen.SymbolicScreener(**SMALL).fit(inputs.to_numpy(), y).get_feature_names_out(["a", "b"])
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(names=st.lists(st.text(max_size=6), min_size=3, max_size=3, unique=True))
 def test_columns_may_have_any_names(names):
@@ -191,6 +193,7 @@ def test_mistakes_are_told_in_one_line(data):
         symscreen.SymbolicScreener().transform(inputs)
 
 
+@pytest.mark.slow
 def test_groups_stay_together_where_rows_are_halved(data, rng):
     inputs, y = data
     groups = rng.integers(0, 12, 60)
@@ -211,6 +214,7 @@ def test_groups_stay_together_where_rows_are_halved(data, rng):
         assert "weighted" not in unweighed.fit(inputs, y).result_.record["data"]
 
 
+@pytest.mark.slow
 def test_grids_pipelines_and_column_transformers(rng):
     inputs = pd.DataFrame({"a": rng.uniform(1, 2, 90), "b": rng.uniform(1, 2, 90), "site": list("pqr") * 30})
     y = inputs.a * inputs.b + 0.01 * rng.normal(size=90)

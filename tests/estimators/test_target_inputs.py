@@ -79,6 +79,7 @@ def _cases(z, rng):
 CASES = list(_cases(np.linspace(0.5, 2.5, 90), np.random.default_rng(0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_what_screen_finds(inputs, z, rng, case):
     y, own, columns, options = _cases(z, rng)[case]

@@ -110,11 +110,13 @@ def are_copies(one, other):
     return found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_identities_are_recognised(one, other):
     assert are_copies(parse_expression(one), parse_expression(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "other"), UNLIKE)
 def test_different_formulas_are_distinguished(one, other):
     assert not are_copies(parse_expression(one), parse_expression(other))
@@ -172,6 +174,7 @@ REWRITES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(expression=formulas, rewrite=st.sampled_from(REWRITES), other=st.sampled_from(["x", "x - `a b`", "z"]))
 @example(expression=Column("x"), rewrite="t + sinh(u) - (exp(u) - exp(-u))/2", other="z")

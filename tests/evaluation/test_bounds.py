@@ -128,12 +128,14 @@ def cases(draw, most_outside=3):
     return loss, correct, sizes, outside, draw(st.integers(0, hidden))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(cases())
 def test_the_bounds_are_the_extremes_over_all_placements(case):
     check(*case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

@@ -99,6 +99,7 @@ def test_the_truths_are_distinguished():
     assert (table == np.eye(14, dtype=bool)).all()
 
 
+@pytest.mark.slow
 def test_a_wrong_truth_marks_none_of_the_right_features():
     for name, truth in TRUTHS.items():
         right = list_term_sums(truth)

@@ -57,6 +57,7 @@ def test_a_deliberately_wrong_truth_scores_near_the_base_rate(data, whole):
     assert wrong.first_correct > 12
 
 
+@pytest.mark.slow
 def test_a_random_ranking_scores_the_share_of_correct_features(data, whole, rng):
     found = []
     for _ in range(60):

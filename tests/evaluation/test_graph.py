@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from helpers.strategies import expressions
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ def test_values_of_many_are_the_values_of_each(drawn):
         np.testing.assert_array_equal(row, evaluate_expression(expression, columns))
 
 
+@pytest.mark.slow
 @few
 @given(drawn=st.lists(expressions(st.sampled_from("xy")), min_size=2, max_size=6))
 def test_residues_are_alike_where_keys_are(drawn):

@@ -237,6 +237,7 @@ def test_a_random_order_has_the_share_as_its_average_precision_within_error(rng)
     assert np.mean(hint) - share > 8 * error
 
 
+@pytest.mark.slow
 def test_a_random_order_of_few_features_scores_what_chance_does_and_not_the_share(rng):
     correct = np.arange(24) < 12
     random = np.array([average_precision(rng.uniform(size=24), correct) for _ in range(800)])
@@ -299,6 +300,7 @@ def test_the_precision_at_a_recall_is_that_of_the_first_group_that_reaches_it():
             compute_precision_at(curve, np.array([outside]))
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_imported_only_where_a_figure_is_computed():
     script = (
         "import sys, symscreen.evaluation.precision_recall, symscreen.evaluation.truncated_rankings\n"

@@ -103,6 +103,7 @@ def paper_orders(loss, size):
             yield [*front, *back]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("area", ["roc", "pr", "ap"])
 @pytest.mark.parametrize(
     ("loss", "correct", "size"),

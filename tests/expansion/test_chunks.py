@@ -42,6 +42,7 @@ UNARY = ",".join(name for name, operator in OPERATORS.items() if operator.arity 
 BINARY = ",".join(name for name, operator in OPERATORS.items() if operator.arity == 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [f"u[{UNARY}]", f"b[{BINARY}]"])
 @pytest.mark.parametrize("n", [5, 8, 37])
 @pytest.mark.parametrize("spread", [1.0, 30.0])

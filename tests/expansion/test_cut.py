@@ -46,6 +46,7 @@ def _texts(space):
     return {to_text(space.build_expression(number)) for number in _features(space)[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", ["ub", "bu", "ubu", "u b[add] u[sin,neg] b[sub]"])
 @pytest.mark.parametrize("pool", ["cumulative", "strict"])
 def test_a_cut_that_keeps_all_changes_nothing(columns, layers, pool):

@@ -42,6 +42,7 @@ def bounded(at_once, bucket, block):
         yield
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(layers(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50), st.sampled_from([1, 1, 1, 2]))
 def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, block, jobs):
@@ -58,6 +59,7 @@ def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, bloc
     assert all((getattr(whole, name) == getattr(found, name)).all() for name in vars(whole))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50), st.sampled_from([1, 1, 2]))
 def test_bounded_passes_and_threads_give_the_same_space(problem, at_once, bucket, block, jobs):

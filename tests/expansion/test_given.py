@@ -68,6 +68,7 @@ def test_each_formula_is_kept_once_or_refused(drawn):
     assert found.metadata.layer.tolist() == [0] * len(first)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems())
 def test_given_formulas_join_and_nothing_is_counted_twice(problem):

@@ -59,6 +59,7 @@ ONE_HUGE_ROW = Problem(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(problems())
 @example(ONE_HUGE_ROW)
@@ -85,6 +86,7 @@ def test_a_count_without_values_is_that_of_brute_force(problem):
     assert [(count.n_generated, count.n_excluded) for count in space.layer_counts] == counts
 
 
+@pytest.mark.slow
 @given(problems())
 def test_a_count_without_values_bounds_the_run(problem):
     run, counted = expanded(problem), expanded(replace(problem, columns=None))
@@ -92,6 +94,7 @@ def test_a_count_without_values_bounds_the_run(problem):
     assert run.size <= counted.size
 
 
+@pytest.mark.slow
 @given(problems())
 def test_reasons_add_up_to_what_was_generated(problem):
     for columns in (problem.columns, None):
@@ -333,6 +336,7 @@ class TestErrors:
             assert message.startswith("a layer of 13,838,460 candidates would take this process to ")
             assert len(made) == n_made
 
+    @pytest.mark.slow
     def test_large_amounts_are_told_in_gigabytes(self):
         names, grammar = [f"x{place}" for place in range(20_000)], load_grammar("basic")
         message, _ = self.refused(names, None, grammar, grammar.resolve_layers("b"), max_bytes=1_000_000_000)
@@ -408,6 +412,7 @@ def test_a_candidate_without_values_stands_for_no_twin(layers, rng):
     assert space.layer_counts[1].n_excluded[CandidateStatus.UNDEFINED] >= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems())
 def test_every_candidate_is_accounted_for(problem):

@@ -148,6 +148,7 @@ def problems(largest=3):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(problems(), st.booleans())
 def test_what_is_dropped_has_no_unit_and_what_stays_has_one(problem, with_values):
@@ -193,6 +194,7 @@ def _trees(problem):
     return [tree for tree in pool if not isinstance(tree, Constant)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(largest=2))
 def test_the_space_is_the_full_space_less_what_has_no_unit(problem):

@@ -3,6 +3,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pytest
 from helpers.expansion_oracles import INSIDE, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +39,7 @@ def operators_in(expression):
     return frozenset({expression.operator.name}).union(*map(operators_in, expression.arguments))
 
 
+@pytest.mark.slow
 @given(problems())
 def test_the_first_pool_holds_constants_and_inputs_with_their_values(problem):
     pool = started(problem)

@@ -30,6 +30,7 @@ def grown(columns, layers, *, thin=False):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(problems())
 def test_what_is_proved_is_so(problem):

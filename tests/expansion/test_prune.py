@@ -156,6 +156,7 @@ def copies_by_hand(values, preference):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(near_copies(), st.sampled_from([1, 20, 1 << 17]))
 def test_numeric_copies_are_those_of_all_pairs(drawn, at_a_time):

@@ -133,6 +133,7 @@ def test_what_a_cut_leaves_is_bounded_from_above(rng, asked):
     assert planned.max_features >= symscreen.screen(x, y, **asked).n_scored
 
 
+@pytest.mark.slow
 def test_a_joint_screener_leaves_all_that_an_earlier_cut_has_kept(rng):
     x, y = rng.uniform(1, 2, (40, 3)), rng.normal(size=40)
     asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "pool_size": 2}
@@ -142,6 +143,7 @@ def test_a_joint_screener_leaves_all_that_an_earlier_cut_has_kept(rng):
     assert [layer.n_features for layer in column][:3] == [3, 3 + 2, 3 + 2]
 
 
+@pytest.mark.slow
 def test_what_a_cut_without_a_number_leaves_is_not_told(rng):
     x, y = rng.uniform(1, 2, (40, 3)), rng.normal(size=40)
     planned = symscreen.plan(x, y, layers="ub", unary="square,sin", binary="add,mul", prune_by="lasso")

@@ -33,6 +33,7 @@ def test_an_operator_that_keeps_the_order_rises_or_falls(operator, rng):
     assert operator.monotone == Monotonicity.NONE or kept.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["cumulative", "strict"])
 def test_what_follows_is_ordered_as_if_sorted(pool, rng):
     columns = np.concatenate((rng.uniform(0.5, 2.0, (3, 80)), np.round(rng.normal(size=(2, 80)), 1)))

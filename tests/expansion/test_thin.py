@@ -62,6 +62,7 @@ def table(rng, n):
     return np.array([signed, positive, tied, np.full(n, 3.7), positive.copy(), signed * (1 + 1e-16)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool_kind", ["cumulative", "strict"])
 @pytest.mark.parametrize("layers", ["u", "b", "ub", "bub", "ubb"])
 @pytest.mark.parametrize("name", SHIPPED)
@@ -97,6 +98,7 @@ def test_members_at_some_rows_are_those_held(problem, rows):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tile", [8, 5000, 1 << 20])
 @pytest.mark.parametrize("n", [37, 400])
 def test_members_at_some_rows_do_not_depend_on_the_rows_or_the_tile(n, tile, rng, monkeypatch):
@@ -158,6 +160,7 @@ def test_copies_by_value_are_found_without_held_values(rng):
     assert_same(held, thin)
 
 
+@pytest.mark.slow
 def test_a_thin_pool_is_grown_and_streamed_in_little_memory(rng):
     n = 20_000
     columns, grammar = rng.uniform(0.5, 2.0, (5, n)), load_grammar("basic")

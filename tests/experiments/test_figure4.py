@@ -107,6 +107,7 @@ def test_without_noise_the_cell_is_one_draw_without_an_error(outcome):
     assert math.isnan(found["t0_se"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feature", ["x", "theta(x)"])
 @pytest.mark.parametrize("name", MAPS)
 def test_means_and_errors_are_those_of_the_definitions(name, feature):
@@ -149,6 +150,7 @@ def test_only_xi_detects_all_maps_from_x_and_all_do_from_the_map(outcome):
     assert (from_x.loc[["theta2", "theta3", "theta4", "theta5"], "t0"] < 0.2).all()
 
 
+@pytest.mark.slow
 def test_pure_noise_is_detected_at_the_level():
     x = make_equally_spaced_points(50)
     edges = figure4._compute_critical_values(compute_maps(x), 1000, 0)
@@ -203,6 +205,7 @@ def test_the_remark_on_steadiness_follows_the_figures(outcome):
     assert "is borne out" in figure4._format_steadiness(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "hollow"), [("of-x", 1), ("of-theta", 5)])
 def test_pictures_show_every_map_and_mark_where_t0_is_nought(outcome, name, hollow):
     assert set(outcome.pictures) == {"of-x", "of-theta"}

@@ -21,6 +21,7 @@ def once():
     return FIGURE6_EXPERIMENT.run(ExperimentSettings(size="small", repeats=1, seed=3)).tables["aip"]
 
 
+@pytest.mark.slow
 def test_one_repeat_has_an_accuracy_for_every_cell(once):
     assert set(once.screener) == {"t0", "bart", "lasso", "scad", "stepwise"}
     assert once.aip.between(0.0, 1.0).all()

@@ -33,6 +33,7 @@ def outcome():
     return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
+@pytest.mark.slow
 def test_every_learner_is_judged_on_every_set(outcome):
     sets = outcome.tables["sets"]
     assert (
@@ -111,6 +112,7 @@ def written(folder, rng, ranks_of):
     pd.DataFrame(texts).to_csv(folder / PUBLISHED_FILE, index=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rank_distance", "order_list_distance"])
 def test_what_sets_were_drawn_in_is_recognised(kind, tmp_path, rng):
     draw = {

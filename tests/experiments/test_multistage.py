@@ -72,6 +72,7 @@ def test_the_small_size_says_that_it_runs_one_reading(outcome):
     assert "every" not in SIMULATION_EXPERIMENT.title
 
 
+@pytest.mark.slow
 def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
     """Replace the fits to record which grids and features they would use."""
     calls = []

@@ -12,6 +12,7 @@ def outcome():
     return EXPERIMENT.run(ExperimentSettings(size="small"))
 
 
+@pytest.mark.slow
 def test_every_cell_is_there(outcome):
     risk = outcome.tables["risk"]
     assert (

@@ -85,6 +85,7 @@ def test_equality_is_decided_as_known(system, formula, expected):
     assert (found.structure, found.exact) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("system", "formula", "expected"), [case for case in CASES if case[1].terms])
 def test_equality_agrees_with_sympys_simplification(system, formula, expected):
     import sympy
@@ -149,6 +150,7 @@ def test_fresh_rows_are_left_out_beyond_the_largest_truth_and_not_at_it(monkeypa
     assert compute_fresh_r2("lv1", law) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_screening_agrees_with_the_evaluation_of_a_whole_ranking():
     frame = add_target_noise("glider2", 0.01, 5)
     found, _ = screen_space("glider2", frame, "ub", joint=True, seed=0)

@@ -186,6 +186,7 @@ def test_bart_is_counted_by_its_two_rules(outcome):
     assert (wide["bart gmax"] <= wide["bart local"]).all()  # its threshold is higher
 
 
+@pytest.mark.slow
 def test_bart_finds_a_truth_that_has_no_near_copy(monkeypatch):
     require("stochtree")
     options = (("permutations", 10), ("replicates", 1), ("burn", 60), ("draws", 60))

@@ -112,6 +112,7 @@ def test_remarks_repeat_the_tables(outcome):
     assert remarks[-1].endswith(f"our first choices are {listed}.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pool"), SPACES)
 def test_the_keys_of_a_space_are_those_of_all_its_features(name, pool):
     system = SYSTEMS[name]
@@ -246,6 +247,7 @@ def test_the_noise_has_its_variance_and_is_drawn_anew():
     assert drawn[0] == noise[0].round(9).tolist()
 
 
+@pytest.mark.slow
 def test_trees_are_grown_for_some_draws_and_repeats_are_heeded(monkeypatch):
     monkeypatch.setattr(table3, "_SYSTEMS", (SYSTEMS["vdp2, inputs only"],))
     monkeypatch.setattr(table3, "_format_remarks", lambda *_: ())
@@ -257,6 +259,7 @@ def test_trees_are_grown_for_some_draws_and_repeats_are_heeded(monkeypatch):
     assert choices.loc[("t0", "positive"), "draws"] == 6
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(monkeypatch):
     alone = replace(SYSTEMS["glider2"], pools=("strict",))
     plan = replace(table3.SIZES["small"], screeners=("t0", "xi", "lasso", "stepwise"), is_short=False)

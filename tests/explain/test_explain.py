@@ -127,6 +127,7 @@ def asked_of(draw, problem):
     return pool[-1]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.data())
 def test_a_formula_that_the_layers_could_write_gets_the_answer_of_brute_force(data):
@@ -156,6 +157,7 @@ def small(rng):
     return pd.DataFrame({"a": grid[:, 0], "b": grid[:, 1], "y": y})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -357,6 +359,7 @@ def test_what_a_joint_screener_was_not_shown_has_no_rank(frame):
     assert first_line(found).startswith("sin(x3)*sin(x3) is not on the shortlist of lasso")
 
 
+@pytest.mark.slow
 def test_what_a_joint_screener_was_shown_has_the_rank_of_the_screen(frame):
     options = {"layers": "u", "unary": "sin,square,log", "screener": "lasso,t0"}
     table = symscreen.screen(frame, top=100, **options).table
@@ -374,6 +377,7 @@ def test_a_joint_screener_beside_tells_what_it_says(frame):
     assert set(found.scores) == {"t0", "lasso"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["sieve", "race"])
 def test_what_a_search_dropped_is_told_with_its_place(frame, search, monkeypatch):
     monkeypatch.setattr("symscreen.screening.search.modes._MIN_SURVIVORS", 8)

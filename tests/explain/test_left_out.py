@@ -11,6 +11,7 @@ def first_line(found):
     return found.text.splitlines()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"screener": "pearson,t0", "sign": "positive"}])
 def test_what_near_duplicates_leave_out_is_told_with_what_stands_for_it(frame, changes):
     options = SMALL | {"top": 4, "max_correlation": 0.8} | changes

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 
@@ -13,6 +14,7 @@ from symscreen.explain.feature_lookup import find_by_key, find_by_values, pick_s
 from symscreen.grammar import load_grammar
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(problems())
 def test_every_feature_is_found_by_its_key_and_by_its_values(problem):

@@ -125,6 +125,7 @@ def test_a_place_in_a_cut_is_bounded_too(frame, monkeypatch):
     assert all(1 <= found.screener_ranks[name] <= place for name, place in whole.screener_ranks.items())
 
 
+@pytest.mark.slow
 def test_screens_and_ranks_agree_where_several_classes_tie(rng):
     steps = pd.DataFrame(rng.integers(0, 3, (30, 3)).astype(float) + 1, columns=["a", "b", "c"])
     steps["target"] = rng.integers(0, 4, 30).astype(float)

@@ -51,6 +51,7 @@ def sinpi_and_its_user():
     return operators | {"wave": define_operator("wave", "sinpi(x)*y", operators)}
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(model=models)
 def test_a_model_comes_back_as_it_was(model):
@@ -65,6 +66,7 @@ def test_a_model_comes_back_as_it_was(model):
         assert back.predict(rows).tobytes() == model.predict(rows).tobytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(features=st.lists(expressions(), min_size=1, max_size=5))
 def test_features_come_back_as_they_were(features):
@@ -463,6 +465,7 @@ anything = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data(), value=anything)
 def test_no_value_anywhere_gets_past_unnoticed_or_breaks_the_reader(data, value):

@@ -163,6 +163,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "without"), RUNS.values(), ids=RUNS)
 def test_fifty_formulas_over_all_operators_agree_to_twelve_digits(run, without, rng, tmp_path):
     rows = drawn_rows(rng)
@@ -176,6 +177,7 @@ def test_fifty_formulas_over_all_operators_agree_to_twelve_digits(run, without, 
     assert max(worst) <= 1e-12, str(formulas[int(np.argmax(worst))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in RUNS if name != "excel"])
 def test_what_is_undefined_inside_stays_undefined(name, tmp_path):
     run, without = RUNS[name]

@@ -99,6 +99,7 @@ def test_constants_are_computed_before_any_language_sees_them():
         fold_constants(parse_expression("x + 1/0"))
 
 
+@pytest.mark.slow
 def test_all_features_of_a_screen_and_the_model_of_a_fit(tmp_path, frame):
     (tmp_path / "g.toml").write_text(GRAMMAR)
     result = symscreen.screen(frame, operators=tmp_path / "g.toml", layers="ub", top=6)

@@ -188,6 +188,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "write"), RUNS.values(), ids=RUNS)
 def test_levels_of_any_name_are_told_apart(run, write, rows, tmp_path):
     given = formulas()

@@ -44,6 +44,7 @@ def formula_of(intercept, pairs, target="y"):
     return Formula(target, intercept, tuple(c for c, _ in pairs), tuple(term for _, term in pairs))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(intercept=coefficients, pairs=readable)
 def test_the_text_reads_back_to_the_tree_that_it_shows(intercept, pairs):

@@ -29,6 +29,7 @@ def deep():
     return expression
 
 
+@pytest.mark.slow
 def test_deep_trees_are_traversed_without_recursion(deep):
     assert compute_complexity(deep) == DEPTH + 1
     assert collect_columns(deep) == {"x"}

@@ -32,6 +32,7 @@ def compute_r2(target, predicted):
     return 1.0 - ((target - predicted) ** 2).sum() / ((target - target.mean()) ** 2).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::symscreen.errors.ExtrapolationWarning")
 def test_the_figures_are_those_of_nested_cross_validation(frame):
     found = symscreen.compare_baselines(frame, **OPTIONS)
@@ -48,6 +49,7 @@ def test_the_figures_are_those_of_nested_cross_validation(frame):
     assert found.table["r2"].tolist() == list(found.r2.values())
 
 
+@pytest.mark.slow
 def test_rows_outside_the_domain_of_the_formula_are_counted_and_have_the_mean(monkeypatch, frame):
     monkeypatch.setattr("symscreen.fitting.baselines.predict_on_dataset", lambda *_: np.full(60, np.nan))
     found = symscreen.compare_baselines(frame, **OPTIONS)
@@ -72,6 +74,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(frame, change, message):
         symscreen.compare_baselines(frame, **(OPTIONS | change))
 
 
+@pytest.mark.slow
 def test_the_command_line_compares_on_request(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     asked = ["fit", str(tmp_path / "t.csv"), "--operators", "ablation", "--layers", "u", "--quiet"]

@@ -146,6 +146,7 @@ def test_terms_without_parameters_come_back_as_they_are(columns, rng):
     )
 
 
+@pytest.mark.slow
 def test_the_same_is_found_on_every_call_and_whatever_the_start_is_called(fit, columns, rng):
     target = np.exp(-0.7 * columns["x1"]) + rng.normal(0, 0.1, 150)
     answers = [fit([f"decay_{n}(x1)", f"bell_{n}(x2)"], target) for n in (1, 1, 2, 3)]

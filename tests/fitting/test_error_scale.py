@@ -55,6 +55,7 @@ def make_drag(seed, n=300):
     return columns, truth * (1 + 0.01 * rng.normal(size=n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2])
 def test_relative_errors_add_no_factors_to_a_law(seed):
     columns, target = make_drag(seed)

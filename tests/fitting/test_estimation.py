@@ -113,6 +113,7 @@ def test_a_simple_number_is_not_taken_where_others_are_as_near(rng):
     assert snap_coefficients(estimates, values, target, only_simple=True) is None
 
 
+@pytest.mark.slow
 def test_a_law_has_simple_coefficients_where_the_data_allow_them(rng):
     m, v = rng.uniform(1, 5, (2, 1000))
     energy = 0.5 * m * v**2

@@ -52,6 +52,7 @@ def _same(one, other):
 # Formulas that are known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["barmag1", "glider2", "lv1", "lv2", "vdp1"])
 def test_an_equation_of_strogatz_is_found_exactly(rng, name):
     data = symscreen.datasets.load_strogatz(name)
@@ -61,6 +62,7 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
     assert result.notices == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "truth",
     [
@@ -83,6 +85,7 @@ def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, m
     assert not [notice for notice in result.notices if "layers" in notice]
 
 
+@pytest.mark.slow
 def test_the_spaces_of_a_default_fit_hold_what_those_of_a_fit_with_basic_hold(rng, monkeypatch):
     # the searches for laws have a pool of one size, which reaches deeper with fewer operators
     monkeypatch.setattr("symscreen.fitting.search_stages._searches_laws", lambda _: False)
@@ -114,6 +117,7 @@ def test_operators_of_the_user_come_without_the_constants_of_the_default_grammar
     )
 
 
+@pytest.mark.slow
 def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
     data = symscreen.datasets.load_strogatz("predprey2")
     result = symscreen.fit(data.frame, operators="strogatz", layers="bub", snap=True)
@@ -121,6 +125,7 @@ def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
     assert result.formula.text == "x2 - 0.075*x2**2 - x2/(1 + x1)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_additive_model_is_found_in_noise(seed):
     data = symscreen.datasets.make_additive(n=100, noise_variance=0.1, seed=seed)
@@ -148,6 +153,7 @@ def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
     np.testing.assert_array_equal(again.predict(x), noisy.predict(x))
 
 
+@pytest.mark.slow
 def test_honest_intervals_cover_as_often_as_they_say(rng):
     # the rows kept: half of 60, and the terms of each fit taken as they come
     covered = []
@@ -166,6 +172,7 @@ def test_honest_intervals_cover_as_often_as_they_say(rng):
 # What may not matter
 
 
+@pytest.mark.slow
 def test_neither_threads_nor_the_order_of_rows_and_columns_matter(frame):
     one = symscreen.fit(frame, operators="basic", layers="ub", jobs=1)
     _same(one, symscreen.fit(frame, operators="basic", layers="ub", jobs=2))
@@ -173,6 +180,7 @@ def test_neither_threads_nor_the_order_of_rows_and_columns_matter(frame):
     _same(one, symscreen.fit(mixed, operators="basic", layers="ub", target="target"))
 
 
+@pytest.mark.slow
 def test_the_bundle_is_the_same_bytes(tmp_path, frame):
     for jobs in (1, 2):
         symscreen.fit(frame, criterion="cv", max_terms=6, jobs=jobs, split=0.3, **SMALL).save(

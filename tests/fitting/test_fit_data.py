@@ -20,6 +20,7 @@ def _texts(result):
 # What the data may be like
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 6, 8, 12])
 def test_a_few_rows_of_noise_give_no_long_formula(n):
     for seed in range(5):
@@ -29,6 +30,7 @@ def test_a_few_rows_of_noise_give_no_long_formula(n):
         assert np.isfinite([result.formula.intercept, *result.formula.coefficients]).all()
 
 
+@pytest.mark.slow
 def test_noise_gives_the_mean(rng):
     # EBIC keeps the chance of a spurious term below one in ten
     results = [
@@ -107,6 +109,7 @@ def test_options_without_meaning_are_refused(frame, options, words):
         symscreen.fit(frame, **SMALL, **options)
 
 
+@pytest.mark.slow
 def test_cross_validation_and_longer_formulas(rng):
     a, b, c = x = rng.normal(size=(3, 100))
     y = 1 + 2 * a - b + 1.5 * c**3 + a * b + 3 * b * c + 0.1 * rng.normal(size=100)

@@ -183,6 +183,7 @@ def test_without_units_nothing_is_told_of_them(moving):
     assert result.formula_in_original_units == result.formula
 
 
+@pytest.mark.slow
 def test_cuts_and_cross_validation_keep_to_units(moving):
     for options in ({"pool_size": 5}, {"criterion": "cv", "folds": 3, "max_terms": 2}, {"split": 0.5}):
         result = symscreen.fit(moving, units="strict", **OPTIONS, **options)

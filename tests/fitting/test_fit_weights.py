@@ -102,6 +102,7 @@ def test_equal_weights_give_the_bytes_of_no_weights(rng, layers):
     _same(named, plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"snap": True}, {"split": 0.4}, {"criterion": "cv"}, {"max_terms": 2}]
 )
@@ -154,6 +155,7 @@ def test_a_smooth_rest_of_heavy_rows_is_seen(rng):
     assert compute_lack_of_fit([x], noise, build_row_weights(weights)) > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [4.0, 0.125])
 def test_only_ratios_of_weights_matter(rng, factor):
     x, y = _draw(rng)

@@ -84,6 +84,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
     assert abs(both - expected) < 5 * np.sqrt(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [8, 40])
 def test_cross_validation_may_leave_out_single_rows(rng, folds):
     table = _table(rng, 8 if folds == 8 else 40)
@@ -270,6 +271,7 @@ def test_the_best_of_the_size_is_chosen_and_of_alike_errors_the_smaller_size(rng
     assert procedure._select_by_error(models, [1.0, 3.0, 2.0], targets) is models[0]  # no mean among them
 
 
+@pytest.mark.slow
 def test_the_one_chosen_is_always_shown(rng):
     x = rng.uniform(0.5, 2.0, (80, 2))
     for seed in range(5):
@@ -341,6 +343,7 @@ def test_the_notices_tell_what_the_intervals_are_worth(rng):
     assert any("no formula is better than the mean" in notice for notice in nothing.notices)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_without_laws")
 def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
     _limit_effort(monkeypatch, layer_candidates=100)

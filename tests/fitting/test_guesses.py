@@ -34,6 +34,7 @@ def test_a_guess_outside_the_grammar_is_found_as_it_is(rng, layers):
     assert result.record["verdict"]["kind"] == "exact"
 
 
+@pytest.mark.slow
 def test_the_numbers_of_a_guess_are_the_start_of_a_fit(rng):
     x = _draw(rng)
     y = 2.5 * np.tanh(1.7 * x[:, 0] / x[:, 1]) + x[:, 2]

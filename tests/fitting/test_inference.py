@@ -40,6 +40,7 @@ def test_estimates_are_those_of_least_squares(rng, k, level):
     assert (found.level, found.n_rows) == (level, 30)
 
 
+@pytest.mark.slow
 def test_intervals_cover_as_often_as_they_say(rng):
     # fixed terms, normal noise: 3 × 2000 intervals at 90 %; five standard errors of a share of 2000
     values, truth = rng.uniform(0, 1, (2, 20)), np.array([1.0, -2.0, 3.0])

@@ -82,6 +82,7 @@ def test_fitted_constants_are_left_out(rng):
     assert [each.place for each in compute_evidence(make_table(rng), "", term=term)] == ["coefficient"]
 
 
+@pytest.mark.slow
 def test_a_fit_shows_the_numbers_of_its_law(rng):
     x, z = rng.uniform(1.0, 3.0, (2, 300))
     target = 3.0 * np.sqrt(x + 2.0 * z)

@@ -73,6 +73,7 @@ def test_two_occurrences_have_constants_of_their_own(rng, grammar):
     assert sorted(_texts(found, best.term_indices)) == ["exp(-0.37*x1)", "exp(-2.5*x2)"]
 
 
+@pytest.mark.slow
 def test_each_fitted_constant_is_paid_for(rng, grammar):
     x = rng.uniform(0.0, 5.0, (1, 60))
     table = table_of(x, np.exp(-0.5 * x[0]) + 0.01 * rng.normal(size=60))
@@ -90,6 +91,7 @@ def test_each_fitted_constant_is_paid_for(rng, grammar):
     assert own.score == pytest.approx(60 * np.log(own.unexplained_share) + 3 * np.log(60))
 
 
+@pytest.mark.slow
 def test_what_is_added_is_what_least_squares_leaves_and_never_worse(rng, grammar):
     x = rng.uniform(0.0, 5.0, (2, 50))
     table = table_of(x, x[1] * np.exp(-0.5 * x[0]) + 0.1 * rng.normal(size=50))
@@ -109,6 +111,7 @@ def test_what_is_added_is_what_least_squares_leaves_and_never_worse(rng, grammar
         assert min(found.models[m] for m in fitted if len(m) == size) < min(open_ones)
 
 
+@pytest.mark.slow
 def test_formulas_that_differ_in_their_starts_alone_are_fitted_once(rng, grammar, monkeypatch):
     x = rng.uniform(0.0, 5.0, (1, 50))
     table = table_of(x, np.exp(-0.5 * x[0]) + 0.1 * rng.normal(size=50))

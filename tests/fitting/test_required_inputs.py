@@ -35,6 +35,7 @@ def _columns(result):
     return collect_columns(*result.formula.terms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["x3", "x3,x4", ["x1", "x4"]])
 def test_every_model_shown_has_the_required_inputs(rng, names):
     x, y = _draw(rng)

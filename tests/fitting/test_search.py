@@ -50,6 +50,7 @@ def _assert_true(found, y):
         assert share == pytest.approx(share_left(found.terms.values[list(members)], y), rel=1e-7, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_a_small_spaces_best_models_are_those_of_brute_force(rng):
     table = _noisy(rng)
     space, y = space_of(table, "ub"), table.target.values
@@ -124,6 +125,7 @@ def test_a_deep_term_that_shows_only_beside_two_simple_ones_is_found(rng):
     assert min(len(members) for members, share in found.models.items() if share == 0.0) == 3
 
 
+@pytest.mark.slow
 def test_simple_models_are_kept_beside_better_ones_of_deep_features(rng):
     table = _noisy(rng)
     found = found_in([space_of(table, "bub")], table, exhaustive_limit=10_000, models_per_size=2, max_terms=2)

@@ -109,6 +109,7 @@ def test_wherever_the_time_ends_the_result_is_in_order_and_more_time_explains_no
     assert (again.formula, again.record) == (whole.formula, whole.record)
 
 
+@pytest.mark.slow
 def test_the_scan_of_a_large_space_ends_between_blocks(frame, end_after, monkeypatch):
     monkeypatch.setattr("symscreen.fitting.subset_search._BATCH_VALUES", 1)
     options = {"target": "y", "operators": "basic", "layers": "bub"}
@@ -122,6 +123,7 @@ def test_the_scan_of_a_large_space_ends_between_blocks(frame, end_after, monkeyp
     assert "the time limit ended layers bub early" in " ".join(part.notices)
 
 
+@pytest.mark.slow
 def test_without_time_for_cross_validation_ebic_chooses(frame, end_after):
     options = {"target": "y", "criterion": "cv", "folds": 3, **LAYERS}
     looks = end_after(math.inf)
@@ -150,6 +152,7 @@ def test_what_is_no_time_is_refused(frame, limit):
         symscreen.fit(frame, target="y", time_limit=limit)
 
 
+@pytest.mark.slow
 def test_progress_names_the_stages_and_better_formulas_replace_the_first(frame):
     reports = []
     watched = symscreen.fit(frame, target="y", operators="ablation", on_progress=reports.append)

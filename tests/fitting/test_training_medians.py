@@ -52,6 +52,7 @@ def test_an_input_without_a_value_in_these_rows_keeps_the_median_of_all(gappy):
     np.testing.assert_array_equal(filled.columns, dataset.columns)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::symscreen.errors.ExtrapolationWarning")
 def test_folds_of_a_comparison_do_not_see_the_medians_of_their_test_rows(gappy):
     found = symscreen.compare_baselines(gappy, n_folds=3, **OPTIONS)

@@ -16,6 +16,7 @@ from symscreen.results.ranking_reader import read_ranking
 _SLOW = {"truth": 20, "export": 60, "checkpoint-run": 60}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_whatever_comes_is_read_or_refused(harness, rng):
     endings = [ending(harness, mutated(rng, harness)) for _ in range(_SLOW.get(harness, 200))]

@@ -42,6 +42,7 @@ def test_no_value_is_farther_from_the_exact_one_than_its_bound(expression, a, b)
     assert_bounded(expression, {"a": np.array(a), "b": np.array(b)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_operator_carries_errors_of_its_arguments(name, rng):
     operator = OPERATORS[name]

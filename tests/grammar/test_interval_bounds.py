@@ -37,6 +37,7 @@ def draw_points(low, high, rng, n=40):
     return np.clip(np.concatenate([inside, more]), low, high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATORS)
 @settings(max_examples=60)
 @given(intervals, intervals, st.integers(0, 10**6))
@@ -76,6 +77,7 @@ IV = {
 moderate = st.tuples(st.floats(-20, 20), st.floats(-20, 20)).map(sorted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IV)
 @settings(max_examples=60)
 @given(moderate, moderate)

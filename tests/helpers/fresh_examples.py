@@ -1,8 +1,8 @@
 """How many examples hypothesis tries, and which.
 
-A property states a number of examples. ``make test`` and ``make test-all`` try a quarter of them, the same ones
-on every run. ``make fuzz`` tries five times as many fresh ones; it prints the seed that repeats the
-run.
+A property states a number of examples. ``make test`` and ``make test-all`` try a quarter of them, the same
+ones on every run. ``make fuzz`` tries five times the number of fresh ones; it prints the seed that repeats
+the run.
 """
 
 from __future__ import annotations

@@ -129,6 +129,7 @@ def test_ridge_inside_is_that_of_weights_of_mean_one(table, rng):
     assert found == pytest.approx(middle + x @ slope, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE, ENSEMBLE], **by_name)
 def test_score_finds_labels_by_their_names(learner, table):
     rows, ranks = table

@@ -23,6 +23,7 @@ def _problem(rng, q, r, dependent=0):
     return vectors / np.linalg.norm(vectors, axis=0), rng.normal(size=r)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "r", "dependent"),
     [

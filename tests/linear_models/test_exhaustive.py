@@ -75,6 +75,7 @@ def test_scales_do_not_matter(size, scale, rng):
     np.testing.assert_allclose(also, unexplained, rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [1e-3, 1e-7, 1e-9, 1e-12, 0.0])
 @pytest.mark.parametrize("size", [2, 3])
 def test_near_copies_bring_no_false_models(size, gap, rng):

@@ -63,6 +63,7 @@ def test_no_set_of_signs_does_better(problem, share):
     assert _objective(z, y, lam, coefficients[0]) <= least + 1e-9 * (y * y).mean()
 
 
+@pytest.mark.slow
 def test_coefficients_are_those_of_brute_force(rng):
     for _ in range(20):
         put = standardize_features(rng.normal(size=(4, 30)) + rng.normal(size=30), rng.normal(size=30))

@@ -49,6 +49,7 @@ def test_near_copies_lose_few_digits(rng):
     assert abs(share / _exactly(columns, target) - 1) < 1e-10  # the condition is 1e4; squared it would be 1e8
 
 
+@pytest.mark.slow
 def test_orthogonalised_columns_are_orthogonal_to_the_last_digit(rng):
     z, *others = rng.normal(size=(4, 30))
     columns = normalize_rows(np.stack([z, *(z + 1e-2 * other for other in others)]))

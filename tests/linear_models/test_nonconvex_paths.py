@@ -155,6 +155,7 @@ def problems(draw):
     return put.features, put.target
 
 
+@pytest.mark.slow
 @given(problems(), st.sampled_from([("scad", 3.7), ("scad", 2.1), ("mcp", 3.0), ("mcp", 1.2)]))
 @settings(max_examples=60)
 def test_no_coefficient_does_better_elsewhere(problem, setting):

@@ -37,6 +37,7 @@ def _sorted(best):
     return best.scores[order].tolist(), best.codes[order].tolist()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 99)), max_size=60), st.integers(1, 9))
 def test_the_heap_keeps_the_best(pushed, most):
     pushed = list(dict.fromkeys(pushed))

@@ -44,6 +44,7 @@ def _model(simulated, **options):
     return MonotoneChainRecommender(simulated.stages, **(good | options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "psi", "logistic"])
 @pytest.mark.parametrize(
     "weights", [{}, {"stage_weight": "next", "class_weight": "balanced"}, {"stage_weight": "last"}]
@@ -120,6 +121,7 @@ def test_no_prediction_contradicts_another(simulated, rng, loss):
             assert (f[:, p] <= f[:, place[present + 1, later]]).all()
 
 
+@pytest.mark.slow
 def test_threads_and_the_order_of_rows_change_no_byte(simulated, rng):
     given = _features(simulated, rng)
     one = _model(simulated).fit(simulated.table, **given)

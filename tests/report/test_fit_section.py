@@ -19,6 +19,7 @@ def fitted(frame):
     return symscreen.fit(frame, **FIT)
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_formula_with_its_coefficients(frame, fitted):
     screened = symscreen.screen(frame, layers="u", unary="square", top=3)
     page = Page(build_report_html(screened, fit=fitted))
@@ -33,6 +34,7 @@ def test_a_page_shows_the_formula_with_its_coefficients(frame, fitted):
     assert len(page.all("caption")) == len(page.all("table"))
 
 
+@pytest.mark.slow
 def test_a_page_without_a_fit_has_no_such_section(frame):
     page = Page(build_report_html(symscreen.screen(frame, layers="u", unary="square", top=3)))
     assert {"href": "#fit"} not in page.all("a")

@@ -26,6 +26,7 @@ def result(request, frame):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_ranking_comes_back_as_it_went(result, tmp_path, ending):
     write_ranking(result, tmp_path / f"r.{ending}")
@@ -96,6 +97,7 @@ def written(shown_by_two, tmp_path):
     return tmp_path / "r.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place", [
         "format", "shown", "scored", "options", "options.screener", "options.sign", "options.top",
@@ -156,6 +158,7 @@ def same(ranking, other):
     return ranking.record == other.record and ranking.table.equals(other.table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.json", "r.json", "r.parquet"])
 def test_whatever_bit_changes_the_file_is_refused_or_read_as_it_was(frame, tmp_path, rng, name):
     path = tmp_path / name.replace(".csv.json", ".csv")

@@ -58,11 +58,13 @@ def test_repeated_values_make_the_q_value_of_noise_a_bound(noise):
     )
 
 
+@pytest.mark.slow
 def test_too_few_rows_for_any_verdict(frame):
     verdict = symscreen.screen(frame.head(6), **SMALL).verdict
     assert verdict.startswith("No verdict: 6 rows are too few.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

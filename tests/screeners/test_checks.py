@@ -37,6 +37,7 @@ def _light(screener):
     return screener.replace_settings({name: int(value) for name, value in least.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "screener",
     [
@@ -318,6 +319,7 @@ def test_a_joint_screener_that_keeps_its_promises_passes():
     check_screener(_joint(capacity=lambda rows, settings: 1))  # noqa: ARG005
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("screener", "promise"),
     [

@@ -124,6 +124,7 @@ def test_a_pool_size_of_the_user_stays(wide):
     assert choose(wide, budget=WIDE_BUDGET, pool_size={"inputs": 5, "u": 5}) is None
 
 
+@pytest.mark.slow
 def test_a_plan_shows_the_choice_and_what_exact_scoring_would_take(tall):
     plan = symscreen.plan(tall, budget=TALL_BUDGET, jobs=1)
     assert plan.budget == choose(tall, budget=TALL_BUDGET).record
@@ -143,6 +144,7 @@ def test_the_answer_begins_with_the_choice(wide):
     assert lines.index("Exact scoring would take") < lines.index("No verdict")
 
 
+@pytest.mark.slow
 def test_a_space_that_no_memory_holds_is_pruned_instead_of_refused(monkeypatch):
     monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 1 << 14)
     data = make_frame(30, 2000)

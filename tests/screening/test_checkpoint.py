@@ -62,6 +62,7 @@ def _of(result):
     return json.dumps(record), result.table.to_csv()
 
 
+@pytest.mark.slow
 @needs("posix")
 @pytest.mark.parametrize(
     ("function", "count", "resumed"),
@@ -92,6 +93,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function,
     assert not [one for one in Path(kept).iterdir() if one.name.startswith(".")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screener", [pytest.param("t0", marks=pytest.mark.slow), "t0,xi,lasso"])
 def test_an_interrupted_run_goes_on_with_other_jobs_and_chunks(frame, tmp_path, screener):
     asked = OPTIONS | {"screener": screener}
@@ -118,6 +120,7 @@ def test_each_round_has_its_own_state(frame, tmp_path):
     assert _of(again) == _of(first) == _of(symscreen.screen(frame, **asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "difference"),
     [
@@ -142,6 +145,7 @@ def test_a_checkpoint_of_other_data_or_another_version_is_refused(frame, tmp_pat
         symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["cut", "altered", "other", "empty"])
 def test_a_damaged_state_is_refused_in_one_line(data, tmp_path, capsys, harm):
     command = ["screen", str(data), *COMMAND, "--checkpoint", str(tmp_path / "kept")]
@@ -411,6 +415,7 @@ def test_a_crafted_state_with_a_right_checksum_is_refused_in_one_line(stored, ca
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_list_of_every_feature_must_be_whole(frame, tmp_path):
     asked = OPTIONS | {"top": "all", "p_values": False, "permutations": None}
     found = symscreen.screen(frame, checkpoint=tmp_path, **asked)

@@ -20,6 +20,7 @@ def _sizes(members):
     return members.groupby("rank").size().tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("screener", "options"),
     [(screener, options) for screener in ("t0", "pearson", "spearman,pearson")

@@ -36,6 +36,7 @@ def _cut(whole, request, keep):
     return select_pool_features(whole.space, replace(request, dataset=whole.table), keep)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [1, 5, 10**6, None])
 @pytest.mark.parametrize("name", ["t0", "xi", "pearson"])
 def test_a_column_screener_keeps_its_best_with_affine_copies_merged(whole, name, keep):

@@ -18,11 +18,13 @@ def first_answer(monkeypatch):
     return importlib.import_module("inference.first_answer")
 
 
+@pytest.mark.slow
 def test_noise_is_said_to_be_noise(first_answer):
     verdicts = [first_answer.judge_noise(key)["verdict"] for key in first_answer.list_keys("noise", 6)]
     assert verdicts.count("noise") >= 5
 
 
+@pytest.mark.slow
 def test_a_planted_law_comes_first_and_does_better_than_noise(first_answer):
     judged = [first_answer.judge_planted(key) for key in first_answer.list_keys("planted", 6)]
     assert sum(one["is_found"] for one in judged) >= 5

@@ -96,6 +96,7 @@ def test_the_last_standing_names_the_best_of_all_features_too(frame):
     assert reports[-1].best_formula == result.table.expression[0]
 
 
+@pytest.mark.slow
 def test_quiet_writes_nothing_and_still_calls_what_was_given(frame, capfd, monkeypatch):
     silenced, reports = [], []
     monkeypatch.setattr("symscreen._numba.COMPILE_NOTICE.mute", lambda: silenced.append(1))

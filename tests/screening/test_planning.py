@@ -20,6 +20,7 @@ def wide(rng) -> pd.DataFrame:
     return data
 
 
+@pytest.mark.slow
 def test_a_plan_counts_as_the_screen_does(wide):
     plan = symscreen.plan(wide, **OPTIONS)
     result = symscreen.screen(wide, **OPTIONS)
@@ -69,6 +70,7 @@ def test_a_pool_that_would_take_much_memory_is_not_held_in_a_search(limit, wide,
     assert found.record["search"] == expected.record["search"]
 
 
+@pytest.mark.slow
 def test_what_cannot_fit_is_refused_with_the_peak_and_ways_out(wide):
     with pytest.raises(MemoryLimitError, match=r"raise max_ram= to (at least )?\d") as refused:
         symscreen.screen(wide, layers="ubb", max_ram="60MB")

@@ -17,6 +17,7 @@ SMALL = {"layers": "ub", "unary": "cube,log", "binary": "mul,sub"}
 TRUTH = "x1**3*x2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("screener", "top", "max_correlation"),
     [("t0", 3, None), ("t0", 3, 1), ("xi", 4, 0.8), ("pearson", 2, 1)],
@@ -52,6 +53,7 @@ def test_each_repeat_is_what_a_screen_of_the_planted_response_shows(frame, scree
     assert found.max_correlation == limit
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_for_any_jobs_chunks_and_order_of_rows(frame, rng):
     options = {"truth": TRUTH, "noise_ratio": [0.5, 2], "repeats": 5, "top": 3} | SMALL
     first = symscreen.power(frame, **options).table
@@ -60,6 +62,7 @@ def test_figures_are_the_same_for_any_jobs_chunks_and_order_of_rows(frame, rng):
     assert not first.equals(symscreen.power(frame, seed=1, **options).table)
 
 
+@pytest.mark.slow
 def test_power_falls_with_the_noise_and_the_interval_holds_the_share(frame):
     table = symscreen.power(frame, truth=TRUTH, noise_ratio=[0, 0.2, 30], repeats=20, top=1, **SMALL).table
     assert table.noise_ratio.tolist() == [0, 0.2, 30]

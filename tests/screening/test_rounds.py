@@ -58,6 +58,7 @@ def _by_hand(table, job, rounds):
     return spaces, rankings, left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screeners", [("t0",), ("pearson", "lasso"), ("stepwise", "t0")], ids="-".join)
 def test_each_round_screens_what_the_best_model_of_those_before_leaves(rng, screeners):
     table = table_of(rng, rows=40)
@@ -223,6 +224,7 @@ def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng, mo
         run_rounds(job)
 
 
+@pytest.mark.slow
 def test_functions_that_follow_their_arguments_are_scored_as_if_sorted(rng, monkeypatch):
     x = rng.uniform(0.5, 2.0, (700, 4))
     y = np.exp(x[:, 0] * x[:, 1]) + rng.normal(0, 0.1, 700)

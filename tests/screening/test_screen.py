@@ -48,6 +48,7 @@ def test_glider2_is_named_by_its_true_formula(glider):
     assert min(first.t0, 2 * delta - first.t0) <= 1e-12 * delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screener", ["t0,xi", "xi", "pearson,spearman", "kendall"])
 def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
     changes = [{"jobs": 1}, {"jobs": 2}, {"chunk_size": 7}, {"chunk_size": 100}, {"chunk_size": 10**6}]
@@ -56,6 +57,7 @@ def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
         assert _ranking(glider, screener=screener, **GLIDER, **options) == expected, options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", [20, "all"])
 @pytest.mark.parametrize("screener", ["t0,xi,kendall,spearman,pearson", "pearson"])
 def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, top, rng):
@@ -67,6 +69,7 @@ def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, t
         assert _ranking(shuffled[list(rng.permutation(frame.columns))], **options) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
     options = GLIDER | {"sign": sign, "screener": "t0"}
@@ -97,6 +100,7 @@ def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
     assert streamed.class_size.tolist() == [sizes[text] for text in streamed.expression]
 
 
+@pytest.mark.slow
 def test_every_feature_is_kept_unmerged_on_request(glider):
     result = symscreen.screen(glider, top="all", **GLIDER)
     assert len(result) == result.n_scored == result.record["layers"][-1]["features"]
@@ -288,6 +292,7 @@ def test_arrays_and_dicts_are_tables_too(frame):
     assert _ranking({name: frame[name].to_list() for name in frame}, layers="ub") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layers", "d", "count"), [("bu", 3, 24), ("ub", 3, 42), ("bu", 2, 12), ("ub", 2, 20)]
 )
@@ -311,6 +316,7 @@ def test_scale_is_gini_mean_difference(frame):
     assert result.scale == table.target.gini_mean_difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -387,6 +393,7 @@ JOINT_RUNS = {
 each_run = pytest.mark.parametrize("options", JOINT_RUNS.values(), ids=JOINT_RUNS)
 
 
+@pytest.mark.slow
 @each_run
 def test_no_joint_screener_cut_or_round_hangs_on_jobs_or_chunks(frame, options):
     options = SMALL | {"jobs": 1} | options
@@ -400,6 +407,7 @@ def test_no_joint_screener_cut_or_round_hangs_on_jobs_or_chunks(frame, options):
         assert {key: found.record.get(key) for key in same} == {key: expected.record.get(key) for key in same}
 
 
+@pytest.mark.slow
 @each_run
 def test_no_joint_screener_cut_or_round_hangs_on_the_order_of_rows_or_columns(frame, options, rng):
     frame = pd.concat([frame, frame.iloc[:5]])  # duplicated rows as well
@@ -491,6 +499,7 @@ def test_a_joint_cut_keeps_what_it_selects(frame):
     assert result.record["options"]["pool_size"] is None
 
 
+@pytest.mark.slow
 def test_records_of_every_kind_of_run_are_plain_values(frame):
     for options in JOINT_RUNS.values():
         record = symscreen.screen(frame, **SMALL | options).record

@@ -90,6 +90,7 @@ def test_members_of_a_class_stand_by_their_mean_correlation(planted):
     assert best.class_size.tolist() == [5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screener", ["t0", "t0,crit", "crit"])
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_nothing_but_the_data_decides(rng, screener, missing):
@@ -130,6 +131,7 @@ def test_the_record_tells_of_the_rankings(planted):
     assert json.loads(json.dumps(record)) == record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
 def test_a_file_is_read_back(tmp_path, planted, ending):
     result = symscreen.screen(*planted, top="all", screener="t0,crit", **SPACE)
@@ -193,6 +195,7 @@ def test_joint_screeners_alone_are_shown_the_best_by_t0(planted):
     assert "x1*x3" in result.joint_results["crit"].table.expression.head(3).tolist()
 
 
+@pytest.mark.slow
 def test_the_plan_is_that_of_a_numeric_response(planted):
     x, ranks = planted
     assert symscreen.plan(x, ranks, **SPACE).n_features == symscreen.plan(x, ranks[:, 0], **SPACE).n_features
@@ -271,6 +274,7 @@ def test_names_between_two_commas_are_asked_for(names):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_forests_do_not_depend_on_names_where_inputs_are_equal(rng, missing):
     x, ranks = _planted(rng, 60, missing)

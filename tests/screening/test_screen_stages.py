@@ -74,6 +74,7 @@ def test_the_planted_feature_comes_first_and_rises(rng, missing):
     assert 0 < result.table.t0[0] < 0.5 * result.scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize(
     ("stage_weight", "weights"),
@@ -111,6 +112,7 @@ def test_the_direction_is_the_one_that_all_pairs_agree_on(rng):
     assert set(expected) == {"+", "-", ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_nothing_but_the_data_decides(rng, missing):
     frame = _planted(rng, 90, missing)
@@ -206,6 +208,7 @@ def _run(*arguments):
     return CliRunner().invoke(command, [str(each) for each in arguments])
 
 
+@pytest.mark.slow
 def test_the_command_line_screens_and_plans(rng, tmp_path):
     frame = _planted(rng, missing=0.1)
     frame.to_csv(tmp_path / "t.csv", index=False)

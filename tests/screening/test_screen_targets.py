@@ -131,6 +131,7 @@ def test_rows_columns_jobs_and_chunks_change_nothing(rng, kind):
     assert format_ranking_csv(_run(frame, kind, jobs=1, chunk_size=7)) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
 def test_a_file_is_read_back_and_the_screen_made_again(rng, tmp_path, kind, ending):
@@ -260,6 +261,7 @@ def test_negative_times_are_refused(rng):
         _run(frame, "survival")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_line_screens_and_plans(rng, tmp_path, kind):
     frame = _planted(rng)

@@ -33,6 +33,7 @@ def moving(rng):
     })  # fmt: skip
 
 
+@pytest.mark.slow
 def test_only_formulas_with_a_unit_are_scored_and_told_with_it(moving):
     result = symscreen.screen(moving, units="strict", top="all", **OPTIONS)
     units = Units(
@@ -54,6 +55,7 @@ def test_only_formulas_with_a_unit_are_scored_and_told_with_it(moving):
     assert min(pruned[1:]) > 0
 
 
+@pytest.mark.slow
 def test_prefixes_are_reconciled_in_screen_and_on_new_rows(moving):
     result = symscreen.screen(
         moving, units="strict", also=["`width (cm)` + `height [mm]`"], top="all", **OPTIONS
@@ -78,6 +80,7 @@ def test_target_units_leave_what_is_measured_in_them(moving):
     assert planned.n_features == result.n_scored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"jobs": 1}, {"chunk_size": 7}, {"search": "sieve"}, {"rounds": 2}, {"pool_size": 9}]
 )

@@ -123,6 +123,7 @@ def folder(written, tmp_path, monkeypatch):
     return tmp_path / "here"
 
 
+@pytest.mark.slow
 def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys):
     capsys.readouterr()
     assert run_command(["report", "r.csv", "--data", "d.csv", "--out", "with.html"]) == 0

@@ -27,6 +27,7 @@ def _same_ranking(one, other):
     assert one.n_scored == other.n_scored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["cumulative", "strict"])
 @pytest.mark.parametrize(("long", "ended_in", "complete"), [(500, 3, "ub"), (40, 2, "u")])
 def test_a_limit_while_a_layer_is_grown_leaves_the_ranking_of_the_layers_before(

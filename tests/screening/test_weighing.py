@@ -48,6 +48,7 @@ def test_weights_that_are_equal_are_none_and_those_of_0_leave_rows_out(data):
     assert format_ranking_csv(some) == format_ranking_csv(symscreen.screen(plain[data.w > 0], **ALL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -64,6 +65,7 @@ def test_weights_that_are_equal_go_with_all_that_takes_none(data, options):
     assert format_ranking_csv(equal) == format_ranking_csv(symscreen.screen(plain, **asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strange", [np.nan, np.inf])
 @pytest.mark.parametrize("heavy", [1, 2])
 def test_what_stands_in_rows_of_weight_0_is_not_looked_at(data, strange, heavy):
@@ -110,6 +112,7 @@ def test_cuts_units_categories_why_and_members_go_with_weights(data):
     assert len(symscreen.screen(data, units={"x1": "m", "x2": "m"}, **asked))
 
 
+@pytest.mark.slow
 def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
     path, page = tmp_path / "t.csv", tmp_path / "r.html"
     data.to_csv(path, index=False)

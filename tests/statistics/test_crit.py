@@ -90,6 +90,7 @@ def rankings(rng, n, k, *, ties=False, missing=False):
     return ranks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -103,6 +104,7 @@ def test_the_split_is_the_best_of_all(rng, ties, missing, weighted, leaf):
         check_root(sample_of(columns, ranks, weights), ranks, leaf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_up_to_ten_categories_every_subset_is_tried(rng, missing):
     for count in (2, 3, 7, 10):

@@ -18,6 +18,7 @@ def directions(rows):
             yield feature, threshold
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 4])
 @pytest.mark.parametrize("labels", [2, 3, 14])
 def test_each_level_takes_a_best_direction(rng, levels, labels):

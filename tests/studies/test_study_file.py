@@ -77,6 +77,7 @@ def _make_screen(options):
     return make_screen_options(options, verb="screen")
 
 
+@pytest.mark.slow
 @given(tables=_draw_tables(), data=texts)
 def test_options_written_to_a_study_file_are_read_back(tables, data):
     study = Study(data, _keep_valid(tables), {"report": "a.html", "table": "é \\.csv"})

@@ -16,6 +16,7 @@ def found():
     return measure_regret(rows=[50, 400], repeats=3)
 
 
+@pytest.mark.slow
 def test_the_regret_falls_with_the_rows(found):
     # Theorems 10 and 13
     for _, one in found.groupby("learner"):

@@ -60,6 +60,7 @@ def test_with_ties_the_regret_is_the_mean_over_all_ways_to_break_them(pair):
     assert compute_ranking_regret(scores, means) == pytest.approx(best - np.mean(ways), abs=1e-11)
 
 
+@pytest.mark.slow
 @given(two_columns())
 def test_an_increasing_map_of_the_scores_has_the_same_regret(pair):
     scores, means = pair

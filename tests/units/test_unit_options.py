@@ -156,6 +156,7 @@ def test_values_that_overflow_in_base_units_are_told():
         read_units(table, "strict", None)
 
 
+@pytest.mark.slow
 def test_without_pint_the_line_to_type_is_told():
     code = (
         "import sys; sys.modules['pint'] = None\n"

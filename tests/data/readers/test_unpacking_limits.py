@@ -37,6 +37,7 @@ COMPRESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", COMPRESSED_SUFFIXES)
 def test_a_bomb_is_refused_while_it_is_unpacked(suffix, monkeypatch):
     data = COMPRESS[suffix](bytes(64 * MEBIBYTE))
@@ -72,6 +73,7 @@ def test_a_zip_archive_that_lies_about_its_sizes_is_damaged():
         compression.check_archive_size(lie, "t.xlsx")
 
 
+@pytest.mark.slow
 def test_a_workbook_with_two_cells_far_apart_is_no_bomb(tmp_path):
     book = require("openpyxl").Workbook()
     book.active["A1"], book.active["XFD1048576"] = 1.0, 2.0

@@ -34,6 +34,7 @@ def test_the_inputs_of_a_problem_are_the_columns_of_its_formula(problem):
     assert all(each.low < each.high for each in problem.inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [one for one in list_problems() if one.inputs], ids=lambda one: one.name)
 def test_a_law_keeps_its_value_when_the_base_units_are_rescaled(problem):
     # Each base unit becomes smaller by a factor; the number of a quantity grows by the product of the powers.

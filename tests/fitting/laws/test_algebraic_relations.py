@@ -45,6 +45,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "names"), LAWS)
 def test_a_law_with_many_terms_is_found_without_noise(rng, formula, names):
     data = make_data(rng, formula, names)
@@ -53,6 +54,7 @@ def test_a_law_with_many_terms_is_found_without_noise(rng, formula, names):
     assert all(compute_share(law, data) < 1e-18 for law in laws)
 
 
+@pytest.mark.slow
 def test_units_reach_terms_of_many_inputs(rng):
     data = make_data(
         rng,
@@ -86,6 +88,7 @@ def test_a_smooth_function_is_no_relation(rng, function):
     assert find_algebraic_relations(data) == []
 
 
+@pytest.mark.slow
 def test_noise_hides_a_relation_and_none_is_made_up(rng):
     assert find_algebraic_relations(make_data(rng, "(a*b + c)/(1 + 2*a/b)", "a b c", noise=0.001)) == []
 
@@ -116,6 +119,7 @@ def test_the_limits_of_the_grammar_hold(rng):
         }
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_has_no_effect(rng):
     data = make_data(rng, "(a + 2*b*c - c**2 + 3*a/b)/(1 + a*c)", "a b c")
     order = rng.permutation(len(data.target))

@@ -71,6 +71,7 @@ def test_forms_with_other_values_are_refused(text, rng):
     assert compute_complexity(form) <= compute_complexity(term) + 1
 
 
+@pytest.mark.slow
 def test_fit_writes_the_relativistic_mass_with_a_quotient_of_speeds(rng):
     m, v, c = rng.uniform(1, 5, 300), rng.uniform(1, 2, 300), rng.uniform(3, 10, 300)
     result = symscreen.fit({"m": m, "v": v, "c": c, "y": m / np.sqrt(1 - v**2 / c**2)}, target="y")
@@ -92,6 +93,7 @@ def test_the_sign_of_a_product_goes_into_a_difference(term, negated):
     assert (None if result is None else str(result)) == negated
 
 
+@pytest.mark.slow
 def test_fit_writes_a_law_with_a_positive_coefficient(rng):
     frame = {"a": rng.uniform(1, 3, 200), "b": rng.uniform(1, 3, 200)}
     result = symscreen.fit(frame | {"y": 2 * frame["a"] / np.expm1(frame["b"])}, target="y")

@@ -35,6 +35,7 @@ def find_smallest_share(laws, data):
     return min((each.unexplained_share for each in fit_laws(laws, data.columns, data.target)), default=1.0)
 
 
+@pytest.mark.slow
 def test_a_deep_pool_has_the_law_that_a_small_pool_lacks(rng):
     data = make_data(rng)
     assert find_smallest_share(find_matched_pairs(data), data) > 1e-6
@@ -43,6 +44,7 @@ def test_a_deep_pool_has_the_law_that_a_small_pool_lacks(rng):
     assert sum(map(compute_complexity, laws[0].terms)) <= 9
 
 
+@pytest.mark.slow
 def test_a_law_with_noise_is_found_in_a_deep_pool(rng):
     data = make_data(rng, noise=0.01)
     share = find_smallest_share(find_laws_of_deep_pool(data, 5000), data)
@@ -75,6 +77,7 @@ def test_the_growth_of_a_deep_pool_ends_at_a_time_limit(rng):
     assert len(looks) == 5  # once after each of four batches, and once at the end
 
 
+@pytest.mark.slow
 def test_pairs_of_a_deep_pool_are_not_ranked_after_a_time_limit(rng):
     data, looks = make_data(rng, noise=0.01), []
 

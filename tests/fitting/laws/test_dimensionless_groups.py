@@ -28,6 +28,7 @@ def make_data(formula, units, rng, n=300, noise=0.0):
     return build_law_data(columns, target, STANDARD, units=parsed, pool_limit=10_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "units", "noise"),
     [

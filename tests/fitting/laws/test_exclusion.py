@@ -38,6 +38,7 @@ def compute_errors(formulas, target):
     return np.array(errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 1_500])
 def test_no_formula_has_a_smaller_error_and_on_few_rows_one_has_it(n, rng):
     x, z = rng.uniform(1, 3, (2, n))

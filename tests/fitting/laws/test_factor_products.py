@@ -29,6 +29,7 @@ def make_data(text, noise, rng, n=500):
     return build_law_data(columns, target, GRAMMAR, pool_limit=2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -46,6 +47,7 @@ def test_products_of_two_or_three_factors_are_found_exactly(text, rng):
     assert fit_laws(laws[:1], data.columns, data.target)[0].unexplained_share == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LAWS[1:2])
 def test_with_noise_the_planted_law_is_among_the_candidates(text, rng):
     data = make_data(text, 0.02, rng)

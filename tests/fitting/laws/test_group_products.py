@@ -36,6 +36,7 @@ def test_without_the_unit_of_the_target_there_are_none(rng):
     assert find_group_products(data.pool, data, tuple(data.columns)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_a_law_is_found_in_noise_that_free_exponents_do_not_withstand(noise, rng):
     data = make_data(rng, "i*(exp(q*u/(k*t)) - 1)", DIODE, "A", noise=noise)
@@ -44,6 +45,7 @@ def test_a_law_is_found_in_noise_that_free_exponents_do_not_withstand(noise, rng
     assert any(np.allclose(each / truth, (each / truth)[0], rtol=1e-9) for each in values)
 
 
+@pytest.mark.slow
 def test_all_laws_have_the_unit_of_the_target(rng):
     data = make_data(rng, "i*(exp(q*u/(k*t)) - 1)", DIODE, "A", noise=0.05)
     laws = find_laws_of_groups(data)

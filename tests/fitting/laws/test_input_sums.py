@@ -25,6 +25,7 @@ def has_planted_law(laws, data):
     return any(np.ptp(ratio) < 1e-9 * np.abs(ratio).max() for ratio in ratios)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formula",
     [

@@ -78,6 +78,7 @@ def plant_pair(rng, data):
             return pair, first / first.std(), second / second.std()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("intercept", [0.0, 0.5, -3.0])
 def test_the_simplest_sum_is_that_of_a_search_of_all_pairs(rng, sign, intercept):
@@ -98,6 +99,7 @@ def test_the_simplest_sum_is_that_of_a_search_of_all_pairs(rng, sign, intercept)
         assert any(has_terms(law, columns, [first, second]) for law in sums)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [2, 1, -1, -2])
 def test_a_product_is_found_where_a_search_of_all_pairs_finds_it(rng, power):
     columns = make_columns(rng)
@@ -236,6 +238,7 @@ def test_a_product_of_inputs_whose_exponents_are_not_simple_is_found(rng):
     assert len(law.terms) == 1
 
 
+@pytest.mark.slow
 def test_noise_without_a_law_gives_no_exact_law(rng):
     columns = make_columns(rng)
     target = rng.standard_normal(150)
@@ -248,6 +251,7 @@ def test_few_rows_give_no_law(rng):
     assert find_matched_pairs(LawData(columns, columns["u"] + columns["v"], BASIC, pool_limit=300)) == []
 
 
+@pytest.mark.slow
 def test_terms_that_are_not_allowed_are_left_out(rng):
     columns = make_columns(rng)
     target = 1.0 + columns["u"] * columns["v"] + np.sin(columns["w"])
@@ -282,6 +286,7 @@ def test_the_search_size_counts_pairs_up_to_the_complexity(rng):
     assert law.search_size == (sums <= limit).sum() / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01])
 def test_a_noisy_sum_is_found(rng, noise):
     columns = make_columns(rng, n=500)
@@ -292,6 +297,7 @@ def test_a_noisy_sum_is_found(rng, noise):
     assert {str(term) for term in law.terms} == {"sin(u*v)", "sqrt(w + x)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sum", "product"])
 def test_pairs_of_a_pool_of_few_rows_are_ranked_again_on_more(rng, kind):
     columns = make_columns(rng, n=1500)
@@ -322,6 +328,7 @@ def test_sizes_and_roots_of_roots_are_factors_where_the_grammar_has_them(rng, no
     assert compute_relative_error(law, columns, target) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01])
 def test_a_noisy_product_is_found(rng, noise):
     columns = make_columns(rng, n=500)
@@ -333,6 +340,7 @@ def test_a_noisy_product_is_found(rng, noise):
     assert compute_relative_error(products[0], columns, target) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3])
 def test_a_product_is_found_where_most_of_the_target_is_smaller_than_its_noise(seed, monkeypatch):
     rng = np.random.default_rng(seed)
@@ -349,6 +357,7 @@ def test_a_product_is_found_where_most_of_the_target_is_smaller_than_its_noise(s
     assert min(compute_relative_error(law, columns, target) for law in find_matched_pairs(data)) > 1e-3
 
 
+@pytest.mark.slow
 def test_the_order_of_noisy_rows_has_no_effect(rng):
     columns = make_columns(rng)
     target = columns["u"] * np.sin(columns["v"]) + np.sqrt(columns["w"]) + 0.05 * rng.standard_normal(150)

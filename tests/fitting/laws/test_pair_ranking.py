@@ -32,6 +32,7 @@ def rank(pool, target, nuisance, n_ranked):
     return rank_pairs(blocks, target, np.column_stack(nuisance), pool.complexity, n_ranked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "n"), [(0.01, 30), (0.3, 120)])
 def test_the_best_pairs_are_those_of_a_search_of_all_pairs(rng, n, noise):
     pool = make_pool(rng, n, 80)

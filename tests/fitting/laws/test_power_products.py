@@ -44,6 +44,7 @@ def compute_share(law, data):
     return (residuals**2).sum() / ((data.target - data.target.mean()) ** 2).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "pool_limit"),
     [
@@ -90,6 +91,7 @@ def test_a_grammar_without_products_has_no_power_products(rng):
     assert find_power_products(make_data("q*v*b/p", rng, grammar=grammar)) == []
 
 
+@pytest.mark.slow
 def test_the_limit_of_complexity_and_the_rules_hold(rng):
     for limit in (4, 5):
         grammar = load_grammar("basic").override(max_complexity=limit)

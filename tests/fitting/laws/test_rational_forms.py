@@ -45,12 +45,14 @@ LAWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "names"), LAWS)
 def test_a_quotient_without_noise_is_found_exactly_and_first(rng, formula, names):
     data, target = make_data(rng, formula, names)
     assert compute_share(find_rational_forms(data)[0], data, target) < 1e-18
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "names"),
     [LAWS[4], *(pytest.param(*each, marks=pytest.mark.slow) for each in LAWS[2:4])],
@@ -62,11 +64,13 @@ def test_the_form_of_a_quotient_is_found_under_noise(rng, formula, names):
     assert any(compute_share(law, data, target) < 1e-18 for law in refined if law is not None)
 
 
+@pytest.mark.slow
 def test_an_inverse_wave_of_a_quotient_is_found(rng):
     data, target = make_data(rng, "acos((cos(t) - v/(3*c))/(1 - v/(3*c)*cos(t)))", "c t v", low=0.5, high=1.2)
     assert compute_share(find_rational_forms(data)[0], data, target) < 1e-18
 
 
+@pytest.mark.slow
 def test_a_quotient_is_written_without_quotients_inside(rng):
     data, _ = make_data(rng, "(m*r + n*s)/(m + n)", "m n r s")
     law = refine_law(find_rational_forms(data)[0], data)
@@ -74,6 +78,7 @@ def test_a_quotient_is_written_without_quotients_inside(rng):
     assert law.n_constants == 0
 
 
+@pytest.mark.slow
 def test_laws_have_no_pole_between_the_rows(rng):
     grammar = load_grammar("basic").override(unary=["sin"])
     data, _ = make_data(rng, "(u + v)/(1 + u*v/c**2)", "c u v", noise=0.1, grammar=grammar)

@@ -46,6 +46,7 @@ def make_data(text, noise, rng, n=600):
     return data, scale, [Fraction(index.get(name, 0)) for name in scale.names], number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [*list(LAWS)[2:], *(pytest.param(law, marks=pytest.mark.slow) for law in list(LAWS)[:2])]
 )
@@ -58,6 +59,7 @@ def test_a_number_inside_a_function_is_found_exactly(text, rng):
     assert any(abs(each / number) == pytest.approx(1.0) for each in numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LAWS)
 def test_with_noise_the_planted_law_is_among_the_candidates(text, rng):
     data, scale, index, number = make_data(text, 0.02, rng)

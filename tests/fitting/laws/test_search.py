@@ -35,6 +35,7 @@ def check_law_of_frame(result, *, near):
     assert result.terms["term"].tolist() == ["m*r*v*sin(angle)"]
 
 
+@pytest.mark.slow
 def test_fit_finds_a_law_without_an_intercept(rng):
     result = symscreen.fit(make_frame(rng), target="force", effort="quick")
     check_law_of_frame(result, near=1e-12)
@@ -98,6 +99,7 @@ def test_a_law_costs_no_more_than_all_formulas_that_are_not_more_complex(rng):
         assert limit_search_size(Law(terms, has_intercept=False, search_size=2.0), data).search_size == 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
     frame = make_frame(rng, n=600, noise=noise)

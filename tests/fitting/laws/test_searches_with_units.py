@@ -64,6 +64,7 @@ def test_units_of_pure_numbers_change_nothing(search, rng):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("search", "formula", "units", "target_unit"),
     [

@@ -59,6 +59,7 @@ def test_the_remainder_is_that_of_a_regression_on_indicators_of_the_bins(rng):
     assert compute_bin_remainders(powers, scale, 10)[0] == pytest.approx((residuals**2).sum(), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "n"),
     [

@@ -50,6 +50,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "names"),
     LAWS[1:4],
@@ -60,6 +61,7 @@ def test_a_law_without_noise_is_found_exactly_and_first(rng, formula, names):
     assert compute_share(law, data, target) < 1e-18
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "names"),
     [LAWS[1], *(pytest.param(*law, marks=pytest.mark.slow) for law in [LAWS[0], *LAWS[4:]])],
@@ -98,6 +100,7 @@ def test_laws_come_best_first_and_are_at_most_sixty(rng):
     assert np.all(np.diff(shares) > -2e-3)
 
 
+@pytest.mark.slow
 def test_fitted_constants_are_marked_and_counted(rng):
     data, _ = make_data(rng, "1/(1/a + n/b)", "a b n", noise=0.1)
     for law in find_transformed_sums(data):
@@ -105,6 +108,7 @@ def test_fitted_constants_are_marked_and_counted(rng):
         assert law.n_constants == marked
 
 
+@pytest.mark.slow
 def test_only_operators_of_the_grammar_are_used(rng):
     grammar = load_grammar("basic").override(unary=["sin"], binary=["add", "mul", "div"])
     data, _ = make_data(rng, "1/(1/a + n/b)", "a b n", noise=0.1, grammar=grammar)
@@ -115,6 +119,7 @@ def test_only_operators_of_the_grammar_are_used(rng):
     assert used <= {"sin", "add", "mul", "div", "square", "cube", "pow", "inv"}
 
 
+@pytest.mark.slow
 def test_the_limit_of_complexity_and_the_units_hold(rng):
     grammar = GRAMMAR.override(max_complexity=7)
     data, _ = make_data(rng, "1/(1/a + n/b)", "a b n", noise=0.1, grammar=grammar)

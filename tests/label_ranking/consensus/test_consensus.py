@@ -46,6 +46,7 @@ def test_copeland_is_kemeny_where_the_matrix_is_strictly_transitive(p):
     assert (median.method, median.certified) == ("copeland", True)
 
 
+@pytest.mark.slow
 @given(rankings(most_rows=9, least_labels=2), st.data())
 def test_copeland_is_kemeny_where_rows_happen_to_be_strictly_transitive(rows, data):
     p = estimate_pairwise_probabilities(rows, weights_for(data.draw, len(rows)))

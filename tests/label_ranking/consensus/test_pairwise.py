@@ -77,6 +77,7 @@ def test_the_margin_is_the_least_distance_from_even(rows):
     assert margin(estimate_pairwise_probabilities(rows)) == margin(p)
 
 
+@pytest.mark.slow
 @given(rankings(most_labels=5), st.data())
 def test_the_excess_is_what_a_ranking_costs_beyond_the_bound(rows, data):
     p = estimate_pairwise_probabilities(rows)

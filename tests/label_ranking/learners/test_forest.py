@@ -11,6 +11,7 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import estimate_pa
 from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingForest, ConsensusRankingTree
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @parametrize_checks(ConsensusRankingForest(n_estimators=3))
 def test_it_keeps_scikit_learns_promises(estimator, check):

@@ -62,6 +62,7 @@ def test_what_has_no_positions_is_refused(table):
         LabelwiseRegressor().fit(rows, incomplete)
 
 
+@pytest.mark.slow
 def test_the_default_is_a_seeded_forest(table):
     rows, ranks = table
     one, two = (LabelwiseRegressor().fit(rows, ranks).decision_function(rows) for _ in range(2))

@@ -46,6 +46,7 @@ def test_leaves_hold_the_median_of_their_rows(rng, method):
     assert tree.score(x, y, weights) == pytest.approx(mean_kendall_tau(y, predicted, weights))
 
 
+@pytest.mark.slow
 def test_it_recovers_the_cells_of_a_piecewise_constant_set(rng):
     risks, right = [], []
     for _ in range(8):

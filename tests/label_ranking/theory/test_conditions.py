@@ -91,6 +91,7 @@ def test_submodularity_is_that_of_the_definition(problem):
     assert ratio(found.larger_gain, found.smaller_gain) == pytest.approx(found.constant, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(problems())
 def test_diminishing_returns_are_those_of_the_definition_with_every_further_split(problem):
     f, weights = problem

@@ -53,6 +53,7 @@ def test_a_baseline_is_pickled_before_it_makes_an_estimator(name):
     assert again == BASELINES[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_order_of_rows_changes_no_byte(made, name, rng):
     mixed = made.table.iloc[rng.permutation(len(made.table))]

@@ -29,6 +29,7 @@ def _objective(found, cells, ratings, strength):
     return 0.5 * (rest**2).sum() + half + strength * nuclear
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeated", [False, True])
 def test_the_objective_falls_and_no_small_step_improves_it(rng, repeated):
     shape, strength = (9, 8), 0.3
@@ -62,6 +63,7 @@ def test_a_table_told_several_times_asks_for_as_much_more_strength(times):
     assert np.allclose(*f, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_rounds_are_made_until_it_has_converged():
     """Rows are drawn with replacement, so cells repeat. Compare the defaults with a smaller tolerance."""
     made = simulate_chains(n_users=25, n_items=25, n_rows=2500, random_state=1)

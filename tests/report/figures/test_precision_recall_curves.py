@@ -88,6 +88,7 @@ def test_a_long_curve_is_thinned_and_keeps_its_area(rng):
     assert legend_of(figure)[0] == f"t0: AP {exact:.3f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_the_same_picture_has_the_same_bytes(ending):
     one, other = (drawn(3, title="n = 100") for _ in range(2))
@@ -97,6 +98,7 @@ def test_the_same_picture_has_the_same_bytes(ending):
     assert content != encode_figure(drawn(2, title="n = 100"), f"a.{ending}")
 
 
+@pytest.mark.slow
 def test_neither_another_process_nor_a_user_s_settings_change_the_bytes():
     script = (
         "import sys\n"
@@ -128,6 +130,7 @@ def test_the_bytes_hold_no_date_and_are_what_their_ending_says():
     assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314  our own text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["$x_1$", "_hidden", "$\\frac$", "two\nlines", "λ & <b>", ""])
 def test_a_name_is_drawn_as_it_is_written(name):
     figure = draw_curves({name: compute_precision_recall_curve(LOSS, CORRECT)}, 0.5, title=f"{name} $")

@@ -38,6 +38,7 @@ def _cells(page):
     return [attributes for attributes in page.all("td") if "data-k" in attributes]
 
 
+@pytest.mark.slow
 def test_a_page_holds_the_ranking(result, page):
     formulas = [cell["data-v"] for cell in page.all("td") if cell.get("class") == "formula"]
     assert formulas == result.table.expression.tolist()
@@ -88,6 +89,7 @@ def test_a_page_loads_nothing_and_allows_its_own_script_only(text, page):
     assert not re.search(r"\beval\b|innerHTML|Function\(", script)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(rng):
     frame = hostile_frame(rng)
     result = symscreen.screen(frame, layers="b", binary="mul,sub", screener="t0,xi", top=20)
@@ -106,6 +108,7 @@ def test_hostile_names_are_text(rng):
     assert not [value for _, attributes in page.elements for value in attributes if "onmouse" in value]
 
 
+@pytest.mark.slow
 def test_a_page_of_200_features_is_light(frame):
     few, many = (
         len(
@@ -118,6 +121,7 @@ def test_a_page_of_200_features_is_light(frame):
     assert few + 200 * (many - few) / 12 < 1.5e6
 
 
+@pytest.mark.slow
 def test_of_a_long_ranking_the_best_are_shown(frame, monkeypatch):
     monkeypatch.setattr("symscreen.report.html_page.MAX_FEATURES", 3)
     page = Page(build_report_html(symscreen.screen(frame, layers="u", top="all")))
@@ -125,12 +129,14 @@ def test_of_a_long_ranking_the_best_are_shown(frame, monkeypatch):
     assert "The best 3 are shown here; a file of the ranking holds all of them." in page.texts["header"][0]
 
 
+@pytest.mark.slow
 def test_equal_results_give_equal_pages(frame):
     options = {"layers": "u", "unary": "log", "top": 3}
     again = symscreen.screen(frame.sample(frac=1.0, random_state=1), **options)
     assert build_report_html(symscreen.screen(frame, **options)) == build_report_html(again)
 
 
+@pytest.mark.slow
 def test_what_a_result_lacks_is_left_out(frame, rng):
     one = symscreen.screen(frame, layers="u", unary="log", top=1, p_values=False)
     page = Page(build_report_html(one))
@@ -183,6 +189,7 @@ def test_a_report_is_refused_before_any_work(tmp_path, monkeypatch):
         check_report(tmp_path / "new.html")
 
 
+@pytest.mark.slow
 def test_a_report_is_written_whole(result, text, tmp_path):
     write_report(result, tmp_path / "r.html", data="d.csv")
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == text

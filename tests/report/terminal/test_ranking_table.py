@@ -98,6 +98,7 @@ def test_the_legend_of_all_features_tells_the_size_of_the_heads_compared(frame):
     assert "the overlap of their best 20 (" in _flat(_printed(result))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "screener", ["t0", "lasso,t0", FIVE, NINE, "kendall,spearman,pearson,stepwise,lasso"]
 )
@@ -117,6 +118,7 @@ def test_80_columns_hold_every_column_of_long_formulas(long, screener, rounds):
         assert used == (name in text), name
 
 
+@pytest.mark.slow
 def test_the_legend_has_at_most_three_lines_whatever_is_asked_for(frame):
     everything = {"intervals": True, "permutations": 19, "screener": "t0,lasso", "top": 4}
     for options in ({}, everything, {"rounds": 2}, {"stability": 2}, {"screener": "xi"}, {"top": "all"}):

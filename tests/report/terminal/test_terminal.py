@@ -73,6 +73,7 @@ def test_a_plan_lists_layers_and_reasons(frame):
     assert "without joint screeners, pruning by them, and null tables of p-values." in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [{"pool_size": 4}, {"prune_by": "t0", "pool_size": 4}, {"prune_by": "lasso"}])
 def test_behind_a_cut_a_plan_promises_nothing(frame, cut):
     plan = symscreen.plan(frame, layers="ub", unary="square,sin", binary="add,mul", **cut)

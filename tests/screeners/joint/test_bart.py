@@ -37,10 +37,12 @@ def _same(one, other):
     )
 
 
+@pytest.mark.slow
 def test_it_keeps_its_promises():
     check_screener(_quick(permutations=10, burn=100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", ["local", *(pytest.param(rule, marks=pytest.mark.slow) for rule in ("gmax", "gse"))]
 )
@@ -52,6 +54,7 @@ def test_a_rule_selects_what_the_response_depends_on(rng, rule):
     assert np.array_equal(scores.selected, scores.score > scores.columns["bart_threshold"])
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_sampled_shares(rng):
     shown = _shown(rng)
     own, permuted = sample_inclusion(shown, _quick(alpha=0.2).all_settings)
@@ -92,6 +95,7 @@ def test_permutations_are_the_same_whatever_the_replicates(rng):
     assert len({each.tobytes() for each in own}) == 4
 
 
+@pytest.mark.slow
 def test_members_of_a_rank_class_are_one_and_the_same(rng):
     shown = _shown(rng)
     copies = np.exp(shown.values)
@@ -99,6 +103,7 @@ def test_members_of_a_rank_class_are_one_and_the_same(rng):
     assert _same(_quick().score_features(JointInput(copies, shown.target)), _quick().score_features(shown))
 
 
+@pytest.mark.slow
 def test_a_feature_that_only_falls_is_split_on_like_one_that_only_rises():
     shown = _shown(np.random.default_rng(0))
     falls, rises = shown.values.copy(), shown.values.copy()
@@ -108,6 +113,7 @@ def test_a_feature_that_only_falls_is_split_on_like_one_that_only_rises():
     assert _same(scores, _quick().score_features(JointInput(rises, shown.target)))
 
 
+@pytest.mark.slow
 def test_the_unit_of_the_response_does_not_matter(rng):
     shown = _shown(rng)
     plain = _quick().score_features(shown)
@@ -116,6 +122,7 @@ def test_the_unit_of_the_response_does_not_matter(rng):
         assert _same(_quick().score_features(JointInput(shown.values, scaled)), plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, 4, 10, 11])
 def test_few_rows_are_enough_to_split(rng, rows):
     scores = _quick().score_features(_shown(rng, features=4, rows=rows))
@@ -127,6 +134,7 @@ def test_two_rows_are_refused(rng):
         _quick().score_features(_shown(rng, rows=2))
 
 
+@pytest.mark.slow
 def test_one_feature_has_all_the_splits_and_the_record_says_so(rng):
     scores = _quick().score_features(_shown(rng, features=2))
     assert not scores.record["warnings"]
@@ -199,6 +207,7 @@ def test_a_chain_takes_longer_with_more_rows_features_trees_and_steps():
     assert times[0] > 0.0
 
 
+@pytest.mark.slow
 def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
     frame = datasets.make_additive(n=100, noise_variance=0.01, seed=3).frame.sort_values("target")
     x1, x2, x3 = (frame[name].to_numpy() for name in ("x1", "x2", "x3"))

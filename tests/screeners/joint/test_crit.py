@@ -83,6 +83,7 @@ def test_the_order_of_labels_does_not_matter(rng):
     assert _bytes(CRIT.score_features(JointInput(shown.values, turned))) == _bytes(CRIT.score_features(shown))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("importance", ["permutation", "impurity"])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_forest_of_rankings_confirms_what_matters(rng, importance, missing):

@@ -30,11 +30,13 @@ def _bytes(scores):
     return [array.tobytes() for array in (scores.score, scores.loss, *scores.columns.values())]
 
 
+@pytest.mark.slow
 @both_importances
 def test_it_keeps_its_promises(importance):
     check_screener(_quick(importance=importance, trees=10, rounds=5))
 
 
+@pytest.mark.slow
 @both_importances
 def test_what_the_response_depends_on_is_important_and_confirmed(rng, importance):
     scores = _quick(importance=importance).score_features(_shown(rng))
@@ -53,6 +55,7 @@ def test_the_rule_is_borutas(rng):
     assert not plain.selected.any()
 
 
+@pytest.mark.slow
 def test_noise_is_rarely_confirmed(rng):
     chosen = 0
     for seed in range(6):
@@ -61,6 +64,7 @@ def test_noise_is_rarely_confirmed(rng):
     assert chosen <= 2
 
 
+@pytest.mark.slow
 @both_importances
 def test_the_seed_decides_and_the_jobs_do_not(rng, importance):
     shown = _shown(rng)
@@ -70,6 +74,7 @@ def test_the_seed_decides_and_the_jobs_do_not(rng, importance):
     assert _bytes(screener.score_features(JointInput(shown.values, shown.target, seed=1))) != first
 
 
+@pytest.mark.slow
 def test_members_of_a_rank_class_are_one_and_the_same(rng):
     shown = _shown(rng)
     copies = np.exp(shown.values)
@@ -79,6 +84,7 @@ def test_members_of_a_rank_class_are_one_and_the_same(rng):
     )
 
 
+@pytest.mark.slow
 def test_permutation_importance_is_that_of_the_rows_left_out(rng):
     columns = rng.normal(size=(60, 3))
     target = columns[:, 0] * 2
@@ -111,6 +117,7 @@ def test_a_feature_in_no_tree_has_no_importance(rng):
     assert found[1] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("features", "rows"), [(1, 2), (1, 3), (1, 10), (12, 10)])
 def test_few_rows_and_one_feature_are_taken(rng, features, rows):
     values = rng.normal(size=(features, rows))

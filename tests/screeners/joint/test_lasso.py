@@ -77,6 +77,7 @@ def test_cross_validated_error_equals_that_of_r(reference):
     assert not any(cv.n_unconverged)
 
 
+@pytest.mark.slow
 def test_the_glmnet_engine_reproduces_r(reference):
     require("glmnet")
     cv = cross_validate_lasso(

@@ -226,6 +226,7 @@ def test_a_noise_free_response_takes_no_more_than_the_truth(direction, criterion
     assert any("2 features fit the target up to rounding" in one for one in scores.record["warnings"])
 
 
+@pytest.mark.slow
 @every_direction
 @every_criterion
 def test_exactly_collinear_features_do_no_harm(direction, criterion, rng):
@@ -249,6 +250,7 @@ def test_copies_of_what_is_chosen_are_named_and_the_first_is_chosen(direction, r
     assert scores.record["in_span_of_chosen"] == [j + 12 for j in chosen if j < 8]
 
 
+@pytest.mark.slow
 @every_direction
 @every_criterion
 @pytest.mark.parametrize(("q", "n"), [(1, 2), (5, 2), (1, 3), (6, 3), (3, 4), (30, 12), (1, 30)])
@@ -263,6 +265,7 @@ def test_any_shape_is_taken(direction, criterion, q, n, rng):
     assert bool(scores.record["warnings"]) or n > 3 or scores.record["size"] == 0
 
 
+@pytest.mark.slow
 @every_direction
 @every_criterion
 @pytest.mark.parametrize("size", [1e-200, 1e-8, 1e200])

@@ -42,6 +42,7 @@ def whole(rng, request):
     return Whole.of(table, wide_space_of(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", "positive"])
 @pytest.mark.parametrize("limit", [6, None])
 @pytest.mark.parametrize("method", ["bh", "by"])

@@ -50,6 +50,7 @@ def test_marks_are_the_reasons_of_the_features_shown(frame):
     assert 0 < sum(map(bool, reasons)) < 30
 
 
+@pytest.mark.slow
 def test_dropped_features_are_replaced_by_the_next_best(frame):
     everything = symscreen.screen(frame, **SPACE, top=400, max_correlation=1)
     safe = [

@@ -34,6 +34,7 @@ def _expected(result, frame, level):
     return pd.DataFrame(dict(zip(INTERVAL_COLUMNS, own, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "level"),
     [
@@ -92,6 +93,7 @@ def test_what_has_no_meaning_is_refused_with_the_reason(options, message, frame)
         symscreen.power(frame, truth="x1", intervals=True)
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_intervals_beside_the_gini_correlation(frame):
     rising = symscreen.screen(frame, intervals=True, top=2, **SMALL)
     text, first = _printed(rising), rising.table.iloc[0]
@@ -126,6 +128,7 @@ def test_a_plain_screen_tells_how_to_learn_more(frame):
     assert suggest_diagnostics(record | {"partial": {}}) == []
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_a_level_or_none_and_files_hold_all(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "data.csv", index=False)
     common = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--unary", "cube", "--out", "-"]

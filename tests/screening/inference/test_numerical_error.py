@@ -42,6 +42,7 @@ def safety(formula, columns, y=Y, screeners=(T0,)):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(expressions(st.sampled_from(["a", "b"])), columns_of_six, columns_of_six)
 @example(Constant(sys.float_info.max), np.ones(6), np.arange(6.0))

@@ -68,6 +68,7 @@ def test_ordinary_tables_know_nothing_of_it(frame):
     assert "uncertain" not in shown(result)
 
 
+@pytest.mark.slow
 def test_marks_are_the_same_however_the_work_is_done(noisy):
     columns = ["expression", *NUMERICAL_ERROR_COLUMNS]
     plain = symscreen.screen(noisy, target="y", **NOISY)

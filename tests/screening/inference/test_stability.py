@@ -41,6 +41,7 @@ def _by_hand(frame, shown, pairs, seed, **options):
     return counts / (2 * pairs), np.mean(chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"pool_size": 4}, {"screener": "xi,t0"}])
 def test_shares_are_those_of_screens_of_the_halves(frame, changes):
     options = SMALL | {"top": 6, "target": "target"} | changes

@@ -44,6 +44,7 @@ def test_each_list_keeps_the_best_of_a_range(whole, sign):
         assert np.allclose(kept.loss[: keep.limit], loss[best], atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_features_that_tie_with_the_last_are_not_lost(rng, limit):
     table = table_of(rng, rows=6)  # so few rows that many classes have one Kendall's τ

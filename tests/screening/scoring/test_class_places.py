@@ -12,6 +12,7 @@ from symscreen.screeners import SCREENERS
 from symscreen.screening.scoring.rank_counting import compute_class_rank
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", pytest.param("positive", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["t0", "xi", "pearson"])
 def test_the_place_is_that_among_the_classes_of_the_whole_matrix(name, sign, rng):
@@ -35,6 +36,7 @@ def test_the_place_is_that_among_the_classes_of_the_whole_matrix(name, sign, rng
             assert found == 1 + in_order.index(classes[place])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counted", [1 << 14, 12])
 def test_classes_that_tie_are_put_into_the_order_of_a_screen(counted, rng):
     table = table_of(rng, rows=20)

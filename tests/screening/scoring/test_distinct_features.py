@@ -65,6 +65,7 @@ def _thin(values, quality, complexity, n_wanted, cap):
     return [shown[index] for index in order], order, groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("screener", "sign"), [("t0", "free"), ("t0", "positive"), ("pearson,t0", "free")])
 @pytest.mark.parametrize("cap", [0.99, 0.7])
 def test_the_list_is_the_thinning_of_the_whole_ranking(frame, screener, sign, cap):

@@ -54,6 +54,7 @@ def wide(rng):
     return Whole.of(table, wide_space_of(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 7, 1000])
 @pytest.mark.parametrize("merged", ["ranks", "affine"])
 @pytest.mark.parametrize("leader", ["t0", "xi", "pearson"])

@@ -189,6 +189,7 @@ def _same(a, b) -> bool:
     return kept and columns and verdicts and list(a.extra_columns) == list(b.extra_columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [4, None])
 @pytest.mark.parametrize("sign", ["free", "positive"])
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_a_census_finds_every_lost_feature(rng, screener):
     assert lost > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screener", [T0, PEARSON])
 def test_a_sample_estimates_the_lost_and_its_interval_covers(rng, monkeypatch, screener):
     monkeypatch.setattr(modes, "_EXACT_SAMPLE_SIZE", 150)

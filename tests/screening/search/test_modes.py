@@ -92,6 +92,7 @@ def test_joint_screeners_are_shown_what_a_sieve_leaves(data):
     assert any("x1" in text and "x2" in text for text in found.table.expression)
 
 
+@pytest.mark.slow
 def test_the_user_s_own_formulas_stay(data):
     found = symscreen.screen(data, search="race", also="sin(x5) + cos(x6)", **(OPTIONS | {"top": 2000}))
     assert "sin(x5) + cos(x6)" in set(found.table.expression)
@@ -115,6 +116,7 @@ def test_a_response_of_noise_is_screened_whole(rng):
     assert np.array_equal(found.table.t0, exact.table.t0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "screener"), [("race", "t0"), ("sieve", "t0"), ("sieve", "pearson")])
 def test_a_pool_too_large_to_be_held_at_some_rows_is_computed_as_needed(data, mode, screener, monkeypatch):
     for layers in ("ub", "bu"):
@@ -128,6 +130,7 @@ def test_a_pool_too_large_to_be_held_at_some_rows_is_computed_as_needed(data, mo
         assert found.record["search"] == expected.record["search"]
 
 
+@pytest.mark.slow
 def test_a_feature_that_is_constant_on_a_sample_of_rows_is_kept(rng):
     rare = np.zeros((4000, 6))
     rare[rng.integers(0, 4000, 12), :] = rng.normal(size=(12, 6))

@@ -19,6 +19,7 @@ def chances(response: NumericTarget) -> np.ndarray:
     return gaps / gaps.sum()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(whole, whole), min_size=2, max_size=12))
 def test_t0_is_twice_delta_times_the_chance_of_a_discordant_pair(rows):
     y, z = np.array(sorted(rows)).T

@@ -45,6 +45,7 @@ def test_over_hundreds_of_spaces_the_best_are_lost_no_more_often_than_stated(rng
     assert (left < 1).mean() > 0.6
 
 
+@pytest.mark.slow
 def test_the_count_of_losses_would_show_a_bound_that_is_too_bold(rng):
     def bold(space, response, wanted):
         _, losses, classes = losses_of(space, response)

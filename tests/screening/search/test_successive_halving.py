@@ -11,6 +11,7 @@ from symscreen.screening.search import successive_halving
 from symscreen.screening.search.successive_halving import SearchGoal, restrict_space, run_successive_halving
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_best_come_through(rng, kind):
     for _ in range(12):

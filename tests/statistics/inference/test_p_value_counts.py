@@ -63,6 +63,7 @@ def test_tallies_add_up_however_p_values_are_shared_out(parts, random):
     assert whole.total == sum(map(len, parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bh", "by"])
 @given(p=P_VALUES.filter(len))
 def test_q_values_of_a_tally_are_those_of_all_p_values_to_the_last_bit(method, p):

@@ -146,6 +146,7 @@ def test_perfect_order_has_the_p_value_of_its_two_directions(y, least):
     assert least * (1 - 1e-12) <= p[0] < 1.2 * least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [(0.45, 0.45, 0.1), (0.85, 0.1, 0.05)])
 def test_rates_of_uneven_levels_are_nominal_or_below(shares, rng):
     n = 101

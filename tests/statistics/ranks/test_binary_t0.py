@@ -54,6 +54,7 @@ def _by_definition(z, ranks):
     return total / weights, delta / weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize(("n", "k"), [(6, 2), (25, 3), (60, 5), (300, 8)])
@@ -106,6 +107,7 @@ def test_a_pair_that_all_rows_order_one_way_changes_nothing(rng):
     assert _scores(values, more).tobytes() == _scores(values, alone).tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_whole_numbers_do_not_overflow_in_long_tables(rng, missing):
     n = 70_000  # n² is beyond 32 bits

@@ -29,6 +29,7 @@ def _scored(pair):
     return theta, y, sort_block(np.stack([theta, -theta])[:, rows]), NumericTarget(y[rows])
 
 
+@pytest.mark.slow
 @given(columns)
 def test_spearman_equals_scipy(pair):
     theta, y, ordered, target = _scored(pair)
@@ -37,6 +38,7 @@ def test_spearman_equals_scipy(pair):
     assert down == -up
 
 
+@pytest.mark.slow
 @given(columns)
 def test_pearson_equals_scipy(pair):
     theta, y, ordered, target = _scored(pair)

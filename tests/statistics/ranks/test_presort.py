@@ -124,6 +124,7 @@ blocks = arrays(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undealt", [fast_sort.KEYS_PER_ROW, 1])
 @given(values=blocks)
 def test_whatever_is_not_left_is_right(undealt, values):

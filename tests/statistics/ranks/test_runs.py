@@ -29,6 +29,7 @@ def test_rows_are_read_off_keys(dtype):
     assert not same.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("z", "most", "result"),
     [

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -14,6 +15,7 @@ from symscreen.statistics.ranks.sorted_block import (
 blocks = arrays(np.float64, (12, 5), elements=st.integers(0, 3).map(float))
 
 
+@pytest.mark.slow
 @given(blocks)
 def test_rank_signatures_are_equal_exactly_for_equal_ranks(values):
     ordered = sort_block(values)

@@ -31,6 +31,7 @@ def pairs(draw):
     return np.array(theta), y
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_equals_the_definition_over_all_pairs(pair):
     theta, y = pair
@@ -46,6 +47,7 @@ def test_equals_the_definition_for_adjacent_floats_at_an_offset():
     assert abs(symscreen.t0(theta, y) - exact) <= 1e-12 * float(gini_by_definition(y))
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_a_mirrored_feature_has_the_mirrored_score(pair):
     theta, y = pair
