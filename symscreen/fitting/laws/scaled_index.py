@@ -332,7 +332,9 @@ class _IndexSearch:
         The share is that of Σ y² which y = c·M·θ^q·h(s·θ)^p leaves with the best c.
         """
         rows = self.few_rows if rows is None else rows
-        outer = rows.outer_products[[_INDEX_POWERS.index(power) for power in index_powers]]
+        outer = rows.outer_products
+        if index_powers is not _INDEX_POWERS:
+            outer = outer[[_INDEX_POWERS.index(power) for power in index_powers]]
         n_scales = len(scales)
         shares = np.full((len(powers), len(index_powers), n_scales), np.inf)
         with np.errstate(all="ignore"):
