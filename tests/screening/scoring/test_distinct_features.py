@@ -105,7 +105,8 @@ def test_the_list_is_filled_by_looking_further(frame, monkeypatch):
 
 
 def test_a_space_with_fewer_distinct_features_says_so(frame):
-    few = symscreen.screen(frame, top=50, max_correlation=0.2, layers="u", unary="cube")
+    near = frame.assign(x2=frame.x1 + 0.1 * frame.x2)
+    few = symscreen.screen(near, top=50, max_correlation=0.2, layers="u", unary="cube")
     assert len(few) < 3
     assert "of 50 features are shown: the others of all 3 are near-duplicates" in few.notices[-1]
 
