@@ -85,6 +85,7 @@ fuzz: .env-test/ready
 
 .env-test/ready: pyproject.toml
 	$(call make-environment,.env-test,".[test]")
+	.env-test/bin/python tests/helpers/warm_kernels.py
 
 .env-docs/ready: pyproject.toml
 	$(call make-environment,.env-docs,".[docs]")
