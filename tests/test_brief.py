@@ -25,6 +25,7 @@ def test_whatever_there_is_a_screenful_is_shown():
     assert lines[-1] == "… 4,990 more in .table"
 
 
+@pytest.mark.slow
 def test_results_are_shown_in_brief(frame):
     found = symscreen.screen(frame, layers="ub", top="all", screener="t0,lasso", jobs=1)
     text = repr(found)

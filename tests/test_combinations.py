@@ -103,6 +103,7 @@ def test_why_ranks_whatever_the_response_and_its_options(every, kind, tmp_path):
         assert done.output.split() == render_message(found.text, COMMAND_LINE).split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"aggregate": "worst"}, {"stage_weight": "last"}])
 def test_why_heeds_what_orders_features(every, options):
     kind = "several" if "aggregate" in options else "stages"
@@ -246,6 +247,7 @@ def test_a_checkpoint_takes_up_any_response_with_categories(every, kind, tmp_pat
         symscreen.screen(other, **asked, checkpoint=folder)
 
 
+@pytest.mark.slow
 def test_a_time_limit_with_a_checkpoint_goes_on_to_the_whole(every, tmp_path):
     frame = _of(every, "several")
     asked = {**KINDS["several"], **SPACE, "layers": "bb", "categorical": "c", "top": 6, "chunk_size": 50}

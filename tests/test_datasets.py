@@ -101,6 +101,7 @@ def test_table_agrees_with_the_benchmark(name):
     assert deviation.max() <= 1e-9
 
 
+@pytest.mark.slow
 def test_script_makes_the_shipped_bytes(make, tmp_path):
     written = make.write_all(tmp_path)
     assert sorted(path.name for path in written) == sorted(path.name for path in SHIPPED.glob("*.csv"))

@@ -42,6 +42,7 @@ def test_t0_alone_cuts_the_difference_that_is_symmetric(two_terms):
     assert not result.table.expression.str.contains("exp(x1) - exp(x2)", regex=False).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_weak_term_comes_first_in_the_second_round(seed):
     rng = np.random.default_rng(seed)

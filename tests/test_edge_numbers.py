@@ -71,6 +71,7 @@ FORMULAS = ("a + b", "a - b", "a*b", "a/b", "b/(a + 2)", "sin(a)", "sin(a*b)", "
             "a**2", "sqrt(abs(a))", "tanh(a)", "exp(b - a)", "abs(a - b)**3")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_features_computed_of_edges_agree_with_exact_arithmetic_or_are_unsafe():
     y, outcomes = np.sort(PLAIN), {}
     long = np.sqrt(PLAIN)  # numbers of few digits may tie as they are written, and not as doubles

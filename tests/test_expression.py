@@ -53,6 +53,7 @@ def applied(left, right=None):
                 yield apply_operator(operator, other, one)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(expression=expressions())
 def test_every_tree_comes_back_from_its_text(expression):
@@ -255,6 +256,7 @@ def test_the_key_is_that_of_the_text_and_a_tree_without_columns_is_a_constant(ex
         assert first == second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -337,6 +339,7 @@ def test_keys_tell_these_apart(texts):
     assert len({compute_key(parse_expression(text)) for text in texts}) == len(texts)
 
 
+@pytest.mark.slow
 def test_keys_are_equal_exactly_where_sympy_cancels_the_difference():
     draw = np.random.default_rng(5)
     operators = [OPERATORS[name] for name in ("add", "sub", "mul", "div", "neg", "inv", "square")]

@@ -138,6 +138,7 @@ def test_a_name_as_an_option_and_a_formula(run, name, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "ending"), FORMULAS.items(), ids=range(len(FORMULAS)))
 def test_formulas(run, formula, ending, tmp_path):
     draw = np.random.default_rng(0)

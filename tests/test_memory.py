@@ -68,6 +68,7 @@ def test_what_follows_the_expansion_counts(rng):
         expand(*arguments, max_bytes=10**9, reserved_bytes=800_000_000, options=SpaceOptions())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("holding")
 def test_a_thin_pool_fits_where_a_pool_of_values_does_not(rng):
     grammar, columns = load_grammar("basic"), rng.uniform(0.5, 2.0, (8, 4000))

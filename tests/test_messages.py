@@ -242,6 +242,7 @@ def test_notices_are_written_as_the_reader_writes_options(frame, tmp_path, capsy
     assert not MARKS.search(shown.err + shown.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "options"),
     [
@@ -346,6 +347,7 @@ def test_only_the_command_line_spells_its_options():
     ]
 
 
+@pytest.mark.slow
 def test_references_name_options_that_exist():
     verbs = [command.get_command(None, name) for name in VERBS]
     known = {"X"} | {parameter.name for verb in verbs for parameter in verb.params}

@@ -109,6 +109,7 @@ def test_the_grammar_and_the_backend_are_found():
         make_backend("seril", 1)
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_it_is_asked_for(installed):
     code = (
         "import sys\n"

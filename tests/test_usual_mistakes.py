@@ -243,6 +243,7 @@ def test_what_users_expect_works(call, table):
         assert ACCEPTED[call](table)
 
 
+@pytest.mark.slow
 def test_accepted_forms_mean_what_the_exact_ones_do(table):
     exact = symscreen.screen(table, unary=[], binary=["add", "mul"], layers="b", jobs=1)
     listed = symscreen.screen(table, operators=["add", "mul"], n_jobs=1)

@@ -165,6 +165,7 @@ def impatient(monkeypatch):
         monkeypatch.setattr(f"symscreen.backends.dask.{name}_TIMEOUT_S", seconds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "words"),
     [
@@ -179,6 +180,7 @@ def test_a_scheduler_that_does_not_answer_is_refused(frame, address, words):
         symscreen.screen(frame, scheduler=address, **OPTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"\x02" + bytes(200), b"\xff" * 4096])
 @pytest.mark.usefixtures("impatient")
 def test_what_answers_otherwise_than_a_scheduler_is_refused(frame, says, capfd):

@@ -41,6 +41,7 @@ def ranking(run, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_ranking_is_measured(run, ranking):
     status, out, err = run("evaluate", ranking / "all.csv", "--truth", TRUTH, "--recall", "5")
     assert (status, err) == (0, "")
@@ -72,6 +73,7 @@ def test_figures_and_a_picture_are_written(run, ranking):
     assert [row["screener"] for row in csv.DictReader(io.StringIO(printed))] == ["t0", "lasso"]
 
 
+@pytest.mark.slow
 def test_a_truncated_ranking_is_refused_or_bounded(run, ranking):
     status, out, err = run("evaluate", ranking / "four.csv", "--truth", TRUTH)
     assert (status, out) == (2, "")

@@ -57,6 +57,7 @@ def test_a_screens_bundle_is_applied_to_new_data(folder, frame, capsys):
     pd.testing.assert_frame_equal(table, result.transform(frame))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_rankings_and_bundles_of_every_kind_give_the_same_export(frame, capsys):
     for out in ("ranking.json", "ranking.parquet"):

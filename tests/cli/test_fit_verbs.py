@@ -49,6 +49,7 @@ def data(rng, tmp_path):
 ASK = ("--operators", "ablation", "--layers", "ub")
 
 
+@pytest.mark.slow
 def test_the_first_line_is_the_formula_and_the_rest_fits_80_columns(run, data):
     status, out, err = run("fit", data, *ASK)
     assert status == 0

@@ -254,6 +254,7 @@ def test_screeners_says_when_each_fails(run):
     assert "fails for non-monotone relations" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -298,6 +299,7 @@ def test_every_complaint_is_one_line_and_status_2(run, data, arguments, message)
 SMALL = ["--operators", "ablation", "--layers", "ub"]
 
 
+@pytest.mark.slow
 def test_joint_screeners_with_settings_stand_beside_column_ones(run, data, tmp_path):
     asked = ["--screener", "t0, lasso[folds=5],stepwise[direction=backward]", "--rule", "1se"]
     out = tmp_path / "r.csv"
@@ -355,6 +357,7 @@ def test_a_notice_tells_of_rounds_that_were_not_run(run, frame, tmp_path):
     assert "x1**3" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_scores_that_are_missing_are_written_to_every_kind_of_file(run, data, tmp_path, ending):
     out = tmp_path / f"r.{ending}"

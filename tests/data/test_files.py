@@ -130,6 +130,7 @@ def test_any_names_and_values_survive_csv(tmp_path_factory, columns, kind):
     as_given(path, strip_names(columns) if quoting == csv.QUOTE_MINIMAL else columns)
 
 
+@pytest.mark.slow
 @REPEATABLE
 @given(names_and_values(), st.sampled_from(["parquet", "feather"]))
 def test_any_names_and_values_survive_binary_formats(tmp_path_factory, columns, ending):

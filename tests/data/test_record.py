@@ -31,6 +31,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.slow
 @REPEATABLE
 @given(tables(), st.data())
 def test_permuted_rows_and_columns_give_the_same_bytes(source, data):

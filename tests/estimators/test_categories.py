@@ -29,6 +29,7 @@ def data(rng):
     return frame, np.where(frame.c == "p", frame.x1 + frame.x2, frame.x2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["gate", "onehot"])
 def test_it_is_what_screen_finds(data, how):
     inputs, y = data
@@ -62,6 +63,7 @@ def test_new_rows_get_columns_of_the_same_levels_and_unseen_ones_are_zero(data):
     assert gap[name].isna().tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_arrays_frames_of_objects_and_codes_say_the_same(data):
     inputs, y = data
     screener = symscreen.SymbolicScreener(**SMALL, categorical="c").fit(inputs, y)

@@ -108,6 +108,7 @@ def test_rows_in_another_order_change_nothing(inputs, z, rng):
         pd.testing.assert_frame_equal(clone(screener).fit(inputs.iloc[order], shuffled).ranking_, first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_grid_over_layers_finds_what_tells_classes_apart(inputs, z, rng, classes):
     bounds = [1.3] if classes == 2 else [1.0, 1.8]

@@ -200,6 +200,7 @@ def test_what_is_added_is_seen_however_small(expression, size, other):
 NAMES = ["N", "E", "I", "lambda", "a b", "x1 + x2", "", "`", "pi", "sin", "\ud800"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_names_mean_nothing(name):
     def named(text):
@@ -263,6 +264,7 @@ def test_the_size_of_a_block_changes_nothing(monkeypatch):
         assert (find_any_affine_copies(features, target) == whole).all()
 
 
+@pytest.mark.slow
 def test_to_be_a_copy_is_transitive():
     classes = [
         ["sin(x)**2", "cos(x)**2", "3 - cos(2*x)"],

@@ -167,6 +167,7 @@ def test_the_unit_of_the_response_decides_nothing(shape, a, b, slope, shift):
     assert find_correct_features(features[:-4], truth, "terms").all()
 
 
+@pytest.mark.slow
 def test_each_criterion_is_stricter_than_the_one_before():
     features = [feature for truth in (ADDITIVE, *TRUTHS.values()) for feature in list_term_sums(truth)]
     features += [

@@ -69,6 +69,7 @@ def test_a_random_ranking_scores_the_share_of_correct_features(data, whole, rng)
     assert 0.5 < expected < 0.5 + 3 / 24  # the share plus the excess of a small space
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_a_file_gives_the_figures_of_the_result(data, whole, tmp_path, ending):
     write_ranking(whole, tmp_path / f"r.{ending}")

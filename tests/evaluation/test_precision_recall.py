@@ -225,6 +225,7 @@ def test_chance_scores_more_than_the_share_by_what_is_documented():
         assert above == pytest.approx((harmonic - 1) / (q - 1) * (1 - c / q), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_random_order_has_the_share_as_its_average_precision_within_error(rng):
     q, share, repeats = 20_000, 0.3, 40
     correct = np.arange(q) < share * q

@@ -188,6 +188,7 @@ def test_terms_and_coefficients_add_up_to_the_formula(parts, signs):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["(x + y)**300", "(x + y + z)**10"])
 def test_a_truth_of_too_many_terms_has_inputs_and_a_form_all_the_same(text):
     truth = parse_truth(text)

@@ -82,6 +82,7 @@ def test_a_room_holds_one_block_after_the_other(rng):
     assert room.buffers
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), st.lists(st.integers(0, 200), max_size=5), st.sampled_from([1, 1000, 10**6]))
 def test_ranges_give_together_what_the_whole_gives(problem, cuts, size):
@@ -96,6 +97,7 @@ def test_ranges_give_together_what_the_whole_gives(problem, cuts, size):
     assert sum((part[2] for part in parts), Counter()) == +whole[2]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems())
 def test_blocks_hold_what_is_kept_and_useful(problem):

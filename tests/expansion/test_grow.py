@@ -129,6 +129,7 @@ def test_counts_of_the_paper(layers, inputs, features, without_x2, with_values, 
         assert sum("x2" not in formula for formula in found) == without_x2
 
 
+@pytest.mark.slow
 @given(problems(rules=False))
 def test_algebra_does_not_see_the_order_of_the_inputs(problem):
     turned = replace(problem, columns=None, names=problem.names[::-1])

@@ -90,6 +90,7 @@ def test_applied_nodes_are_those_of_the_trees(problem, data):
         assert nodes.layer[node] == (pool.nodes.layer[first] if operator.name == "id" else 9)
 
 
+@pytest.mark.slow
 @given(problems())
 def test_members_are_defined_where_all_their_values_are(problem):
     pool = started(problem)

@@ -29,6 +29,7 @@ def test_short_layers_are_counted(name, layers, d, pool):
     assert (told.n_members, told.n_features) == (len(space.pool), space.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["cumulative", "strict"])
 @pytest.mark.parametrize(
     ("name", "layers", "d", "most"),
@@ -86,6 +87,7 @@ def test_estimates_do_not_depend_on_threads_or_order(monkeypatch):
     assert estimate_space_size(["f", "e", "d", "c", "b", "a"], grammar, layers, options=SpaceOptions()) == one
 
 
+@pytest.mark.slow
 def test_twelve_columns_are_planned_without_growing_them(rng, monkeypatch):
     monkeypatch.setattr(size_estimate, "_MAX_COUNTED_CANDIDATES", 100_000)
     data = rng.uniform(1, 2, (50, 12))
@@ -100,6 +102,7 @@ def test_twelve_columns_are_planned_without_growing_them(rng, monkeypatch):
     assert planned.peak_bytes > planned.layers[-1].n_generated  # a byte for each candidate
 
 
+@pytest.mark.slow
 def test_a_cut_leaves_so_many_and_the_inputs():
     rng = np.random.default_rng(0)  # an older feature that is kept would leave fewer candidates
     x, y = rng.uniform(1, 2, (40, 4)), rng.normal(size=40)

@@ -86,6 +86,7 @@ def test_chunks_cover_all_numbers_once_and_stream_the_same_bytes(drawn, size, bl
     assert b"".join(part.tobytes() for _, part in parts) == values.tobytes()
 
 
+@pytest.mark.slow
 @FEWER
 @given(spaces())
 def test_a_space_is_what_is_at_hand_and_the_candidates(drawn):

@@ -78,6 +78,7 @@ def test_a_thin_space_is_that_of_held_values(name, layers, pool_kind, rng):
     assert_same(*both(names, columns, grammar, grammar.resolve_layers(layers), pool_kind))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems())
 def test_a_thin_space_is_that_of_held_values_whatever_the_grammar(problem):

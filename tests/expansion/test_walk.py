@@ -25,6 +25,7 @@ def test_kernels_have_the_numbers_of_the_statuses():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(PAIRS)), large, st.integers(-3, 3), st.data())
 def test_a_run_goes_through_the_pairs_in_their_order(pairs, later, near, data):
     first = later * (later + 1) // 2 if pairs == "unordered" else later**2 if pairs == "ordered" else later

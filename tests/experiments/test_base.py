@@ -30,6 +30,7 @@ def test_table_1_has_the_same_trees():
     assert {name: settings[name] for name in BART_TREES} == {"trees": 50, "depth": 10}
 
 
+@pytest.mark.slow
 def test_the_limit_of_ten_splits_is_never_reached():
     require("stochtree")
     data = datasets.make_additive(n=100, noise_variance=0.0, seed=1)

@@ -176,6 +176,7 @@ def test_a_feature_is_compared_with_its_own_noise(monkeypatch):
         assert (table[statistic] == passes).all()
 
 
+@pytest.mark.slow
 def test_same_seed_same_tables_and_another_seed_others(outcome):
     again = EXPERIMENT.run(ExperimentSettings(size="small", jobs=1))
     for name, table in outcome.tables.items():

@@ -200,6 +200,7 @@ def test_folds_are_evaluated_until_enough_rows_are_predicted(min_test_rows, fold
     assert scores["constant"].tau == 1.0
 
 
+@pytest.mark.slow
 def test_tuning_on_all_rows_is_a_grid_search(rng):
     x = rng.random((90, 3))
     y = x[:, 0] ** 2 + rng.normal(0.0, 0.1, 90)
@@ -217,6 +218,7 @@ def test_tuning_on_some_rows_still_fits_all_of_them(rng):
     assert tuned.model_.tree_.n_node_samples[0] == 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "all_rows"), [(59, True), (60, True), (61, False)])
 def test_parameters_are_chosen_on_a_random_subset_of_more_rows_than_the_maximum(
     rows, all_rows, rng, monkeypatch

@@ -187,6 +187,7 @@ def test_a_space_is_asked_for_the_terms_that_it_holds():
     assert "lasso" not in found
 
 
+@pytest.mark.slow
 def test_the_truths_criterion_is_the_one_that_a_fit_computes():
     frame = add_target_noise("glider2", 0.01, 2)
     front = fit(frame, operators="strogatz", layers="ub", jobs=1).front

@@ -192,6 +192,7 @@ def test_every_feature_has_the_rank_that_a_screen_gives_it(small, options):
     assert all(sizes[name] == size for name, size in stood_for.items())
 
 
+@pytest.mark.slow
 def test_a_rank_does_not_depend_on_threads_and_chunks(frame):
     plain = symscreen.why(frame, "x1*x2 + x1", layers="bb")
     assert plain == symscreen.why(frame, "x1*x2 + x1", layers="bb", jobs=1, chunk_size=7)
@@ -338,6 +339,7 @@ def test_a_part_that_a_cut_took_is_told_with_its_place(frame):
     assert symscreen.why(frame, "exp(x1)*x2", **options).status in {"ranked", "redundant"}
 
 
+@pytest.mark.slow
 def test_a_joint_screener_that_cuts_is_told_of(frame):
     rng = np.random.default_rng(0)
     noise = frame.assign(**{f"z{place}": rng.normal(size=60) for place in range(6)})

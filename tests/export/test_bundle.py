@@ -332,6 +332,7 @@ def _set(*path_and_value):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

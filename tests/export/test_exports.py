@@ -226,6 +226,7 @@ HOSTILE = [
 HOSTILE_RUNS = {name: RUNS[name] for name in ("numpy", "sqlite", "duckdb", "c", "matlab")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "without"), HOSTILE_RUNS.values(), ids=HOSTILE_RUNS)
 def test_hostile_names_are_names_and_nothing_else(run, without, tmp_path):
     del without
@@ -299,6 +300,7 @@ def test_a_model_is_the_sum_that_it_predicts():
     assert NAMES[0] in to_c(model)
 
 
+@pytest.mark.slow
 def test_a_model_of_many_terms_needs_no_deep_stack():
     terms = tuple(parse_expression(f"x{place}*y") for place in range(400))
     model = Formula("y", 1.0, tuple(float(place + 2) for place in range(400)), terms)

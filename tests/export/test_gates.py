@@ -221,6 +221,7 @@ def screened(rng):
     return frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["gate", "onehot"])
 def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -53,6 +53,7 @@ def test_the_text_reads_back_to_the_tree_that_it_shows(intercept, pairs):
     assert str(formula) == formula.text
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(intercept=moderate, pairs=st.lists(st.tuples(moderate, merging), max_size=5), seed=st.integers(0, 100))
 def test_the_text_has_the_values_of_the_prediction(intercept, pairs, seed):

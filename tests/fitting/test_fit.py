@@ -189,6 +189,7 @@ def test_the_bundle_is_the_same_bytes(tmp_path, frame):
     assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.0**-332, 2.0**332])
 def test_the_response_may_be_huge_or_tiny(rng, scale):
     x = rng.uniform(0.5, 2.0, (60, 2))

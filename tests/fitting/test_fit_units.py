@@ -68,6 +68,7 @@ def test_predictions_are_in_the_units_that_came(moving):
     )
 
 
+@pytest.mark.slow
 def test_only_terms_with_a_unit_are_used(moving, rng):
     """The response is the sine of a mass and a sum of unlike things, which without units would be found."""
     columns = moving.assign(y=np.sin(moving["mass (g)"]) + 1e-6 * rng.normal(size=60))
@@ -155,6 +156,7 @@ def test_prefixes_make_no_difference(moving):
     assert same.terms["unit"].tolist() == result.terms["unit"].tolist()
 
 
+@pytest.mark.slow
 def test_no_exponent_is_fitted_that_leaves_no_unit(rng, tmp_path):
     grammar = tmp_path / "powers.toml"
     grammar.write_text(
@@ -287,6 +289,7 @@ def test_as_given_undoes_what_brought_values_into_base_units(rng):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effort", ["quick", pytest.param("default", marks=pytest.mark.slow)])
 def test_a_fit_whose_units_leave_no_factor_products_goes_on(effort, rng):
     u, v = rng.uniform(1.0, 4.0, (2, 80))

@@ -165,6 +165,7 @@ def test_only_ratios_of_weights_matter(rng, factor):
     )
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_are_left_out_even_with_missing_values(rng):
     x, y = _draw(rng)
     weights = rng.integers(0, 4, 80).astype(float)
@@ -232,6 +233,7 @@ def test_several_targets_share_the_weights(rng):
     assert sorted(map(str, result.formula.terms)) == ["x1**3", "x2"]
 
 
+@pytest.mark.slow
 def test_a_column_of_weights_is_no_input_and_no_target(rng):
     x, y = _draw(rng)
     frame = pd.DataFrame(x, columns=["x1", "x2", "x3"]).assign(y=y, w=rng.uniform(1.0, 2.0, 80))

@@ -192,6 +192,7 @@ def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
     assert _terms(result) == ["x1**3", "x2"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_without_laws")
 def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
     monkeypatch.setattr("symscreen._limits.read_resident_bytes", lambda: 0)
@@ -286,6 +287,7 @@ def test_the_one_chosen_is_always_shown(rng):
 # More than four terms, pools, simple numbers
 
 
+@pytest.mark.slow
 def test_six_terms_come_from_the_paths(rng):
     x = rng.normal(size=(150, 3))
     a, b, c = x.T

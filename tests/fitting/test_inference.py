@@ -219,6 +219,7 @@ def test_simple_numbers_are_found_together_where_one_by_one_they_would_not_fit(r
     assert one_by_one <= 120
 
 
+@pytest.mark.slow
 def test_simple_numbers_hold_their_level(rng):
     # the truth is simple; all of its coefficients together are refused at most about one time in twenty
     refused = 0

@@ -47,6 +47,7 @@ def test_estimates_and_intervals_are_those_of_nonlinear_least_squares(rng):
     assert (inside.high - inside.low) / 2 == pytest.approx(half_width, rel=0.02)
 
 
+@pytest.mark.slow
 def test_p_values_of_right_numbers_are_uniform():
     p_values = [
         [
@@ -94,6 +95,7 @@ def test_a_fit_shows_the_numbers_of_its_law(rng):
     assert ((result.numbers["low"] < result.numbers["number"]) & (result.numbers["p_value"] > 0.01)).all()
 
 
+@pytest.mark.slow
 def test_an_exact_formula_has_no_numbers_to_test(rng):
     x, z = rng.uniform(1.0, 3.0, (2, 100))
     result = symscreen.fit({"x": x, "z": z}, 3.0 * x * z, effort="quick")

@@ -61,6 +61,7 @@ def test_all_inputs_are_kept_if_none_is_selected():
     assert [str(term) for term in result.formula.terms] == ["a*b"]
 
 
+@pytest.mark.slow
 def test_a_notice_counts_what_each_step_keeps():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.uniform(1, 2, (60, 4)), columns=["a", "b", "c", "d"])

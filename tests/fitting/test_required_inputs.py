@@ -64,6 +64,7 @@ def test_an_input_that_matters_too_little_is_not_found_by_default_options(rng, m
     assert _columns(symscreen.fit(x, noisy, operators="basic", jobs=1)) == {"x1", "x2"}
 
 
+@pytest.mark.slow
 def test_a_law_with_a_required_input_is_found_by_default_options(rng):
     x = rng.uniform(1.0, 2.0, (100, 3))
     y = 3 * x[:, 0] * np.exp(0.001 * x[:, 2]) / x[:, 1]

@@ -84,6 +84,7 @@ def test_no_model_passes_through_all_points_for_want_of_rows(rng, rows, most):
     assert not found.has_exact_model
 
 
+@pytest.mark.slow
 def test_each_feature_of_a_large_space_is_tried_with_the_core(rng):
     table = _noisy(rng, d=3)
     space, y = space_of(table, "bub"), table.target.values
@@ -106,6 +107,7 @@ def test_each_feature_of_a_large_space_is_tried_with_the_core(rng):
         assert min(_of_size(found, size + 1).values()) <= brute * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
     x = rng.uniform(0.5, 2.0, (3, 60))
     table = table_of(x, 3 * (x[0] * x[1]) ** 3 * x[2] ** 3 - 2 * x[0] + 0.5 * x[1] + 7)
@@ -169,6 +171,7 @@ def test_once_exact_no_larger_space_is_searched(rng):
     assert found_in([small, large], table, exhaustive_limit=10_000).n_features == small.size + large.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", ["ub", "bub"])
 def test_the_answer_is_the_same_to_the_bit_for_any_threads_and_order(rng, layers):
     x = rng.uniform(-2.0, 2.0, (3, 60))

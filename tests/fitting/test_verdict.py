@@ -22,6 +22,7 @@ def test_a_formula_that_leaves_rounding_is_exact(x):
     assert result.record["stage"] == "subsets"
 
 
+@pytest.mark.slow
 def test_a_law_with_noise_is_within_noise(rng, x):
     y = 2 * x[0] ** 2 + x[1] + rng.normal(size=300)
     result = symscreen.fit({"a": x[0], "b": x[1]}, y, **SMALL)

@@ -32,6 +32,7 @@ def assert_bounded(expression, columns):
             assert abs(EXACT.mpf(float(value)) - exact) <= error
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     expressions(st.sampled_from(["a", "b"])),

@@ -38,6 +38,7 @@ def field(values):
     return np.array(values, dtype=np.uint64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "exact"), EXACT, ids=lambda f: f.__name__)
 @quick
 @given(more=st.lists(st.tuples(residues, residues), max_size=20))
@@ -210,6 +211,7 @@ def rational_corpus(size):
     return [tuple(key.tolist()) for key in keys], fractions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1000, pytest.param(5000, marks=pytest.mark.slow)])
 def test_keys_are_equal_exactly_where_rational_functions_are(size):
     keys, fractions = rational_corpus(size)

@@ -75,6 +75,7 @@ texts = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(text=texts)
 def test_precedence_is_pythons(text):

@@ -1,4 +1,4 @@
-"""Compile the kernels that most tests use, in two processes: each worker of the tests would compile them again.
+"""Compile the kernels that most tests use, in two processes: each worker of the tests would do it again.
 
 ``make`` runs this once, when it makes the environment of the tests. It runs small screens and fits of every
 kind. What it does not reach is compiled by the first test that needs it.

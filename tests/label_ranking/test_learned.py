@@ -57,6 +57,7 @@ def test_gaps_of_pandas_are_missing_labels(learner, table):
     assert np.array_equal(learner.fit(rows, whole).predict(rows), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", COMPLETE, **by_name)
 def test_gaps_are_refused_where_rankings_must_be_complete(learner, table):
     rows, ranks = table
@@ -67,6 +68,7 @@ def test_gaps_are_refused_where_rankings_must_be_complete(learner, table):
         learner.fit(rows, frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE, ENSEMBLE], **by_name)
 def test_what_cannot_be_learnt_from_is_refused_in_words(learner, table):
     rows, ranks = table

@@ -53,6 +53,7 @@ def _by_brute_force(z, y, lam):
     return best
 
 
+@pytest.mark.slow
 @given(problems(most_features=4), st.sampled_from([0.9, 0.5, 0.1, 0.003]))
 def test_no_set_of_signs_does_better(problem, share):
     z, y = problem
@@ -102,6 +103,7 @@ def test_without_copies_the_path_is_exact(rng):
     assert compute_duality_gaps(put.features, put.target, lambdas, coefficients).max() < 1e-14
 
 
+@pytest.mark.slow
 @given(problems(), st.integers(0, 99))
 def test_the_duality_gap_bounds_what_is_missing(problem, seed):
     z, y = problem

@@ -80,6 +80,7 @@ def test_the_sequence_is_that_of_r(penalty, regression):
     assert np.allclose(lambdas, _reference(penalty)[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("penalty", "least"), [("scad", 100), ("mcp", 97)])
 def test_coefficients_equal_those_of_r_or_are_a_better_local_minimum(penalty, least, regression):
     lambdas, intercepts, theirs = _reference(penalty)

@@ -54,6 +54,7 @@ def _correlated(rng, q, n, mix=1.0):
     return x, _standard(rng.normal(size=min(4, q)) @ x[: min(4, q)] + 0.5 * rng.normal(size=n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("q", "n"), [(1, 5), (7, 12), (12, 60), (40, 20)])
 def test_forward_is_greedy_least_squares(q, n, rng):
     for mix in (0.0, 1.0, 10.0):

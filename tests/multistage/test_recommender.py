@@ -332,6 +332,7 @@ def test_progress_is_shown_where_it_is_asked_for(simulated, capsys):
     assert captured.out == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recommender", "OSVM"])
 def test_features_are_joined_by_the_columns_of_the_estimator(simulated, rng, name):
     given, called = _features(simulated, rng), {"user": "reader", "item": "article"}

@@ -51,6 +51,7 @@ def test_each_of_several_targets_has_its_equation(frame):
     assert any(text.startswith("R² of other: ") for text in section["statements"])
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text():
     frame = hostile_frame(np.random.default_rng(3))
     fitted = symscreen.fit(frame, layers="u", unary="square", max_terms=2)

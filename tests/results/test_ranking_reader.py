@@ -45,6 +45,7 @@ def test_a_ranking_comes_back_as_it_went(result, tmp_path, ending):
         np.testing.assert_array_equal(theirs, ours)
 
 
+@pytest.mark.slow
 def test_formulas_come_back_readable(result, tmp_path):
     from symscreen.expressions.traversal import compute_key
     from symscreen.expressions.tree import parse_expression
@@ -79,6 +80,7 @@ def test_a_lost_record_a_missing_file_and_another_ending_are_told_apart(result, 
         read_ranking(tmp_path / "r.txt")
 
 
+@pytest.mark.slow
 def test_a_ranking_that_was_cut_short_is_refused(result, tmp_path):
     write_ranking(result, tmp_path / "r.csv")
     result.table.head(3).to_csv(tmp_path / "r.csv", index=False)

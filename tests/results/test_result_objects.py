@@ -73,6 +73,7 @@ def test_a_saved_result_is_read_again(result, table, tmp_path):
         result.save(tmp_path / name, force=True)
 
 
+@pytest.mark.slow
 def test_a_report_is_a_page(result, tmp_path):
     result.report(tmp_path / "r.html")
     assert result[0].text in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -101,6 +102,7 @@ def test_summaries_show_every_row(result, table):
         assert f"\n{part}\n" in text
 
 
+@pytest.mark.slow
 def test_a_plan_an_explanation_and_a_power_analysis_are_read_in_a_notebook(table):
     options = {"layers": "u", "unary": "square", "jobs": 1}
     plan = symscreen.plan(table, **options)
@@ -121,6 +123,7 @@ def test_a_plan_an_explanation_and_a_power_analysis_are_read_in_a_notebook(table
     assert repr(power).startswith("planted: x**2, on 60 rows\n")
 
 
+@pytest.mark.slow
 def test_names_are_text_in_every_view(table):
     hostile = table.rename(columns={"x": "<b>x</b>\x00"})
     options = {"layers": "u", "unary": "square", "jobs": 1}

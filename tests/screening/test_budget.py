@@ -85,6 +85,7 @@ def test_many_rows_and_formulas_are_pruned_and_sieved():
     assert choice.pool_sizes is not None
 
 
+@pytest.mark.slow
 def test_the_choice_depends_on_no_order_and_no_number_of_threads(wide):
     given = choose(wide, budget=WIDE_BUDGET).record
     shuffled = wide.sample(frac=1, random_state=1)[[*sorted(wide.columns, reverse=True)]]
@@ -102,6 +103,7 @@ def test_no_budget_and_a_named_search_switch_it_off(wide, options):
     assert "--budget none" in format_command({"options": record})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"p_values": True}, {"fdr": 0.1}, {"permutations": 10}])
 def test_what_needs_every_formula_is_scored_exactly_and_told(wide, options):
     choice = choose(wide, budget=WIDE_BUDGET, **options)
@@ -118,6 +120,7 @@ def test_a_target_of_classes_is_pruned_but_not_sieved(tall):
     assert choice.pool_sizes is not None
 
 
+@pytest.mark.slow
 def test_a_pool_size_of_the_user_stays(wide):
     assert choose(wide, budget=WIDE_BUDGET, pool_size=10_000) is not None
     assert choose(wide, budget=WIDE_BUDGET, pool_size=10_000).pool_sizes is None

@@ -274,6 +274,7 @@ def test_a_time_limit_ends_in_order_and_the_same_call_goes_on(frame, tmp_path, m
     assert _of(whole) == _of(symscreen.screen(frame, **OPTIONS))
 
 
+@pytest.mark.slow
 def test_a_partial_result_is_that_of_the_first_candidates(frame):
     asked = OPTIONS | {"top": "all", "p_values": False, "permutations": None}
     whole = symscreen.screen(frame, **asked)
@@ -400,6 +401,7 @@ def test_an_untouched_state_that_was_sealed_anew_is_read(stored):
     assert read().n_done == read().n_total > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CRAFTED)
 def test_a_crafted_state_with_a_right_checksum_is_refused_in_one_line(stored, case):
     path, arrays, read = stored

@@ -48,6 +48,7 @@ def test_members_are_those_with_the_same_ranks_or_the_mirrored_ones(frame):
         assert set(rows.expression) == set(every.table.expression[same])
 
 
+@pytest.mark.slow
 def test_stored_members_are_those_found_again(frame, tmp_path):
     result = symscreen.screen(frame, class_members=3, **SMALL)
     plain = symscreen.screen(frame, **SMALL)
@@ -151,6 +152,7 @@ def test_families_and_rules_of_a_grammar_s_file_are_taken_from_the_record(frame,
     assert symscreen.classes(result, frame, class_members=4).equals(symscreen.classes(result))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["pipe", "secret", "device"])
 def test_a_record_has_no_file_opened_and_reaches_nothing(frame, tmp_path, to):
     result = symscreen.screen(frame, **SMALL)

@@ -85,6 +85,7 @@ def test_times_are_told_roughly(seconds, text):
     assert format_duration(seconds) == text
 
 
+@pytest.mark.slow
 def test_plan_takes_every_option_of_screen(wide, tmp_path):
     from click.testing import CliRunner
 
@@ -104,6 +105,7 @@ def test_plan_takes_every_option_of_screen(wide, tmp_path):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["data.csv", "out.csv"]
 
 
+@pytest.mark.slow
 def test_formulas_of_the_users_own_and_groups_are_counted(wide):
     wide["x11"] = (wide["x11"] * 20).round()
     asked = OPTIONS | {"layers": "u", "also": ["x0*x1*x2"], "groups": "x11", "stability": 2}

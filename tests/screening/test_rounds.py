@@ -120,6 +120,7 @@ def test_under_a_joint_screener_there_are_no_places(rng):
     assert all(each.target_ranks is None for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "ran"), [("x1**3", 1), ("x1**3 + 2*x2", 2)])
 @pytest.mark.parametrize("screener", ["t0", "lasso"])
 def test_rounds_end_early_where_a_model_explains_the_response_exactly(rng, formula, ran, screener):

@@ -153,6 +153,7 @@ def test_each_column_screener_can_rank(frame, screener):
     assert (np.diff(strength) <= 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screener", ["lasso", "scad", "mcp", "stepwise"])
 def test_each_joint_screener_can_rank(frame, screener):
     result = symscreen.screen(frame, screener=screener, **SMALL, top=10)
@@ -285,6 +286,7 @@ def test_equal_data_have_equal_digests(frame):
     assert symscreen.screen(frame, layers="u").record["data"]["digest"] != digest
 
 
+@pytest.mark.slow
 def test_arrays_and_dicts_are_tables_too(frame):
     expected = _ranking(frame, layers="ub")
     x, y = frame[["x1", "x2", "x3"]].to_numpy(), frame["target"].to_numpy()
@@ -303,6 +305,7 @@ def test_counts_of_the_ablation_grammar(layers, d, count, rng):
     assert symscreen.screen(x, y, **options).n_scored == count
 
 
+@pytest.mark.slow
 def test_a_plan_bounds_what_a_screen_finds(frame):
     planned = symscreen.plan(frame, layers="ubb", unary="log,sqrt", binary="sub,div")
     result = symscreen.screen(frame, layers="ubb", unary="log,sqrt", binary="sub,div", top=1)
@@ -430,6 +433,7 @@ def test_joint_screeners_may_have_settings_and_short_ones(frame):
     )
 
 
+@pytest.mark.slow
 def test_the_seed_deals_the_folds(frame):
     def entries(seed):
         return symscreen.screen(frame, screener="lasso", seed=seed, **SMALL).record["joint"]["lasso"]["error"]
@@ -466,6 +470,7 @@ def test_five_screeners_stand_in_one_table_with_their_agreement(frame):
     assert result.agreement["kendall"].between(-1, 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [1, 4, 10])
 def test_keep_cuts_the_pool_between_layers(frame, kept):
     result = symscreen.screen(frame, pool_size=kept, operators="ablation", layers="ubu", top="all")

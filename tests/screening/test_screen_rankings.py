@@ -56,6 +56,7 @@ def test_the_planted_feature_comes_first(rng, missing):
     assert 0 < result.table.t0[0] < 0.5 * result.scale
 
 
+@pytest.mark.slow
 def test_the_ranking_is_that_of_the_definition(planted):
     x, ranks = planted
     every = symscreen.screen(x, ranks, top="all", **SPACE)
@@ -206,6 +207,7 @@ def _run(*arguments):
     return done.output
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_texts_and_columns(tmp_path, planted):
     x, ranks = planted
     texts = [">".join(np.array(LABELS)[np.argsort(row)]) for row in ranks]

@@ -157,6 +157,7 @@ def test_the_record_tells_of_the_stages(rng):
     assert json.loads(json.dumps(record)) == record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
 def test_a_file_is_read_back(rng, tmp_path, ending):
     result = symscreen.screen(_planted(rng, 60), stages=STAGES, top="all", **SPACE)

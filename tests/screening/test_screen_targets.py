@@ -122,6 +122,7 @@ def test_survival_reports_harrells_c_over_comparable_pairs(rng):
     assert (rising.harrell_c.diff().dropna() <= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_columns_jobs_and_chunks_change_nothing(rng, kind):
     frame = _planted(rng)

@@ -68,6 +68,7 @@ def test_prefixes_are_reconciled_in_screen_and_on_new_rows(moving):
     assert symscreen.screen(lengths, layers="b", binary=["add"], top=1).table.t0[0] > 0
 
 
+@pytest.mark.slow
 def test_target_units_leave_what_is_measured_in_them(moving):
     result = symscreen.screen(moving, units="strict", target_units="mJ", **OPTIONS)
     assert set(result.table["unit"]) == {"kg*m**2/s**2"}
@@ -150,6 +151,7 @@ def _run(*arguments):
     return CliRunner().invoke(command, [str(one) for one in arguments], standalone_mode=False)
 
 
+@pytest.mark.slow
 def test_the_command_line_tells_units(moving, tmp_path):
     data = tmp_path / "moving.csv"
     moving.to_csv(data, index=False)

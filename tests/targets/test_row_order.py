@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from helpers.ranking_cases import rankings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ def _same_up_to_names(one, other):
     return columns[0] in (columns[1], sorted(column.tobytes() for column in reverse.T))
 
 
+@pytest.mark.slow
 @given(rankings(most_labels=4, most_rows=8), st.data())
 def test_names_rows_and_the_sense_of_numbers_decide_nothing(rows, data):
     ranks = to_mid_ranks(rows)

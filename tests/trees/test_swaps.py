@@ -14,6 +14,7 @@ def _reversed(y, first):
     return any(y[a] > y[b] for a in first for b in set(range(len(y))) - first)
 
 
+@pytest.mark.slow
 @given(columns(most=6))
 def test_every_gain_is_the_difference_of_two_losses(y):
     n = len(y)

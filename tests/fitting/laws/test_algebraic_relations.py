@@ -97,6 +97,7 @@ def test_few_rows_give_no_relation(rng):
     assert find_algebraic_relations(make_data(rng, "a*b + c", "a b c", n=30)) == []
 
 
+@pytest.mark.slow
 def test_the_limits_of_the_grammar_hold(rng):
     data = make_data(rng, "a*b + sqrt((c - d)**2 + b**2*c)", "a b c d")
     without_roots = load_grammar("basic").override(unary=["sin"])

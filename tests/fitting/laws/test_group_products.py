@@ -30,6 +30,7 @@ def test_products_have_the_unit_of_the_target(rng):
     assert len(products) > 4
 
 
+@pytest.mark.slow
 def test_without_the_unit_of_the_target_there_are_none(rng):
     data = make_data(rng, "i*(exp(q*u/(k*t)) - 1)", DIODE, None)
     assert list_products(data, tuple(data.columns)) == []

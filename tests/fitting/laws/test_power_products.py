@@ -60,6 +60,7 @@ def test_the_first_law_is_the_planted_one(formula, pool_limit, rng):
     assert not law.has_intercept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formula", [LAWS[1], *(pytest.param(law, marks=pytest.mark.slow) for law in (LAWS[2], LAWS[-1]))]
 )
@@ -103,6 +104,7 @@ def test_the_limit_of_complexity_and_the_rules_hold(rng):
     assert all("sqrt" not in str(law.terms[0]) for law in laws)
 
 
+@pytest.mark.slow
 def test_terms_without_the_right_unit_are_left_out(rng):
     data = make_data("q*v*b/p", rng)
     refused = replace(data, is_allowed=lambda term: "p" not in str(term))

@@ -52,6 +52,7 @@ def test_few_rows_end_no_search_unless_the_law_is_exact(rng):
     assert is_law_sufficient(fit(exact, "a*b/c"), exact, max_cost=20.0)
 
 
+@pytest.mark.slow
 def test_noise_is_seldom_correlated_with_a_formula(rng):
     data = make_data(rng, noise=0.05)
     p_values = [compute_pool_lack_of_fit(rng.normal(size=800), data) for _ in range(10)]

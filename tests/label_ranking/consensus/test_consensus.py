@@ -38,6 +38,7 @@ def transitive_probabilities(draw, most_labels=7):
     return p
 
 
+@pytest.mark.slow
 @given(transitive_probabilities())
 def test_copeland_is_kemeny_where_the_matrix_is_strictly_transitive(p):
     median = find_median_ranking(p)

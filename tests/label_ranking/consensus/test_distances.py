@@ -66,6 +66,7 @@ def test_tau_b_is_scipys_over_the_labels_that_both_show(couple):
             assert tau == pytest.approx(kendalltau(one, two).statistic, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(couples())
 def test_footrule_and_d2_rank_anew_what_both_show(couple):
     a, b = couple
@@ -85,6 +86,7 @@ def test_coefficients_of_complete_rankings_are_the_distances_rescaled(couple):
     assert np.allclose(1 - 6 * d2(a, b) / (k * (k * k - 1)), rho)
 
 
+@pytest.mark.slow
 @given(couples(missing=False))
 def test_distances_are_symmetric_and_zero_only_for_the_same(couple):
     a, b = couple

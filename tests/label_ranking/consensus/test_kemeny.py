@@ -33,6 +33,7 @@ def _circle(k):
     return np.where(ahead == 0, 0.5, np.where(ahead <= k // 2, 0.6, 0.4))
 
 
+@pytest.mark.slow
 @given(rankings(most_labels=7, most_rows=7), st.data())
 def test_no_ranking_of_all_has_a_smaller_loss(rows, data):
     p = estimate_pairwise_probabilities(rows, weights_for(data.draw, len(rows)))

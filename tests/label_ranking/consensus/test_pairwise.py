@@ -35,6 +35,7 @@ def test_the_expected_distance_is_the_mean_distance_of_complete_rows(rows, data)
     ) == pytest.approx(mean, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(rankings(), st.data())
 def test_the_expected_distance_of_incomplete_rows_sums_over_pairs(rows, data):
     p = estimate_pairwise_probabilities(rows)
@@ -59,6 +60,7 @@ def test_no_ranking_costs_less_than_the_lower_bound_nor_the_best_more_than_twice
     assert least <= 2 * dispersion(p) + 1e-9 or not is_transitive(p)
 
 
+@pytest.mark.slow
 @given(rankings(most_labels=5))
 def test_transitive_is_its_definition(rows):
     p = estimate_pairwise_probabilities(rows).p
@@ -69,6 +71,7 @@ def test_transitive_is_its_definition(rows):
     assert is_transitive(p) == (decided and chains)
 
 
+@pytest.mark.slow
 @given(rankings(most_labels=5))
 def test_the_margin_is_the_least_distance_from_even(rows):
     p = np.nan_to_num(estimate_pairwise_probabilities(rows).p, nan=0.5)

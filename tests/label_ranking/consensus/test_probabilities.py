@@ -15,6 +15,7 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import (
 )
 
 
+@pytest.mark.slow
 @given(rankings(), st.data())
 def test_each_is_the_share_of_the_rows_that_show_both(rows, data):
     weights = weights_for(data.draw, len(rows))

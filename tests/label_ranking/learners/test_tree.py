@@ -26,6 +26,7 @@ from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
 from symscreen.label_ranking.learners.tree_plot import format_tree
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @parametrize_checks(ConsensusRankingTree(), ConsensusRankingTree(ccp_lambda="cv"))
 def test_it_keeps_scikit_learns_promises(estimator, check):

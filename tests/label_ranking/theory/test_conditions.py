@@ -67,6 +67,7 @@ def list_cells(d):
 X = build_binary_inputs(3)
 
 
+@pytest.mark.slow
 @given(problems())
 def test_submodularity_is_that_of_the_definition(problem):
     f, weights = problem

@@ -26,6 +26,7 @@ def rival(name, stages, **options):
     return BASELINES[name].make(stages, **options).set_params(**QUICK.get(name, {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_it_is_cloned_pickled_and_predicts_as_the_recommender_does(made, name):
     model = rival(name, made.stages, random_state=0)

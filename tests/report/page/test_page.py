@@ -153,6 +153,7 @@ def test_what_a_result_lacks_is_left_out(frame, rng):
     assert "No feature is left." in Page(build_report_html(empty)).texts["section"][0]
 
 
+@pytest.mark.slow
 def test_what_a_result_has_is_shown(result):
     table = result.table.assign(p_value=0.01, q_value=0.02, stability=0.9, gini_low=-0.25, gini_high=0.75)
     verdict = {"kind": "signal", "by": "q_value", "rate": 0.05, "passing": 7, "least": 0.01}

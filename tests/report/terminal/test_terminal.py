@@ -63,6 +63,7 @@ def test_one_is_not_many_and_nothing_is_said_to_be_left(rng):
     assert "left out: 2 undefined on the data." in none
 
 
+@pytest.mark.slow
 def test_a_plan_lists_layers_and_reasons(frame):
     text = _printed(show_plan(symscreen.plan(frame, layers="ub")))
     assert max(map(len, text.splitlines())) <= 80

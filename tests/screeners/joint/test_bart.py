@@ -69,6 +69,7 @@ def test_the_figures_are_those_of_the_sampled_shares(rng):
     assert scores.loss == pytest.approx(1 - scores.score, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_without_a_rule_nothing_is_permuted_or_selected(rng):
     shown = _shown(rng)
     scores = _quick(rule="none").score_features(shown)
@@ -87,6 +88,7 @@ def test_the_seed_decides_and_the_processes_do_not(rng, monkeypatch):
     assert not np.array_equal(other.score, alone.score)
 
 
+@pytest.mark.slow
 def test_permutations_are_the_same_whatever_the_replicates(rng):
     shown = _shown(rng)
     _, few = sample_inclusion(shown, _quick(replicates=1).all_settings)

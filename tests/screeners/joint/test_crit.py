@@ -67,6 +67,7 @@ def test_one_split_removes_what_it_removes_by_definition(rng):
     assert scores.score[0] == pytest.approx(1 - best / dispersion(order), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_members_of_a_rank_class_are_one_and_the_same(rng):
     shown = _shown(rng)
     copies = np.exp(shown.values)

@@ -46,6 +46,7 @@ def test_what_the_response_depends_on_is_important_and_confirmed(rng, importance
     assert np.array_equal(scores.loss, np.round(1 - scores.score, 9))
 
 
+@pytest.mark.slow
 def test_the_rule_is_borutas(rng):
     scores = _quick().score_features(_shown(rng))
     hits = np.rint(scores.columns["forest_hits"] * 8).astype(int)
@@ -125,6 +126,7 @@ def test_few_rows_and_one_feature_are_taken(rng, features, rows):
     assert np.isfinite(scores.score).all()
 
 
+@pytest.mark.slow
 def test_one_feature_is_confirmed_where_it_matters(rng):
     y = np.sort(rng.normal(size=30))
     assert _quick().score_features(JointInput(y[None] ** 3, NumericTarget(y))).selected.tolist() == [True]

@@ -105,6 +105,7 @@ def test_coefficients_and_intercepts_are_on_the_features_own_scale(rng):
     assert np.isnan(path.error).all()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(-200, 200), min_size=12, max_size=12),
     st.lists(st.floats(-100, 100), min_size=12, max_size=12),

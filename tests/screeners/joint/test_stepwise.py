@@ -207,6 +207,7 @@ def test_the_direction_of_a_feature_is_the_sign_with_which_it_entered(direction,
     assert (scores.direction[scores.selected] == np.sign(scores.score[scores.selected])).all()
 
 
+@pytest.mark.slow
 @every_direction
 def test_cross_validation_does_not_chase_rounding(direction, rng):
     for _ in range(10):

@@ -72,6 +72,7 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
     assert len(places) == len(p) if limit is None else 0 < len(places) <= limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_family_p_values_compare_with_the_best_of_the_whole_space(whole, sign):
     response = whole.table.target

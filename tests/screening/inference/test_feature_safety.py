@@ -65,6 +65,7 @@ def test_dropped_features_are_replaced_by_the_next_best(frame):
         assert sum(result.record["safety"]["unsafe"].values()) == result.record["safety"]["examined"] - top
 
 
+@pytest.mark.slow
 def test_the_list_is_the_same_with_any_chunks_and_order_of_rows_and_columns(frame):
     plain = symscreen.screen(frame, **SPACE, top=12, unsafe="drop", max_correlation=0.95)
     other = frame.sample(frac=1, random_state=1)[["target", "c", "b", "a"]]
@@ -91,6 +92,7 @@ def test_features_are_kept_without_a_look_where_the_option_says_so(frame):
     pd.testing.assert_frame_equal(kept.table, marked.table.drop(columns="unsafe"))
 
 
+@pytest.mark.slow
 def test_a_list_of_all_features_has_all_safe_ones(frame):
     marked = symscreen.screen(frame, **SPACE, top="all")
     dropped = symscreen.screen(frame, **SPACE, top="all", unsafe="drop")
@@ -151,6 +153,7 @@ def test_clipped_rows_have_values_whatever_they_are(frame, rng):
     assert np.isfinite(result.transform(rows, clip=True).to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_the_transformer_drops_unsafe_features_by_default(frame):
     inputs, y = frame[["a", "b", "c"]], frame["target"]
     screener = symscreen.SymbolicScreener(**SPACE, top=8).fit(inputs, y)
@@ -193,6 +196,7 @@ def test_why_names_the_reason_and_a_point(frame):
     assert (safe.status, safe.unsafe) == ("ranked", "")
 
 
+@pytest.mark.slow
 def test_files_and_bundles_hold_reasons_and_box(frame, tmp_path, capsys):
     data = tmp_path / "d.csv"
     frame.to_csv(data, index=False)

@@ -66,6 +66,7 @@ def test_a_strong_feature_is_stable_and_noise_is_not(rng):
     assert symscreen.screen(noise, stability=5, layers="b", binary="mul,sub", top=3).table.stability.max() < 1
 
 
+@pytest.mark.slow
 def test_jobs_chunks_and_the_order_of_rows_do_not_change_a_byte(frame, rng):
     sites = frame.assign(site=rng.choice(list("pqrstu"), 60))
     options = SMALL | {"top": 5, "stability": 3, "groups": "site", "target": "target"}

@@ -125,6 +125,7 @@ def test_features_equal_up_to_rounding_are_shown_once_and_found_by_either(rng):
     assert np.bincount(places).tolist() == showing.features.class_size.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("leader", "sign"), [(PEARSON, "free"), (T0, "positive"), (PEARSON, "positive")])
 def test_what_is_shown_does_not_hang_on_chunks_or_sign(wide, leader, sign):
     expected = _showing(wide.table, wide.space, [leader], "ranks", 2, chunk_size=10**6)

@@ -46,6 +46,7 @@ def _same(a: FeatureTable, b: FeatureTable) -> bool:
     return a.number.tolist() == b.number.tolist() and a.class_size.tolist() == b.class_size.tolist()
 
 
+@pytest.mark.slow
 @given(spaces, st.integers(1, 12), st.integers(1, 25), st.randoms())
 def test_merging_part_by_part_in_any_order_equals_merging_at_once(space, limit, size, random):
     whole = _features(*space)

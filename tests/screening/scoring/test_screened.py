@@ -208,6 +208,7 @@ def test_jobs_and_chunks_change_nothing(wide, screeners, sign, limit):
         assert _same(_screened(wide, *screeners, prescreen=3, limit=limit, sign=sign, **changes), expected)
 
 
+@pytest.mark.slow
 def test_class_sizes_do_not_hang_on_chunks_where_the_leader_tells_members_of_a_class_apart(rng):
     steep = steep_of(rng)
     classes = classes_of(steep.values, "ranks").tolist()

@@ -31,6 +31,7 @@ def _few(monkeypatch):
     monkeypatch.setattr(modes, "_SURVIVORS_PER_CLASS", 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["race", "sieve"])
 @pytest.mark.parametrize("screener", ["t0", "t0,xi,pearson"])
 def test_what_is_kept_has_the_scores_places_and_classes_of_the_whole_space(data, mode, screener):
@@ -41,6 +42,7 @@ def test_what_is_kept_has_the_scores_places_and_classes_of_the_whole_space(data,
     assert found.n_scored < exact.n_scored / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["race", "sieve"])
 def test_a_search_does_not_depend_on_jobs_chunks_rows_or_columns(data, mode, rng):
     expected = symscreen.screen(data, search=mode, jobs=1, **OPTIONS)

@@ -64,6 +64,7 @@ def test_the_count_of_losses_would_show_a_bound_that_is_too_bold(rng):
     assert lost > 60 * RISK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log_odds", [1.0, 2.0])
 def test_one_class_is_lost_in_one_round_no_more_often_than_stated(rng, log_odds):
     x, response = drawn(rng, "strong", rows=128)

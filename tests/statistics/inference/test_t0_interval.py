@@ -138,6 +138,7 @@ def test_by_groups_it_leaves_out_each_group(sizes, rng):
     assert alone.gini_low[0] == pytest.approx(plain.gini_low[0], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_by_groups_it_covers_where_groups_decide(rng):
     held = np.zeros(2)
     groups = np.repeat(np.arange(20), 8)

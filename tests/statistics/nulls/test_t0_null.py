@@ -159,6 +159,7 @@ def _small_tables(monkeypatch):
     monkeypatch.setattr(t0_null, "_N_MOVES", 20_000)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_tables")
 @pytest.mark.parametrize("name", NULLS)
 def test_p_values_keep_the_promises_of_a_null(name, rng):

@@ -76,6 +76,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", SIZES)
 def test_columns_of_every_kind_are_put_in_full_order(n, rng):
     kinds = [draw for draw in DRAWS.values() for _ in range(2)]

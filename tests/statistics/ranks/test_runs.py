@@ -18,6 +18,7 @@ def test_insertion_and_merging_agree(monkeypatch, rng):
     assert np.array_equal(long, short)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_rows_are_read_off_keys(dtype):
     places, rows = np.array([0, 1, 1, 2, 2, 2]), np.array([5, 0, 3, 1, 2, 4])
