@@ -94,11 +94,13 @@ def choose_search(task: ScreeningTask) -> BudgetChoice | None:
         None if exact scoring is within the budget, or if the user named a search or no budget.
     """
     budget, n_rows = task.options.budget, task.target.n
-    if not isinstance(budget, int) or task.options.search is not None or task.limit is None:
+    if not isinstance(budget, int) or task.options.search is not None:
         return None
     size = _estimate_costly_size(task, budget)
     if size is None:
         return None
+    if task.limit is None:  # every feature is shown, so every feature is scored
+        return BudgetChoice(budget, size, n_rows, None, None)
     is_prunable = not task.pool_screeners and _allows(task, pool_size=_MIN_POOL_SIZE)
     sieve_rows = _find_sieve_rows(task)
     cost_per_formula = n_rows if sieve_rows is None else sieve_rows

@@ -104,7 +104,7 @@ def test_no_budget_and_a_named_search_switch_it_off(wide, options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"p_values": True}, {"fdr": 0.1}, {"permutations": 10}])
+@pytest.mark.parametrize("options", [{"p_values": True}, {"fdr": 0.1}, {"permutations": 10}, {"top": "all"}])
 def test_what_needs_every_formula_is_scored_exactly_and_told(wide, options):
     choice = choose(wide, budget=WIDE_BUDGET, **options)
     assert choice.search is None
