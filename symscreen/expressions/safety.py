@@ -160,7 +160,7 @@ class SafetyAnalysis:
         if isinstance(part, Column):
             return _analyze_column(part, self.box)
         if isinstance(part, Constant):
-            return _SAFE, bound_number(part.value)
+            return _analyze_number(part)
         bounds = _apply(part, [self._found[argument][1] for argument in part.arguments])
         return (_SAFE, bounds) if bounds.hazard[0] == Hazard.NONE else _search_proof(part, self.box, bounds)
 
@@ -173,6 +173,14 @@ def _analyze_column(column: Column, box: Box) -> tuple[Safety, Intervals]:
         return _SAFE, bounds
     point = {column.name: low if abs(low) >= abs(high) else high}
     return Safety(Hazard.OVERFLOW, is_proved=True, part=column, point=point), bounds
+
+
+def _analyze_number(number: Constant) -> tuple[Safety, Intervals]:
+    """Analyze a number of a formula, which is safe unless it is too large."""
+    bounds = bound_number(number.value)
+    if abs(number.value) <= LARGEST_MAGNITUDE:
+        return _SAFE, bounds
+    return Safety(Hazard.OVERFLOW, is_proved=True, part=number, point={}), bounds
 
 
 def _search_proof(part: Call, box: Box, bounds: Intervals) -> tuple[Safety, Intervals]:

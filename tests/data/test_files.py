@@ -120,6 +120,7 @@ def strip_names(columns):
 @given(names_and_values(), st.sampled_from(["csv,", "csv;", "csv\t", "tsv\t"]))
 def test_any_names_and_values_survive_csv(tmp_path_factory, columns, kind):
     assume(any(name.strip() and parse_written_number(name) is None for name in columns))  # a header, not data
+    assume(not next(iter(columns)).startswith("\ufeff"))  # at the start of a text it is a mark, not a letter
     path = tmp_path_factory.getbasetemp() / f"names.{kind[:-1]}"
     # a comma in the header is a delimiter unless it is quoted
     quoting = csv.QUOTE_ALL if kind in {"csv;", "csv\t"} else csv.QUOTE_MINIMAL

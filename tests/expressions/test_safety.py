@@ -36,6 +36,7 @@ def draw_points(box, rng, n=400):
 @given(expressions(st.sampled_from(["a", "b"])), ranges, ranges, st.integers(0, 10**6))
 @example(parse_expression("a/(a*a - a + 1)"), [-10.0, 10.0], [0.0, 1.0], 0)
 @example(parse_expression("sqrt(1 - a)/(b + 1)"), [0.0, 1.0], [0.0, 1.0], 0)
+@example(parse_expression("3e150"), [0.0, 1.0], [0.0, 1.0], 0)
 def test_a_formula_called_safe_has_a_value_at_every_point_of_the_box(expression, a, b, seed):
     box = {"a": a, "b": b}
     if not analyze_safety(expression, box).is_safe:

@@ -46,6 +46,7 @@ def safety(formula, columns, y=Y, screeners=(T0,)):
 @settings(max_examples=120)
 @given(expressions(st.sampled_from(["a", "b"])), columns_of_six, columns_of_six)
 @example(Constant(sys.float_info.max), np.ones(6), np.arange(6.0))
+@example(parse_expression("(-a)**(4.9e-255**2)"), np.ones(6), np.arange(6.0))  # the exponent underflows
 def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
     columns = {"a": a, "b": b}
     values = evaluate_expression(expression, columns)
@@ -56,7 +57,7 @@ def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
     if found.n_uncertain_rows and math.isnan(found.score_error):
         return
     if any(value is None for value in exact):
-        assert found.rows
+        assert found.n_uncertain_rows or np.ptp(values) == 0  # rows with equal inputs tie at any value
         return
     ranks = exact_ranks(exact)
     slack = 1e-12 * float(gini_by_definition(Y))
