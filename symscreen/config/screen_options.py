@@ -810,6 +810,23 @@ class FitOptions(ScreenOptions):
         verbs=("fit",),
         fit_record=True,
     )
+    per: str | None = option(
+        None,
+        metavar="COL",
+        help="A column of groups, which have coefficients of their own in one shared formula.",
+        doc="A column of groups: numbers or text, which is then not an input. All groups share the terms, and "
+        "the criterion decides which coefficients they share and which differ from group to group. See "
+        "`symscreen.fitting.grouped`.",
+        type="str",
+        verbs=("fit",),
+    )
+    per_inner: bool = option(
+        False,
+        help="Constants inside terms may differ from group to group, too (--per).",
+        doc="Whether constants inside terms may differ from group to group, too, such as b in ``exp(-b*x)``. "
+        "The criterion decides. It needs `per`.",
+        verbs=("fit",),
+    )
     must_use: Names = option(
         (),
         metavar="A,B",
