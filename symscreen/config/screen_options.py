@@ -814,9 +814,10 @@ class FitOptions(ScreenOptions):
         None,
         metavar="COL",
         help="A column of groups, which have coefficients of their own in one shared formula.",
-        doc="A column of groups: numbers or text, which is then not an input. All groups share the terms, and "
-        "the criterion decides which coefficients they share and which differ from group to group. See "
-        "`symscreen.fitting.grouped`.",
+        doc="A column of groups, numbers or text, which is then not an input. All groups share the terms. "
+        "The criterion decides which coefficients they share, too, and which differ from group to group. "
+        "The result is a `GroupedFitResult`. It cannot be combined with `preset`, `weights`, `units`, "
+        '`must_use`, `split` or ``criterion="cv"``.',
         type="str",
         verbs=("fit",),
     )

@@ -242,9 +242,7 @@ class GroupedFormula:
         return predict_grouped_formula(self, rows, stacklevel=3)
 
 
-def _split_coefficient(
-    term: Expression, constants: Sequence[GroupConstant]
-) -> tuple[str | None, Expression]:
+def _split_coefficient(term: Expression, constants: Sequence[GroupConstant]) -> tuple[str | None, Expression]:
     """Split the constant that multiplies a term's first factor; None if it has no such constant."""
     match term:
         case Column(name) if any(each.name == name for each in constants):
@@ -334,7 +332,9 @@ def predict_model(
 def find_groups(rows: Any, formula: GroupedFormula, *, stacklevel: int) -> NDArray[np.int64]:
     """Find the group of each row, shape (m,); −1 and a warning for groups that the formula does not have."""
     levels, codes = read_levels(read_frame(rows), formula.column)
-    places = np.array([formula.groups.index(each) if each in formula.groups else -1 for each in levels] + [-1])
+    places = np.array(
+        [formula.groups.index(each) if each in formula.groups else -1 for each in levels] + [-1]
+    )
     found = places[np.where(np.isnan(codes), len(levels), codes).astype(np.int64)]
     if n_unknown := int((found < 0).sum()):
         unknown = [repr(level) for level, place in zip(levels, places.tolist(), strict=False) if place < 0]
@@ -366,4 +366,3 @@ def replace_constants(formula: GroupedFormula, group: str, values: Sequence[floa
         for each, value in zip(formula.constants, values, strict=True)
     )
     return replace(formula, groups=groups, constants=constants)
-

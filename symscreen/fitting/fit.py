@@ -124,7 +124,10 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     run_control = build_run_control(options)
     weights = read_fit_weights(source, options)
     weight_column = options.weights if isinstance(options.weights, str) else None
-    source, data_options = encode_categoricals(source, y, replace(options, weights=weight_column))
+    excluded = [*to_tuple(options.exclude), *to_tuple(options.per or ())]
+    source, data_options = encode_categoricals(
+        source, y, replace(options, weights=weight_column, exclude=excluded)
+    )
     several = TargetSource(source, y, options.target).is_multicolumn
     if several and options.per is not None:
         raise OptionError(
@@ -140,11 +143,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         source,
         target=options.target,
         inputs=data_options.inputs,
-        exclude=[
-            *to_tuple(data_options.exclude),
-            *to_tuple(weight_column or ()),
-            *to_tuple(options.per or ()),
-        ],
+        exclude=[*to_tuple(data_options.exclude), *to_tuple(weight_column or ())],
         weights=weights,
         missing=options.missing,
         y=y,

@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol, Union, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from symscreen._repr import format_repr, format_summary
 from symscreen.errors import OptionError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.grammar import Operator
 
-    AnyFitResult = Union["FitResult", "SharedFitResult", "GroupedFitResult"]
+    AnyFitResult: TypeAlias = "FitResult | SharedFitResult | GroupedFitResult"
 
 
 _VERDICTS = {
@@ -454,4 +454,6 @@ class GroupedFitResult(_BaseFitResult):
         return format_repr(head, self._statements, {"constants": self.constants, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return _format_fit_html(self._rounded_equations, self._statements, self.constants, self.formula.column)
+        return _format_fit_html(
+            self._rounded_equations, self._statements, self.constants, self.formula.column
+        )

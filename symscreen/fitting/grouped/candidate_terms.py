@@ -195,7 +195,7 @@ def _apply_scaled(operator: str, factor: float, argument: Expression) -> Express
 def _iterate_products(
     powers: Sequence[tuple[Expression, ...]], functions: Sequence[Expression]
 ) -> Iterator[tuple[Expression, ...]]:
-    """Yield functions, products of a power and a function, of two functions or powers, and of three factors."""
+    """Yield functions, and products of two or three powers and functions."""
     all_powers = [each for own in powers for each in own]
     for function in functions:
         yield (function,)

@@ -174,13 +174,13 @@ def _linearize(
     values = function.evaluate(rows.spread(inner))
     design = np.vstack([np.ones((int(model.has_intercept), rows.n)), values])
     row_coefficients = rows.spread(coefficients)
-    slopes = function.differentiate(rows.spread(inner)) * row_coefficients[model.has_intercept :][function.owners]
+    slopes = (
+        function.differentiate(rows.spread(inner)) * row_coefficients[model.has_intercept :][function.owners]
+    )
     derivatives = np.vstack([design, slopes])
     varies = _list_varying(model)
     residuals = rows.target - (row_coefficients * design).sum(axis=0)
-    return ConstantEstimates(
-        model, coefficients, inner, derivatives[varies], derivatives[~varies], residuals
-    )
+    return ConstantEstimates(model, coefficients, inner, derivatives[varies], derivatives[~varies], residuals)
 
 
 def _list_varying(model: GroupedModel) -> Flags:

@@ -84,7 +84,9 @@ def describe_form(model: GroupedModel) -> tuple[frozenset[str], bool]:
     def mask(constant: Constant) -> Expression:
         return Constant(float(np.copysign(0.5, constant.value))) if constant.fitted else constant
 
-    return frozenset(to_text(rebuild_expression(term, number=mask)) for term in model.terms), model.has_intercept
+    return frozenset(
+        to_text(rebuild_expression(term, number=mask)) for term in model.terms
+    ), model.has_intercept
 
 
 def _has_enough_rows(model: GroupedModel, rows: GroupedRows) -> bool:
@@ -92,11 +94,11 @@ def _has_enough_rows(model: GroupedModel, rows: GroupedRows) -> bool:
 
 
 def share_coefficients(model: GroupedModel, rows: GroupedRows, criterion: str) -> GroupedModel:
-    """Share coefficients between groups, one by one, as long as the criterion improves.
+    """Share coefficients between groups, one by one, while the criterion stays within 2 points of its lowest.
 
-    An intercept is also left out if that improves it.
+    An intercept is also left out if that keeps to this limit.
     """
-    best, best_score = model, model.compute_score(rows, criterion)
+    best, lowest = model, model.compute_score(rows, criterion)
     while True:
         fitted = [fit_model(each, rows) for each in _list_simpler(best)]
         scored = [
@@ -104,9 +106,10 @@ def share_coefficients(model: GroupedModel, rows: GroupedRows, criterion: str) -
             for place, each in enumerate(fitted)
             if each is not None
         ]
-        if not scored or min(scored)[0] >= best_score:
+        if not scored or min(scored)[0] > lowest + _TOLERANCE:
             return best
-        best_score, _, best = min(scored)
+        score, _, best = min(scored)
+        lowest = min(score, lowest)
 
 
 def _list_simpler(model: GroupedModel) -> Iterator[GroupedModel]:
@@ -142,9 +145,7 @@ def is_exact(model: GroupedModel, rows: GroupedRows) -> bool:
     return model.square <= compute_rounding_share(rows.target) * rows.total_square
 
 
-def sort_models(
-    models: Sequence[GroupedModel], rows: GroupedRows, criterion: str
-) -> list[GroupedModel]:
+def sort_models(models: Sequence[GroupedModel], rows: GroupedRows, criterion: str) -> list[GroupedModel]:
     """Sort models by the criterion; exact ones come first, the simplest of them foremost."""
 
     def build_key(model: GroupedModel) -> tuple[float, int, int, list[str]]:
@@ -174,7 +175,7 @@ def select_model(models: Sequence[GroupedModel], rows: GroupedRows, criterion: s
         return models[0]
     limit = models[0].compute_score(rows, criterion) + _TOLERANCE
     close = [model for model in models if model.compute_score(rows, criterion) <= limit]
-    return min(close, key=lambda model: model.complexity)
+    return min(close, key=lambda model: (model.complexity, model.count_parameters(rows.n_groups)))
 
 
 def find_pareto_front(models: Sequence[GroupedModel], selected: GroupedModel) -> list[GroupedModel]:
@@ -188,7 +189,9 @@ def find_pareto_front(models: Sequence[GroupedModel], selected: GroupedModel) ->
     return front
 
 
-def snap_inner_constants(model: GroupedModel, rows: GroupedRows, errors: Sequence[float], level: float) -> GroupedModel:
+def snap_inner_constants(
+    model: GroupedModel, rows: GroupedRows, errors: Sequence[float], level: float
+) -> GroupedModel:
     """Replace shared constants inside terms by simple numbers, where the data allow it.
 
     Parameters
@@ -240,4 +243,3 @@ def _fix_constant(model: GroupedModel, place: int, number: float) -> GroupedMode
     terms = tuple(rebuild_expression(term, number=change) for term in model.terms)
     inner = model.inner_varies[:place] + model.inner_varies[place + 1 :]
     return replace(model, terms=terms, inner_varies=inner)
-

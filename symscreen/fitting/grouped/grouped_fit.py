@@ -27,10 +27,10 @@ from symscreen.fitting.grouped.form_choice import (
     select_model,
     snap_inner_constants,
 )
+from symscreen.fitting.grouped.group_estimates import compute_group_estimates
 from symscreen.fitting.grouped.grouped_form import build_grouped_formula, order_by_text
 from symscreen.fitting.grouped.grouped_rows import group_rows
 from symscreen.fitting.grouped.grouped_tables import build_constant_table, build_model_table, build_term_table
-from symscreen.fitting.grouped.group_estimates import compute_group_estimates
 from symscreen.fitting.grouped.term_search import search_terms
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.search_monitor import SearchMonitor, format_partial_notice
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from symscreen._typing import Values
-    from symscreen.expressions.tree import Expression
     from symscreen.expressions.grouped_formula import GroupedFormula
+    from symscreen.expressions.tree import Expression
     from symscreen.fitting.grouped.candidate_terms import CandidateTerms
     from symscreen.fitting.grouped.group_estimates import GroupEstimates
     from symscreen.fitting.grouped.grouped_model import GroupedModel
@@ -119,15 +119,19 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
     )
     models = refit_models(found, rows, criterion, inner_varies=task.options.per_inner)
     selected = select_model(models, rows, criterion)
-    fitted = _fit_form(selected, rows, task, groups)
     partial = monitor.build_record()
+
+    def fit_form(model: GroupedModel) -> FittedForm:
+        return _fit_form(model, rows, task, groups)
+
     notices = [*task.dataset.notices, *([format_partial_notice(partial["partial"])] if partial else [])]
     return _build_result(
-        fitted,
+        fit_form(selected),
         rows,
         task,
-        groups,
-        models=_describe_models(models, selected, fitted, rows, task, groups),
+        models=_describe_models(
+            models, selected, rows, criterion, lambda model: _fit_form(model, rows, task, groups)
+        ),
         notices=notices,
         record={
             "searched": len(candidates),
@@ -191,7 +195,13 @@ def _fit_form(model: GroupedModel, rows: GroupedRows, task: FitTask, groups: Fit
         estimates = _estimate(model, rows)
     (target,) = task.dataset.regression_target.names
     formula = build_grouped_formula(
-        model, target, groups.column, groups.names, task.dataset.names, estimates.varying, estimates.shared
+        model,
+        estimates.varying,
+        estimates.shared,
+        target=target,
+        column=groups.column,
+        groups=groups.names,
+        inputs=task.dataset.names,
     )
     columns = {each.name: rows.spread(np.array(each.values)) for each in formula.constants}
     terms = [evaluate_expression(term, {**rows.columns, **columns}) for term in formula.terms]
@@ -201,9 +211,7 @@ def _fit_form(model: GroupedModel, rows: GroupedRows, task: FitTask, groups: Fit
 
 def _define_columns(model: GroupedModel, task: FitTask) -> GroupedModel:
     """Let the columns in the terms know how they are computed from others."""
-    return replace(
-        model, terms=tuple(define_columns(term, task.dataset.indicators) for term in model.terms)
-    )
+    return replace(model, terms=tuple(define_columns(term, task.dataset.indicators) for term in model.terms))
 
 
 def _estimate(model: GroupedModel, rows: GroupedRows) -> GroupEstimates:
@@ -219,17 +227,14 @@ def _estimate(model: GroupedModel, rows: GroupedRows) -> GroupEstimates:
 def _describe_models(
     models: Sequence[GroupedModel],
     selected: GroupedModel,
-    fitted: FittedForm,
     rows: GroupedRows,
-    task: FitTask,
-    groups: FitGroups,
+    criterion: str,
+    fit_form: Callable[[GroupedModel], FittedForm],
 ) -> dict[str, Any]:
     """Build the tables of the Pareto front and of the alternatives."""
-    criterion = task.options.criterion
 
     def describe(model: GroupedModel) -> tuple[GroupedModel, str]:
-        own = fitted if model is selected else _fit_form(model, rows, task, groups)
-        return model, own.formula.round_numbers(_TABLE_DIGITS).text
+        return model, fit_form(model).formula.round_numbers(_TABLE_DIGITS).text
 
     limit = selected.compute_score(rows, criterion) + _CRITERION_MARGIN
     close = [each for each in models if each is not selected and each.compute_score(rows, criterion) <= limit]
@@ -246,7 +251,6 @@ def _build_result(
     fitted: FittedForm,
     rows: GroupedRows,
     task: FitTask,
-    groups: FitGroups,
     *,
     models: dict[str, Any],
     notices: list[str],

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 def build_grouped_formula(
     model: GroupedModel,
+    varying: Values,
+    shared: Values,
+    *,
     target: str,
     column: str,
     groups: Sequence[str],
     inputs: Sequence[str],
-    varying: Values,
-    shared: Values,
 ) -> GroupedFormula:
     """Write a model as a formula; its constants that vary are a, b and so on, in the order of the text.
 
@@ -39,16 +40,16 @@ def build_grouped_formula(
     ----------
     model : GroupedModel
         The model.
+    varying : float64 array, shape (v, G)
+        The constants that vary: coefficients, that of the intercept first, then inner constants.
+    shared : float64 array, shape (s,)
+        The shared constants, in the same order.
     target, column : str
         The target, and the column of the groups.
     groups : sequence of str, length G
         The groups.
     inputs : sequence of str
         The names of all inputs, which no constant gets.
-    varying : float64 array, shape (v, G)
-        The constants that vary: coefficients, that of the intercept first, then inner constants.
-    shared : float64 array, shape (s,)
-        The shared constants, in the same order.
 
     Returns
     -------
@@ -60,8 +61,8 @@ def build_grouped_formula(
     >>> from symscreen.fitting.grouped.grouped_model import GroupedModel
     >>> model = GroupedModel((parse_expression("x"), parse_expression("z")), (1.0, 1.0), True,
     ...     (False, True, False))
-    >>> print(build_grouped_formula(model, "y", "ore", ["p", "q"], ["x", "z"], np.array([[3.0, 4.0]]),
-    ...     np.array([1.0, 2.0])).equation)
+    >>> print(build_grouped_formula(model, np.array([[3.0, 4.0]]), np.array([1.0, 2.0]), target="y",
+    ...     column="ore", groups=["p", "q"], inputs=["x", "z"]).equation)
     y = 1 + a[ore]*x + 2*z
     """
     places = _order_varying(model)
@@ -123,4 +124,3 @@ def order_by_text(model: GroupedModel, values: Values) -> Values:
     places = _order_varying(model)
     ranks = {place: rank for rank, place in enumerate(sorted(places))}
     return values[[ranks[place] for place in places]]
-

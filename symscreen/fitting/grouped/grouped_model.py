@@ -223,7 +223,10 @@ def project_design(rows: GroupedRows, varying: Values, shared: Values) -> Projec
 
 
 def _substitute_back(r: Values, right: Values) -> Values:
-    """Solve r·x = right for upper triangular r, shape (G, k, k), and right, shape (k, G); 0 on zero pivots."""
+    """Solve r·x = right for upper triangular r, shape (G, k, k); x is 0 where a pivot is.
+
+    The right-hand side and x have the shape (k, G).
+    """
     solution = np.zeros_like(right)
     for i in reversed(range(len(right))):
         rest = right[i] - (r[:, i, i + 1 :].T * solution[i + 1 :]).sum(axis=0)

@@ -179,9 +179,7 @@ def group_rows(dataset: Dataset, codes: NDArray[np.int64]) -> GroupedRows:
         Equal rows of two groups may stand in any order in the dataset, but not here.
     """
     order = np.argsort(codes, kind="stable")
-    columns = {
-        name: values[order] for name, values in zip(dataset.names, dataset.columns, strict=True)
-    }
+    columns = {name: values[order] for name, values in zip(dataset.names, dataset.columns, strict=True)}
     starts = np.searchsorted(codes[order], np.arange(codes.max() + 1))
     target = dataset.regression_target.values[order]
     return GroupedRows(columns, target, starts.astype(np.int64), dataset.source_rows[order])

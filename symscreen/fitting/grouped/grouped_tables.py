@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity
 from symscreen.fitting.grouped.grouped_form import order_by_text
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from symscreen.fitting.grouped.grouped_rows import GroupedRows
 
 
+_DIGITS = 6  # significant digits of fitted numbers inside terms
+
+
 def build_constant_table(
     model: GroupedModel, formula: GroupedFormula, estimates: GroupEstimates, rows: GroupedRows, level: float
 ) -> pd.DataFrame:
@@ -29,7 +33,10 @@ def build_constant_table(
 
     errors = order_by_text(model, estimates.varying_errors)
     quantile = _compute_quantile(estimates, level)
-    columns: dict[str, Sequence[object]] = {formula.column: list(formula.groups), "rows": rows.counts.tolist()}
+    columns: dict[str, Sequence[object]] = {
+        formula.column: list(formula.groups),
+        "rows": rows.counts.tolist(),
+    }
     for constant, error in zip(formula.constants, errors, strict=True):
         values = np.array(constant.values)
         own = {
@@ -58,10 +65,13 @@ def build_term_table(
     quantile = _compute_quantile(estimates, level)
     places = order_by_text(model, np.arange(model.n_varying))
     names = {place: each.name for place, each in zip(places.tolist(), formula.constants, strict=True)}
-    texts = ["1"] * model.has_intercept + [to_text(term) for term in model.terms]
+    form = Formula("", 0.0, (1.0,) * len(model.terms), model.terms).round_numbers(_DIGITS)
+    texts = ["1"] * model.has_intercept + [to_text(term) for term in form.terms]
     complexity = [0] * model.has_intercept + [compute_complexity(term) for term in model.terms]
     owners = np.repeat(np.arange(len(model.terms)), model.count_inner()) + model.has_intercept
-    entries = [(place, "coefficient") for place in range(len(texts))] + [(int(each), "inside") for each in owners]
+    entries = [(place, "coefficient") for place in range(len(texts))] + [
+        (int(each), "inside") for each in owners
+    ]
     n_varying = n_shared = 0
     table: list[dict[str, Any]] = []
     for (owner, place), varies in zip(entries, (*model.varies, *model.inner_varies), strict=True):

@@ -10,7 +10,7 @@ the numbers of rows and groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,8 +46,8 @@ _MIN_SHARE = 1e-10  # of a candidate's square that a model must leave in a group
 class _Start:
     """A model that is extended: its terms, and whether it has an intercept."""
 
-    terms: tuple[Expression, ...]
-    has_intercept: bool
+    terms: tuple[Expression, ...] = ()
+    has_intercept: bool = False
 
 
 def _count_columns(start: _Start) -> int:
@@ -86,7 +86,7 @@ def search_terms(
         All constants but the inner ones vary. Best first, by the criterion.
     """
     search = _TermSearch(rows, candidates, criterion, is_allowed)
-    starts = [_Start((), False), _Start((), True)]
+    starts = [_Start(), _Start(has_intercept=True)]
     best_score = np.inf
     for size in range(1, max_terms + 1):
         if size > 1 and should_stop():
@@ -99,7 +99,7 @@ def search_terms(
             search.extend(_list_exchanges(own[:_N_EXCHANGED]), _N_FITTED_EXCHANGES)
             own = search.list_best(size)
         score = own[0].compute_score(rows, criterion)
-        if size > 2 and score >= best_score or own[0].square <= EXACT_SHARE * rows.total_square:
+        if (size > 2 and score >= best_score) or own[0].square <= EXACT_SHARE * rows.total_square:
             break
         best_score = min(score, best_score)
         starts = [_Start(model.terms, model.has_intercept) for model in own[:_N_BEST_STARTS]]
@@ -136,11 +136,16 @@ class _TermSearch:
     def list_best(self, size: int | None = None) -> list[GroupedModel]:
         """List the models, or those of one size, best first."""
         models = [each for each in self.found.values() if size is None or len(each.terms) == size]
-        return sorted(models, key=lambda each: (round(each.compute_score(self.rows, self.criterion), 6), _describe(each)))
+        return sorted(
+            models,
+            key=lambda each: (round(each.compute_score(self.rows, self.criterion), 6), _describe(each)),
+        )
 
     def list_simple_starts(self) -> list[_Start]:
         """List the simplest candidates, with and without an intercept."""
-        built = [self.candidates.build[index]() for index in range(min(_N_SIMPLE_STARTS, len(self.candidates)))]
+        built = [
+            self.candidates.build[index]() for index in range(min(_N_SIMPLE_STARTS, len(self.candidates)))
+        ]
         return [_Start((each,), has_intercept) for each in built for has_intercept in (False, True)]
 
     def extend(self, starts: Sequence[_Start], n_fitted: int) -> None:
@@ -168,8 +173,8 @@ class _TermSearch:
         return self.costs if self.criterion == "ebic" else np.zeros(len(self.candidates))
 
     def _compute_start_cost(self, start: _Start) -> float:
-        """Compute what the criterion charges for the choice and the inner constants of the terms of a start."""
-        model = self._build_model(start.terms, start.has_intercept)
+        """Compute what the criterion charges for the choice of the terms and for their inner constants."""
+        model = self._build_model(start)
         search = 2.0 * float(np.log(model.search_sizes).sum()) if self.criterion == "ebic" else 0.0
         return search + len(model.inner_varies) * float(np.log(self.rows.n))
 
@@ -207,7 +212,7 @@ class _TermSearch:
         for each in (term, add_inner_factors(term)):
             if each is None or not self.is_allowed(each):
                 continue
-            model = self._build_model((*start.terms, each), start.has_intercept)
+            model = self._build_model(replace(start, terms=(*start.terms, each)))
             form = describe_form(model)
             if form in self.found or len(form[0]) < len(model.terms):
                 continue
@@ -217,7 +222,8 @@ class _TermSearch:
                 self.found[form] = fitted
         return n_fitted
 
-    def _build_model(self, terms: tuple[Expression, ...], has_intercept: bool) -> GroupedModel:
+    def _build_model(self, start: _Start) -> GroupedModel:
+        terms, has_intercept = start.terms, start.has_intercept
         sizes = tuple(self.candidates.count_as_simple(compute_complexity(term)) for term in terms)
         n_inner = sum(each.fitted for term in terms for each in iterate_constants(term))
         varies = (True,) * (len(terms) + has_intercept)
