@@ -21,7 +21,7 @@ from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
-    from symscreen.export import Bundle
+    from symscreen.export.bundle import Bundle
     from symscreen.results.fit_result import AnyFitResult
 
 

@@ -633,8 +633,9 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _get_expressions(formulas: SavedFormulas) -> tuple[Expression, ...]:
-    is_model = isinstance(formulas, Formula | SharedFormula | GroupedFormula)
-    return formulas.terms if is_model else tuple(formulas)
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
+        return formulas.terms
+    return tuple(formulas)
 
 
 def _get_inputs(formulas: SavedFormulas) -> tuple[str, ...]:

@@ -178,13 +178,8 @@ def export_formulas(
     if export_format not in EXPORT_FORMATS:
         raise OptionError(f"there is no format {export_format!r}{suggest(export_format, EXPORT_FORMATS)}")
     formulas, operators, indicators = extract_formulas(source, operators, indicators)
-    if isinstance(formulas, GroupedFormula):
-        if export_format not in {"latex", "sympy"}:
-            raise OptionError(
-                f"{export_format} has no constants by group: give the formula of one group, "
-                f"get_formula({formulas.groups[0]!r})"
-            )
-        formulas = formulas.form if export_format == "sympy" else formulas
+    if isinstance(formulas, GroupedFormula) and export_format == "sympy":
+        formulas = formulas.form  # constants that vary are symbols
     _check_names(names, formulas, indicators)
     if digits is not None and export_format != "latex":
         raise OptionError(f"digits are only for latex; {export_format} is written with every digit")
@@ -236,8 +231,9 @@ def _check_names(
     names: Mapping[str, str] | None, formulas: Formulas, indicators: Mapping[str, DerivedColumn]
 ) -> None:
     """Check that a formula needs each column for which a name is given."""
-    is_model = isinstance(formulas, Formula | SharedFormula | GroupedFormula)
-    expressions: Any = formulas.terms if is_model else formulas
+    expressions: Any = formulas
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
+        expressions = formulas.terms
     if not isinstance(expressions, (tuple, list)):
         expressions = (expressions,)
     known = keep_level_indicators({**collect_indicators(expressions), **indicators})

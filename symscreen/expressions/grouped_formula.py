@@ -248,12 +248,12 @@ def _split_coefficient(term: Expression, constants: Sequence[GroupConstant]) -> 
         case Column(name) if any(each.name == name for each in constants):
             return name, _ONE
         case Call(operator, (left, right)) if operator.name in {"mul", "div"}:
-            name, rest = _split_coefficient(left, constants)
-            if name is None:
+            leading, rest = _split_coefficient(left, constants)
+            if leading is None:
                 return None, term
             if rest == _ONE:
-                return name, right if operator.name == "mul" else apply_operator(OPERATORS["inv"], right)
-            return name, apply_operator(operator, rest, right)
+                return leading, right if operator.name == "mul" else apply_operator(OPERATORS["inv"], right)
+            return leading, apply_operator(operator, rest, right)
     return None, term
 
 
@@ -299,7 +299,7 @@ def predict_grouped_formula(
     clip_box: InputRanges | None = None,
 ) -> NDArray[np.float64]:
     """Predict as `symscreen.expressions.linear_formula.predict_formula` does, for the group of each row."""
-    frame = read_frame_with_column(rows, formula.column, "per")
+    frame: Any = read_frame_with_column(rows, formula.column, "per")
     names = formula.inputs
     columns = read_columns(frame, names, collect_indicators(formula.terms)) if names else {}
     if clip_box is not None:
@@ -325,8 +325,12 @@ def predict_model(
     clip_box: InputRanges | None = None,
 ) -> NDArray[np.float64]:
     """Predict with a model of any kind; see `symscreen.expressions.linear_formula.predict_formula`."""
-    predict = predict_grouped_formula if isinstance(formula, GroupedFormula) else predict_formula
-    return predict(formula, rows, stacklevel=stacklevel + 1, input_ranges=input_ranges, clip_box=clip_box)
+    stacklevel += 1
+    if isinstance(formula, GroupedFormula):
+        return predict_grouped_formula(
+            formula, rows, stacklevel=stacklevel, input_ranges=input_ranges, clip_box=clip_box
+        )
+    return predict_formula(formula, rows, stacklevel=stacklevel, input_ranges=input_ranges, clip_box=clip_box)
 
 
 def find_groups(rows: Any, formula: GroupedFormula, *, stacklevel: int) -> NDArray[np.int64]:

@@ -113,7 +113,7 @@ def compare_baselines(
 
 def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
     """Compare a fit with other regressors; see `compare_baselines`."""
-    if task.row_groups is not None:
+    if task.groups is not None:
         raise OptionError(
             f"the comparison with other regressors has no groups: leave {name_option('per')} out"
         )

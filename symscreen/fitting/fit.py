@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset, SourceFrame
     from symscreen.fitting.search_monitor import FitProgressListener
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
     from symscreen.targets import TargetType
 
 
@@ -61,7 +61,7 @@ def fit(
     *,
     on_progress: FitProgressListener | None = None,
     **options: Unpack[FitKeywords],
-) -> FitResult | SharedFitResult:
+) -> AnyFitResult:
     """Find a formula for a target: a weighted sum of few features, and a constant.
 
     Spaces are searched in the order of their size, small ones exhaustively; see
@@ -82,8 +82,8 @@ def fit(
 
     Returns
     -------
-    FitResult or SharedFitResult
-        The latter of several targets.
+    FitResult, SharedFitResult or GroupedFitResult
+        The second of several targets, the third of groups with constants of their own (`per`).
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
         units_record = {**units.record, "targets": targets}
-    row_groups = None if options.per is None else read_fit_groups(source, options.per, dataset)
+    groups = None if options.per is None else read_fit_groups(source, options.per, dataset)
     source_weights = None if weights is None else sort_tied_weights(weights, dataset)
     return FitTask(
         dataset=dataset,
@@ -181,7 +181,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         required_inputs=required_inputs,
         guesses=guesses,
         source_weights=source_weights,
-        row_groups=row_groups,
+        groups=groups,
         categories_record=_build_fit_category_record(source, data_options, dataset),
     )
 

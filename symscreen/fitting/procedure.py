@@ -85,8 +85,8 @@ def run_fit(task: FitTask) -> AnyFitResult:
 
     # otherwise the rounding of BLAS sums would depend on the number of threads
     with threadpool_limits(1):
-        if task.row_groups is not None:
-            return run_grouped_fit(task, task.row_groups)
+        if task.groups is not None:
+            return run_grouped_fit(task, task.groups)
         return _fit_in_one_thread(task)
 
 

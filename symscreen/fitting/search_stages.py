@@ -100,7 +100,7 @@ class FitTask(ScreeningTask):
         The weight of each row of the source, positive in the rows of the dataset.
     has_estimated_weights : bool
         Whether the weights are estimates of 1/variance, so that each row counts as one.
-    row_groups : FitGroups or None
+    groups : FitGroups or None
         The groups that have constants of their own.
     on_progress : callable or None
         Called with a `FitProgress` when a stage starts, and when there is a better formula.
@@ -116,7 +116,7 @@ class FitTask(ScreeningTask):
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
     has_estimated_weights: bool = False
-    row_groups: FitGroups | None = None
+    groups: FitGroups | None = None
     on_progress: FitProgressListener | None = None
 
     @property

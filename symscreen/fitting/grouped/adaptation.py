@@ -95,7 +95,7 @@ def adapt(model: GroupedFitResult | str | os.PathLike[str], rows: Any) -> Groupe
     if not formula.constants:
         return formula
     prior = _read_prior(record, len(formula.constants), str(model))
-    frame = read_frame_with_column(rows, formula.column, "per")
+    frame: Any = read_frame_with_column(rows, formula.column, "per")
     levels, codes = read_levels(frame, formula.column)
     names = [*formula.inputs, formula.target]
     columns = read_columns(frame, names, collect_indicators(formula.terms))
@@ -109,12 +109,11 @@ def adapt(model: GroupedFitResult | str | os.PathLike[str], rows: Any) -> Groupe
 def _read_prior(record: Mapping[str, Any], n_constants: int, source: str) -> GroupPrior | None:
     """Read what a fit says of a new group from its record; None for least squares."""
     groups = record.get("groups")
-    stored = groups.get("shrinkage") if isinstance(groups, dict) else None
-    if stored is None:
+    if not isinstance(groups, dict) or groups.get("shrinkage") is None:
         return None
     place = f"{source}, record.groups"
-    shrinkage = convert_document(stored, _Shrinkage, place, FormulaError)
-    std = convert_document(groups["residual_std"], float, place, FormulaError)
+    shrinkage = convert_document(groups["shrinkage"], _Shrinkage, place, FormulaError)
+    std = convert_document(groups.get("residual_std"), float, place, FormulaError)
     parts = [np.array(each) for each in (shrinkage.means, shrinkage.variances, shrinkage.mean_variances)]
     if any(len(each) != n_constants for each in parts) or not (parts[1] > 0.0).all() or not std > 0.0:
         raise FormulaError(f"{place}: the numbers do not belong to the formula; save it again")

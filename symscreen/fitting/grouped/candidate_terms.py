@@ -71,7 +71,7 @@ class CandidateTerms:
 
     def count_as_simple(self, complexity: int) -> float:
         """Count the candidates that are not more complex, at least 1."""
-        return float(max(1, np.searchsorted(self.complexity, complexity, side="right")))
+        return max(1.0, float((self.complexity <= complexity).sum()))
 
 
 def list_pool_terms(columns: Mapping[str, Values], grammar: Grammar, limit: int) -> CandidateTerms:
@@ -139,7 +139,7 @@ def list_factor_products(columns: Mapping[str, Values], grammar: Grammar, limit:
         functions += [each for each in _list_functions(name, values) if is_expressible(each, grammar)]
     factors = [each for own in powers for each in own] + functions
     known = {each: evaluate_expression(each, columns) for each in factors}
-    products = []
+    products: list[tuple[int, int, tuple[Expression, ...]]] = []
     for parts in _iterate_products(powers, functions):
         complexity = sum(map(compute_complexity, parts)) + len(parts) - 1
         products.append((complexity, len(products), parts))

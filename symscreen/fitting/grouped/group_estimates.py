@@ -209,11 +209,12 @@ def compute_posterior(
     ([2.0], [[0.25]])
     """
     if prior is None:
-        inverse = np.linalg.inv(information)
-        return inverse @ moments, variance * inverse
+        own_inverse: Values = np.linalg.inv(information)
+        return own_inverse @ moments, variance * own_inverse
     scale = np.sqrt(prior.variances)
     scaled = scale[:, None] * information * scale / variance
-    covariance = scale[:, None] * np.linalg.inv(scaled + np.eye(len(scale))) * scale
+    inverse: Values = np.linalg.inv(scaled + np.eye(len(scale)))
+    covariance = scale[:, None] * inverse * scale
     return covariance @ (moments / variance + prior.means / prior.variances), covariance
 
 

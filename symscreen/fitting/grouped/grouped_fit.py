@@ -129,9 +129,7 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
         fit_form(selected),
         rows,
         task,
-        models=_describe_models(
-            models, selected, rows, criterion, lambda model: _fit_form(model, rows, task, groups)
-        ),
+        models=_describe_models(models, selected, rows, criterion, fit_form),
         notices=notices,
         record={
             "searched": len(candidates),
@@ -185,7 +183,7 @@ def _make_filter(task: FitTask) -> Callable[[Expression], bool]:
 
 def _fit_form(model: GroupedModel, rows: GroupedRows, task: FitTask, groups: FitGroups) -> FittedForm:
     """Estimate the constants of a model and write its formula."""
-    model = _define_columns(model, task)
+    model = _define_columns(model.sort_terms(), task)
     estimates = _estimate(model, rows)
     if estimates.n_freedom > 0 and (task.options.snap or is_exact(model, rows)):
         n_inner = sum(not varies for varies in model.inner_varies)

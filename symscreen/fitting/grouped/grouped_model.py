@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
     compute_complexity,
     evaluate_expression,
@@ -98,6 +99,25 @@ class GroupedModel:
             for term in self.terms
         )
         return replace(self, terms=terms)
+
+    def sort_terms(self) -> GroupedModel:
+        """Return the model with terms whose coefficients vary first, and of each kind complex terms first."""
+        outer = self.varies[self.has_intercept :]
+        starts = np.cumsum([0, *self.count_inner()])
+        keys = [
+            (not varies, -compute_complexity(term), to_text(term))
+            for varies, term in zip(outer, self.terms, strict=True)
+        ]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        return replace(
+            self,
+            terms=tuple(self.terms[place] for place in order),
+            search_sizes=tuple(self.search_sizes[place] for place in order),
+            varies=(*self.varies[: self.has_intercept], *(outer[place] for place in order)),
+            inner_varies=tuple(
+                varies for place in order for varies in self.inner_varies[starts[place] : starts[place + 1]]
+            ),
+        )
 
     def compute_score(self, rows: GroupedRows, criterion: str) -> float:
         """Compute the criterion; lower is better.

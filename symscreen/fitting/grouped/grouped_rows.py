@@ -11,7 +11,7 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen.data import read_frame_with_column, read_levels
 from symscreen.errors import DataError
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.messages import name_option_column, quote
+from symscreen.messages import name_option_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-_MIN_GROUPS = 2
 _MIN_NORM = 1e-9  # of a column without the earlier ones, relative to its norm in the group: less is rounding
 
 
@@ -65,8 +64,7 @@ def read_fit_groups(frame: SourceFrame, column: str, dataset: Dataset) -> FitGro
     Raises
     ------
     DataError
-        If the column does not exist or holds something else, a used row has no group, or there are fewer than
-        two groups.
+        If the column does not exist or holds something else, or a used row has no group.
     """
     levels, level_codes = read_levels(read_frame_with_column(frame, column, "per"), column)
     used = level_codes[dataset.source_rows]
@@ -76,8 +74,6 @@ def read_fit_groups(frame: SourceFrame, column: str, dataset: Dataset) -> FitGro
             f"{subject} names no group in {n_missing} of {len(used)} rows: fill them, or leave these rows out"
         )
     present = np.unique(used).astype(np.int64)
-    if len(present) < _MIN_GROUPS:
-        raise DataError(f"{subject} has one group, {quote(levels[present[0]])}: constants by group need two")
     codes = np.full(frame.n, -1)
     codes[dataset.source_rows] = np.searchsorted(present, used.astype(np.int64))
     return FitGroups(column, tuple(levels[code] for code in present.tolist()), codes)

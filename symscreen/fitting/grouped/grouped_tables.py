@@ -63,7 +63,7 @@ def build_term_table(
     import pandas as pd
 
     quantile = _compute_quantile(estimates, level)
-    places = order_by_text(model, np.arange(model.n_varying))
+    places = order_by_text(model, np.arange(model.n_varying, dtype=np.float64)).astype(np.int64)
     names = {place: each.name for place, each in zip(places.tolist(), formula.constants, strict=True)}
     form = Formula("", 0.0, (1.0,) * len(model.terms), model.terms).round_numbers(_DIGITS)
     texts = ["1"] * model.has_intercept + [to_text(term) for term in form.terms]
