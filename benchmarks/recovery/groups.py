@@ -1,6 +1,6 @@
 """Whether one form is found for groups of rows with constants of their own, and what its intervals hold.
 
-Each draw is a table of y = a_g·x1·exp(−b·x2) + c_g·x3 with 3 to 40 groups of 8 to 200 rows, and with errors of
+Each draw is a table of y = a_g·x1·exp(−b·x2) + c_g·x3 with 3 to 40 groups of 8 to 200 rows, and errors of
 2 % of the standard deviation of y. The inputs are uniform in every other draw, else normal; a_g and c_g are
 uniform in [−3, 3], b in [0.3, 1.5]. `symscreen.fit` sees the groups (`per`) or ignores them (with
 `effort="quick"`). A draw counts where the terms are the two of the form and nothing else. Intervals of 95 %

@@ -151,9 +151,7 @@ def check_per_conflicts(options: FitOptions) -> None:
     leave one of them out, or fit each group by itself
     """
     if options.per_inner and options.per is None:
-        raise OptionError(
-            f"{name_option('per_inner')} needs the column of the groups: give {name_option('per')}"
-        )
+        raise OptionError(f"{name_option('per_inner')} needs groups: give {name_option('per')}")
     _check(options, PER_CONFLICTS)
 
 

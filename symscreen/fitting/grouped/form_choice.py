@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _N_REFITTED = 24  # models of each number of terms that are fitted to all rows
 _N_SHARED = 12  # models whose coefficients may be shared
-_N_INNER = 4  # models whose inner constants may vary
+_N_INNER = 3  # models of each number of terms whose inner constants may vary
 _TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
 _MEAN = GroupedModel((), (), has_intercept=True, varies=(True,))
 _EXACT_NUMBER = 1e-7  # relative distance of a constant of an exact model from a simple number
@@ -58,8 +58,10 @@ def refit_models(
     shared = [share_coefficients(model, rows, criterion) for model in (*known, *means)]
     ordered = sort_models(shared, rows, criterion)
     if inner_varies:
-        varied = [vary_inner_constants(model, rows, criterion) for model in ordered[:_N_INNER]]
-        ordered = sort_models([*varied, *ordered[_N_INNER:]], rows, criterion)
+        inner = [model for model in ordered if model.inner_varies]
+        chosen = _select_distinct(inner, _N_INNER, _N_INNER)
+        varied = [vary_inner_constants(model, rows, criterion) for model in chosen]
+        ordered = sort_models([*varied, *(each for each in ordered if each not in chosen)], rows, criterion)
     return ordered
 
 
