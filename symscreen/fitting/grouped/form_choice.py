@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _N_REFITTED = 24  # models of each number of terms that are fitted to all rows
 _N_SHARED = 12  # models whose coefficients may be shared
-_N_INNER = 3  # models of each number of terms whose inner constants may vary
+_N_INNER = 8  # models of each number of terms whose inner constants may vary
 _TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
 _MEAN = GroupedModel((), (), has_intercept=True, varies=(True,))
 _EXACT_NUMBER = 1e-7  # relative distance of a constant of an exact model from a simple number
@@ -53,7 +53,8 @@ def refit_models(
     """
     fitted = [fit_model(model, rows) for model in _select_distinct(models)]
     known = [model for model in fitted if model is not None and _has_enough_rows(model, rows)]
-    known = _select_distinct(sort_models(known, rows, criterion), _N_SHARED, _N_SHARED // 4)
+    n_per_size = _N_INNER if inner_varies else _N_SHARED // 4
+    known = _select_distinct(sort_models(known, rows, criterion), _N_SHARED, n_per_size)
     means = [model for model in (fit_model(_MEAN, rows),) if model is not None]
     shared = [share_coefficients(model, rows, criterion) for model in (*known, *means)]
     ordered = sort_models(shared, rows, criterion)

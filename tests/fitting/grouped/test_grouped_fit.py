@@ -13,6 +13,9 @@ from click.testing import CliRunner
 import symscreen
 from symscreen.cli.command import command
 from symscreen.errors import DataError, FormulaError, OptionError, OutputError
+from symscreen.expressions.grouped_formula import GroupConstant, GroupedFormula
+from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.tree import parse_expression
 from symscreen.results.fit_result import GroupedFitResult
 
 OPTIONS = {"per": "ore", "unary": "square", "binary": "mul", "layers": "b", "jobs": 1}
@@ -136,18 +139,16 @@ def test_an_exact_law_is_exact_and_its_inner_constant_is_a_simple_number():
     assert result.constants.a.tolist() == pytest.approx(slopes, rel=1e-9)
 
 
-@pytest.mark.slow
-def test_inner_constants_vary_where_that_is_declared():
-    frame, slopes = make_frame(n_groups=4, n_rows=25)
-    rates = np.array([0.3, 0.6, 0.9, 1.4])
-    signal = np.repeat(slopes, 25) * frame.x * np.exp(-np.repeat(rates, 25) * frame.z)
-    frame = frame.assign(y=signal + 0.01 * np.random.default_rng(1).normal(size=100)).drop(columns="w")
-    result = symscreen.fit(frame, target="y", per="ore", per_inner=True, effort="quick", jobs=1)
-    assert result.formula.equation == "y = a[ore]*x*exp(b[ore]*z)"
-    assert result.formula.constants[1].values == pytest.approx(-rates, abs=0.1)  # noqa: PD011  # no series
-    few = frame[frame.ore == "ore 2"].head(4).assign(ore="new")
-    adapted = symscreen.adapt(result, few)
-    assert adapted.predict(few) == pytest.approx(few.y, abs=0.1)
+def test_a_formula_with_inner_constants_adapts_to_a_new_group(tmp_path):
+    form = Formula("y", 0.0, (1.0,), (parse_expression("`a[ore]`*x*exp(`b[ore]`*z)"),))
+    constants = (GroupConstant("a", "ore", (1.0, 2.0)), GroupConstant("b", "ore", (-0.5, -0.7)))
+    formula = GroupedFormula(form, "ore", ("p", "q"), constants)
+    symscreen.save_bundle(formula, tmp_path / "model.json", record={})
+    few = pd.DataFrame({"x": [1.0, 1.5, 2.0, 1.2], "z": [1.0, 2.0, 0.5, 1.5], "ore": "new"})
+    few = few.assign(y=3.0 * few.x * np.exp(-0.9 * few.z))
+    adapted = symscreen.adapt(tmp_path / "model.json", few)
+    assert adapted.get_formula("new").round_numbers(6).equation == "y = 3*x*exp(-0.9*z)"
+    assert adapted.get_formula("q") == formula.get_formula("q")
 
 
 def test_noise_has_no_formula():
@@ -215,7 +216,7 @@ def test_the_first_line_printed_is_the_shared_form_and_a_table_of_groups_follows
     assert predicted == pytest.approx(frame.y.head(3).tolist(), abs=0.3)
     run = CliRunner().invoke(command, ["export", str(model), "--to", "excel", "--group", "ore 2"])
     assert run.stdout.startswith("=IF(COUNT(A2,B2,C2)<3")
-    with pytest.raises(OptionError, match="excel has no constants by group: give --group"):
+    with pytest.raises(OptionError, match="excel has no constants by group: choose one with --group"):
         CliRunner().invoke(command, ["export", str(model), "--to", "excel"], catch_exceptions=False)
 
 
