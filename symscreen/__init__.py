@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
     from symscreen.fitting.baselines import Comparison, compare_baselines
     from symscreen.fitting.fit import fit
+    from symscreen.fitting.grouped.adaptation import adapt
     from symscreen.fitting.search_monitor import FitProgress
     from symscreen.grammar.grammar_files import load_grammar
     from symscreen.report.html_page import write_report
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import FitResult, GroupedFitResult, SharedFitResult
     from symscreen.results.ranking_reader import read_ranking
     from symscreen.results.screen_result import ScreenResult
     from symscreen.screeners.array_api import t0, t0_interval, xi
@@ -38,6 +39,7 @@ __all__ = [
     "Explanation",
     "FitProgress",
     "FitResult",
+    "GroupedFitResult",
     "OdeResult",
     "Progress",
     "ScreenResult",
@@ -48,6 +50,7 @@ __all__ = [
     "SymbolicScreener",
     "SymscreenError",
     "__version__",
+    "adapt",
     "apply_bundle",
     "check_screener",
     "classes",
@@ -82,12 +85,14 @@ _HOMES = {
     "SymbolicScreener": "symscreen.estimators",
     "FitProgress": "symscreen.fitting.search_monitor",
     "FitResult": "symscreen.results.fit_result",
+    "GroupedFitResult": "symscreen.results.fit_result",
     "OdeResult": "symscreen.dynamics",
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",
     "StudyResult": "symscreen.studies",
     "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
+    "adapt": "symscreen.fitting.grouped.adaptation",
     "apply_bundle": "symscreen.export.bundle",
     "Explanation": "symscreen.explain",
     "check_screener": "symscreen.screeners.checks",

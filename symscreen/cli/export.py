@@ -50,6 +50,9 @@ def _parse_column_names(
     "--rank", metavar="K", type=click.IntRange(min=1), help="This feature alone; else all that there are."
 )
 @click.option(
+    "--group", metavar="NAME", help="The formula of this group, of a model with constants by group."
+)
+@click.option(
     "--name",
     "names",
     metavar="COLUMN=NAME",
@@ -67,6 +70,7 @@ def export(
     names: dict[str, str],
     out: str,
     *,
+    group: str | None,
     digits: int | None,
     force: bool,
 ) -> None:
@@ -79,9 +83,18 @@ def export(
       symscreen export features.json --to c --out features.c
     """
     from symscreen.export import export_formulas
+    from symscreen.expressions.grouped_formula import GroupedFormula
 
     check_output_path(out, (result,), force=force)
     formulas, operators, gates = _read_formulas(result, rank)
+    if group is not None:
+        if not isinstance(formulas, GroupedFormula):
+            raise OptionError(f"--group is for constants by group, and {result} has none; leave it out")
+        formulas = formulas.get_formula(group)
+    elif isinstance(formulas, GroupedFormula) and format_name not in {"latex", "sympy"}:
+        raise OptionError(
+            f"{format_name} has no constants by group: choose one with --group {formulas.groups[0]}"
+        )
     text = export_formulas(
         formulas, format_name, names=names, operators=operators, indicators=gates, digits=digits
     )
@@ -93,6 +106,7 @@ def _read_formulas(
 ) -> tuple[Any, Mapping[str, Operator], Mapping[str, DerivedColumn]]:
     """Read what a screen or a fit has written: a ranking or a bundle."""
     from symscreen.export import build_indicators_from_record, read_bundle
+    from symscreen.expressions.grouped_formula import GroupedFormula
     from symscreen.expressions.linear_formula import Formula, SharedFormula
 
     if Path(path).suffix.lower() in _RANKING_SUFFIXES:
@@ -106,7 +120,7 @@ def _read_formulas(
             pass
         raise
     gates = build_indicators_from_record(bundle.record)
-    if isinstance(bundle.formulas, Formula | SharedFormula):
+    if isinstance(bundle.formulas, Formula | SharedFormula | GroupedFormula):
         if rank is not None:
             raise OptionError(f"--rank is for features, and {path} holds a model; leave it out")
         return bundle.formulas, bundle.operators, gates

@@ -17,10 +17,12 @@ from symscreen.cli.output import (
     write_output,
 )
 from symscreen.config.screen_options import FitOptions
+from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.export.bundle import Bundle
+    from symscreen.results.fit_result import AnyFitResult
 
 
 @click.command(cls=GroupedCommand)
@@ -48,6 +50,7 @@ def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool
       symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
+      symscreen fit data.csv --per material --out model.json
       symscreen apply model.json new.csv
     """
     from symscreen.fitting.baselines import compare_task
@@ -55,6 +58,8 @@ def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool
     from symscreen.fitting.procedure import run_fit
 
     check_output_path(out, list_input_files(data, options), force=force)
+    if baselines and options["per"] is not None:
+        raise OptionError("--baselines cannot be combined with --per: leave one of them out")
     with show_fit_progress(quiet=quiet) as on_progress:
         task = prepare_fit(data, None, cast("FitKeywords", options))
         result = run_fit(replace(task, on_progress=on_progress))
@@ -69,21 +74,26 @@ def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool
         click.echo(str(compare_task(task)))
 
 
-def print_fit(result: FitResult | SharedFitResult) -> None:
+def print_fit(result: AnyFitResult) -> None:
     """Print the formula, or the formulas, of a fit, and the tables below."""
     from symscreen.report.terminal.listings import print_table
     from symscreen.report.terminal.result_tables import (
         format_equation,
         format_equations,
         show_fit,
+        show_grouped_fit,
         show_shared_fit,
     )
-    from symscreen.results.fit_result import SharedFitResult
+    from symscreen.results.fit_result import GroupedFitResult, SharedFitResult
 
     # equations are never folded: programs read them, too
     if isinstance(result, SharedFitResult):
         click.echo("\n".join([*format_equations(result), result.verdict]))
         print_table(show_shared_fit(result))
+        return
+    if isinstance(result, GroupedFitResult):
+        click.echo("\n".join([format_equation(result), result.verdict]))
+        print_table(show_grouped_fit(result))
         return
     excluded = [] if result.exclusion is None else [result.exclusion]
     click.echo("\n".join([format_equation(result), result.verdict, *excluded]))
@@ -95,21 +105,46 @@ def print_fit(result: FitResult | SharedFitResult) -> None:
 @click.argument("data")
 @click.option("--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output.")
 @click.option("--clip", is_flag=True, help="Move inputs outside of their box to its nearest end.")
+@click.option(
+    "--adapt",
+    metavar="FILE",
+    help="Fit the constants of new groups to these rows first, of a model with constants by group.",
+)
+@click.option("--adapted", metavar="FILE", help="Save the model that --adapt gives as a bundle (.json).")
 @force_option
-def apply(bundle: str, data: str, out: str, *, clip: bool, force: bool) -> None:
+def apply(
+    bundle: str, data: str, out: str, adapt: str | None, adapted: str | None, *, clip: bool, force: bool
+) -> None:
     """Compute a saved formula, or saved features, on new data.
 
     \b
-    Example:
+    Examples:
       symscreen apply model.json new.csv --out predicted.csv
+      symscreen apply model.json new.csv --adapt few.csv --adapted model2.json
     """
     from symscreen.data import read_frame
     from symscreen.export import apply_bundle
     from symscreen.results.ranking_files import format_csv
 
-    check_output_path(out, (bundle, data), force=force)
+    inputs = (bundle, data) if adapt is None else (bundle, data, adapt)
+    check_output_path(out, inputs, force=force)
+    check_output_path(adapted, inputs, force=force)
+    if adapted is not None and adapt is None:
+        raise OptionError("--adapted saves what --adapt gives: give the rows of the new groups with --adapt")
     frame = read_frame(data)
     print_notices(frame.notices, quiet=False)
+    source: Any = bundle if adapt is None else _adapt_bundle(bundle, adapt, adapted, force=force)
     with show_warnings_as_notices():
-        values = apply_bundle(bundle, frame, clip=clip)
+        values = apply_bundle(source, frame, clip=clip)
     write_output(out, format_csv(values), force=force)
+
+
+def _adapt_bundle(bundle: str, rows: str, adapted: str | None, *, force: bool) -> Bundle:
+    """Fit the constants of new groups to rows; return the bundle with the adapted formula."""
+    from symscreen.export import read_bundle, save_bundle
+    from symscreen.fitting.grouped.adaptation import adapt
+
+    loaded = replace(read_bundle(bundle), formulas=adapt(bundle, rows))
+    if adapted is not None:
+        save_bundle(loaded.formulas, adapted, operators=loaded.operators, record=loaded.record, force=force)
+    return loaded

@@ -9,7 +9,7 @@ from symscreen.errors import OptionError
 from symscreen.messages import name_option
 
 if TYPE_CHECKING:
-    from symscreen.config.screen_options import ScreenOptions
+    from symscreen.config.screen_options import FitOptions, ScreenOptions
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,24 @@ WEIGHT_CONFLICTS = tuple(
     Conflict(name, "weights", _WEIGHTS_REASON)
     for name in ("p_values", "fdr", "permutations", "intervals", "stability", "groups")
 )
+_PER_REASON = (
+    "{name} cannot be combined with {other}: a fit of groups does not have it; leave one of them out, or fit "
+    "each group by itself"
+)
+PER_CONFLICTS = tuple(
+    Conflict("per", name, _PER_REASON)
+    for name in ("preset", "weights", "units", "must_use", "split", "criterion")
+)
 # the values of options that conflict with others; of the rest, each value but None and False does, ...
 _CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
     "top": ("all",),
     "search": ("race", "sieve"),
     "rounds": (2, 3, 4, 5),
     "unsafe": ("drop",),
+    "criterion": ("cv",),
 }
-_NEUTRAL_VALUES: dict[str, object] = {"max_correlation": 1.0}  # ... except these
+# ... except these
+_NEUTRAL_VALUES: dict[str, object] = {"max_correlation": 1.0, "must_use": (), "split": 0.0, "units": "ignore"}
 
 
 def check_conflicts(options: ScreenOptions) -> None:
@@ -126,6 +136,23 @@ def check_conflicts(options: ScreenOptions) -> None:
 def check_weight_conflicts(options: ScreenOptions) -> None:
     """Refuse what cannot be inferred where rows have different weights, as `check_conflicts` does."""
     _check(options, WEIGHT_CONFLICTS)
+
+
+def check_per_conflicts(options: FitOptions) -> None:
+    """Refuse what a fit of groups does not have, as `check_conflicts` does.
+
+    Examples
+    --------
+    >>> from symscreen.config.screen_options import FitOptions
+    >>> check_per_conflicts(FitOptions(per="ore", split=0.5))
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OptionError: per= cannot be combined with split=0.5: a fit of groups does not have it;
+    leave one of them out, or fit each group by itself
+    """
+    if options.per_inner and options.per is None:
+        raise OptionError(f"{name_option('per_inner')} needs groups: give {name_option('per')}")
+    _check(options, PER_CONFLICTS)
 
 
 def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:

@@ -143,6 +143,8 @@ class SharedFitParameters(TypedDict, total=False):
     ranges: Mapping[str, Sequence[float]] | None
     max_ram: str | int | None
     preset: Literal["ibart"] | None
+    per: str | None
+    per_inner: bool
     must_use: Names
     effort: EffortName
     max_terms: int

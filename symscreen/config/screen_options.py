@@ -810,6 +810,24 @@ class FitOptions(ScreenOptions):
         verbs=("fit",),
         fit_record=True,
     )
+    per: str | None = option(
+        None,
+        metavar="COL",
+        help="A column of groups, which have coefficients of their own in one shared formula.",
+        doc="A column of groups, numbers or text, which is then not an input. All groups share the terms. "
+        "The criterion decides which coefficients they share, too, and which differ from group to group. "
+        "The result is a `GroupedFitResult`. It cannot be combined with `preset`, `weights`, `units`, "
+        '`must_use`, `split` or ``criterion="cv"``.',
+        type="str",
+        verbs=("fit",),
+    )
+    per_inner: bool = option(
+        False,
+        help="Constants inside terms may differ from group to group, too (--per).",
+        doc="Whether constants inside terms may differ from group to group, too, such as b in ``exp(-b*x)``. "
+        "The criterion decides. It needs `per`.",
+        verbs=("fit",),
+    )
     must_use: Names = option(
         (),
         metavar="A,B",

@@ -14,7 +14,7 @@ from symscreen.config.screen_options import RegressorOptions
 from symscreen.errors import ExtrapolationWarning
 from symscreen.estimators.base import SymbolicEstimator, check_row_weights, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
-from symscreen.expressions.linear_formula import predict_formula
+from symscreen.expressions.grouped_formula import predict_model
 from symscreen.fitting.fit import fit
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen.config.keyword_types import RegressorParameters
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
 
 
 _PARAMETERS = list_options(RegressorOptions, verb="fit", estimator=True)
@@ -42,12 +42,13 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
 
     Attributes
     ----------
-    result_ : FitResult or SharedFitResult
+    result_ : FitResult, SharedFitResult or GroupedFitResult
         The whole result: coefficients with intervals, the Pareto front, alternatives.
-    formula_ : Formula or SharedFormula
-        The model: text, sympy, LaTeX. Several targets share one set of terms and have coefficients each.
+    formula_ : Formula, SharedFormula or GroupedFormula
+        The model: text, sympy, LaTeX. Several targets share one set of terms and have coefficients each; so
+        do the groups of `per`, a column of X, which `predict` needs, too.
     levels_ : dict of str to tuple of str
-        The levels of each column of `categorical`.
+        The levels of each column of `categorical`, and the groups of `per`.
     n_features_in_ : int
         The number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -64,6 +65,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
     """
 
     _parameter_fields = _PARAMETERS
+    per: str | None
 
     @describe_options(_PARAMETERS)
     def __init__(self, **parameters: Unpack[RegressorParameters]) -> None:
@@ -108,15 +110,21 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         options = self._get_options()
         del options["clip"]  # of `predict`
         with raise_estimator_errors():
-            self.result_: FitResult | SharedFitResult = fit(
+            self.result_: AnyFitResult = fit(
                 columns,
                 _to_fit_target(targets),
-                inputs=list(columns),
+                inputs=[name for name in columns if name != self.per],
                 weights=check_row_weights(sample_weight, X),
                 **options,
             )
         self.formula_ = self.result_.formula
         return self
+
+    @property
+    def _categorical_names(self) -> list[str]:
+        """The columns that may hold text: categories, and the groups."""
+        names = super()._categorical_names
+        return names if self.per is None or self.per in names else [*names, self.per]
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn's name
         """Predict the target.
@@ -143,7 +151,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         check_is_fitted(self)
         columns = self._read_new_rows(X, self.formula_.terms)
         with raise_estimator_errors():
-            predicted = predict_formula(
+            predicted = predict_model(
                 self.result_.formula_in_original_units,
                 columns,
                 stacklevel=3,

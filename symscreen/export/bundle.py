@@ -34,7 +34,8 @@ from symscreen.export.operator_definitions import (
     collect_definitions,
     inline_definitions,
 )
-from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas, predict_formula
+from symscreen.expressions.grouped_formula import GroupConstant, GroupedFormula, predict_model
+from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
     check_numbers,
@@ -52,12 +53,15 @@ from symscreen.messages import escape_control_chars, name_option, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     import pandas as pd
 
     from symscreen.data import DerivedColumn
     from symscreen.expressions.input_ranges import InputRanges
     from symscreen.grammar import Operator
+
+    SavedFormulas: TypeAlias = Formula | SharedFormula | GroupedFormula | Sequence[Expression]
 
 
 def to_json_tree(expression: Expression) -> Any:
@@ -121,7 +125,7 @@ def collect_domains(
     return {text: sorted(domains[text]) for text in sorted(domains)}
 
 
-BundleFormulas = Formula | SharedFormula | tuple[Expression, ...]
+BundleFormulas = Formula | SharedFormula | GroupedFormula | tuple[Expression, ...]
 
 BUNDLE_FORMAT = 3
 _MAX_DEFINITIONS = 400  # operators per bundle
@@ -163,6 +167,13 @@ class _SharedTerm(_StoredFormula, forbid_unknown_fields=True, kw_only=True):
     """A term of the models of several targets."""
 
     coefficients: _Numbers
+
+
+class _StoredConstant(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A constant with a value for each group."""
+
+    symbol: str
+    values: _Numbers
 
 
 class _StoredIndicator(Struct, forbid_unknown_fields=True):
@@ -208,16 +219,25 @@ class _ModelsDocument(_Document, forbid_unknown_fields=True, kw_only=True):
     terms: list[_SharedTerm]
 
 
+class _GroupedDocument(_ModelDocument, forbid_unknown_fields=True, kw_only=True):
+    """A model whose constants differ from group to group; they stand in its terms as columns."""
+
+    column: str
+    groups: _Texts
+    constants: list[_StoredConstant]
+
+
 class _FeaturesDocument(_Document, forbid_unknown_fields=True, kw_only=True):
     """Features."""
 
     features: list[_StoredFormula]
 
 
-_AnyDocument = _ModelDocument | _ModelsDocument | _FeaturesDocument
+_AnyDocument = _ModelDocument | _ModelsDocument | _GroupedDocument | _FeaturesDocument
 _DOCUMENTS: dict[str, type[_AnyDocument]] = {
     "model": _ModelDocument,
     "models": _ModelsDocument,
+    "grouped model": _GroupedDocument,
     "features": _FeaturesDocument,
 }
 
@@ -228,8 +248,8 @@ class Bundle:
 
     Parameters
     ----------
-    formulas : Formula, SharedFormula or tuple of Expression
-        A model, the models of several targets, or features.
+    formulas : Formula, SharedFormula, GroupedFormula or tuple of Expression
+        A model, the models of several targets, a model with constants by group, or features.
     operators : dict of str to Operator
         The operators that the formulas and definitions may call.
     record : dict
@@ -321,8 +341,8 @@ def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
     indicators = _build_indicators(document, source_name)
     formulas = _build_formulas(document, operators, indicators, source_name)
     expressions = _get_expressions(formulas)
-    if tuple(document.inputs) != collect_inputs(expressions):
-        required = reprlib.repr(list(collect_inputs(expressions)))
+    if tuple(document.inputs) != _get_inputs(formulas):
+        required = reprlib.repr(list(_get_inputs(formulas)))
         found = reprlib.repr(document.inputs)
         raise _make_error(
             source_name, "inputs", f"expected the inputs of the formulas, {required}, found {found}"
@@ -392,9 +412,16 @@ def _build_formulas(
         with _name_place(source_name, "targets"):
             return SharedFormula(tuple(document.targets), tuple(document.intercepts), coefficients, terms)
     with _name_place(source_name, "terms"):
-        return Formula(
+        formula = Formula(
             document.target, document.intercept, tuple(term.coefficient for term in document.terms), terms
         )
+    if not isinstance(document, _GroupedDocument):
+        return formula
+    constants = tuple(
+        GroupConstant(each.symbol, document.column, tuple(each.values)) for each in document.constants
+    )
+    with _name_place(source_name, "constants"):
+        return GroupedFormula(formula, document.column, tuple(document.groups), constants)
 
 
 def _parse_formulas(
@@ -434,7 +461,7 @@ def _name_place(source_name: str, key: str) -> Iterator[None]:
 
 
 def save_bundle(
-    formulas: Formula | SharedFormula | Sequence[Expression],
+    formulas: SavedFormulas,
     path: str | os.PathLike[str],
     *,
     operators: Mapping[str, Operator] = OPERATORS,
@@ -445,8 +472,9 @@ def save_bundle(
 
     Parameters
     ----------
-    formulas : Formula, SharedFormula or sequence of Expression
-        A model, models of several targets, or at least one feature, such as ``ScreenResult.expressions``.
+    formulas : Formula, SharedFormula, GroupedFormula or sequence of Expression
+        A model, models of several targets, a model with constants by group, or at least one feature, such as
+        ``ScreenResult.expressions``.
     path : str or path
         The file name; ``-`` is standard output.
     operators : mapping of str to Operator
@@ -480,7 +508,7 @@ def save_bundle(
 
 
 def format_bundle(
-    formulas: Formula | SharedFormula | Sequence[Expression],
+    formulas: SavedFormulas,
     *,
     operators: Mapping[str, Operator] = OPERATORS,
     record: Mapping[str, Any] | None = None,
@@ -511,7 +539,7 @@ def format_bundle(
             "format": BUNDLE_FORMAT,
             "symscreen": metadata.version("symscreen"),
             **_to_json_content(formulas),
-            "inputs": list(collect_inputs(expressions)),
+            "inputs": list(_get_inputs(formulas)),
             "domains": collect_domains(expressions, operators),
             "define": collect_definitions(expressions, operators),
             "costs": dict(sorted(collect_changed_costs(expressions).items())),
@@ -548,9 +576,9 @@ def load_bundle(path: str | os.PathLike[str]) -> BundleFormulas:
 
     Returns
     -------
-    Formula, SharedFormula or tuple of Expression
-        A model, models of several targets, or features. User-defined operators are rebuilt from their
-        definitions.
+    Formula, SharedFormula, GroupedFormula or tuple of Expression
+        A model, models of several targets, a model with constants by group, or features. User-defined
+        operators are rebuilt from their definitions.
 
     Raises
     ------
@@ -604,11 +632,30 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
         return file.read(MAX_JSON_BYTES + 1)
 
 
-def _get_expressions(formulas: Formula | SharedFormula | Sequence[Expression]) -> tuple[Expression, ...]:
-    return formulas.terms if isinstance(formulas, Formula | SharedFormula) else tuple(formulas)
+def _get_expressions(formulas: SavedFormulas) -> tuple[Expression, ...]:
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
+        return formulas.terms
+    return tuple(formulas)
 
 
-def _to_json_content(formulas: Formula | SharedFormula | Sequence[Expression]) -> dict[str, Any]:
+def _get_inputs(formulas: SavedFormulas) -> tuple[str, ...]:
+    """Return the names of the columns that formulas are computed from, sorted."""
+    if isinstance(formulas, GroupedFormula):
+        return tuple(sorted({formulas.column, *formulas.inputs}))
+    return collect_inputs(_get_expressions(formulas))
+
+
+def _to_json_content(formulas: SavedFormulas) -> dict[str, Any]:
+    if isinstance(formulas, GroupedFormula):
+        return {
+            **_to_json_content(formulas.form),
+            "kind": "grouped model",
+            "column": formulas.column,
+            "groups": list(formulas.groups),
+            "constants": [
+                {"symbol": each.symbol, "values": list(each.values)} for each in formulas.constants
+            ],
+        }
     if isinstance(formulas, SharedFormula):
         columns = zip(*formulas.coefficients, strict=True) if formulas.terms else ()
         return {
@@ -670,7 +717,7 @@ def _format_json_lines(content: Mapping[str, Any], *, escaped: bool) -> str:
 
 
 def apply_bundle(
-    bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression],
+    bundle: str | os.PathLike[str] | Bundle | SavedFormulas,
     rows: Any,
     *,
     clip: bool = False,
@@ -679,8 +726,8 @@ def apply_bundle(
 
     Parameters
     ----------
-    bundle : path, Formula, SharedFormula or sequence of Expression
-        The bundle file, or the object that `load_bundle` returned.
+    bundle : path, Bundle, Formula, SharedFormula, GroupedFormula or sequence of Expression
+        The bundle file, or the object that `read_bundle` or `load_bundle` returned.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
         New data with the inputs of the formulas. The columns of an array are named x1 … xd.
     clip : bool
@@ -724,11 +771,12 @@ def apply_bundle(
 
     ranges: InputRanges | None = None
     box: InputRanges | None = None
-    if isinstance(bundle, (str, os.PathLike)):
-        loaded = read_bundle(bundle)
-        formulas: Formula | SharedFormula | Sequence[Expression] = loaded.formulas
-        ranges = _read_input_ranges(loaded.record, "input_ranges", str(bundle))
-        box = _read_input_ranges(loaded.record, "box", str(bundle))
+    if isinstance(bundle, (str, os.PathLike, Bundle)):
+        source_name = "the bundle" if isinstance(bundle, Bundle) else str(bundle)
+        loaded = bundle if isinstance(bundle, Bundle) else read_bundle(bundle)
+        formulas: SavedFormulas = loaded.formulas
+        ranges = _read_input_ranges(loaded.record, "input_ranges", source_name)
+        box = _read_input_ranges(loaded.record, "box", source_name)
     else:
         formulas = bundle
     if clip and box is None:
@@ -736,16 +784,13 @@ def apply_bundle(
             f"{name_option('clip')} needs the box of the inputs, and the bundle has none: save it again"
         )
     index = rows.index if isinstance(rows, pd.DataFrame) else None
-    if isinstance(formulas, Formula):
-        predictions = predict_formula(
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
+        predictions = predict_model(
             formulas, rows, stacklevel=3, input_ranges=ranges, clip_box=box if clip else None
         )
+        if isinstance(formulas, SharedFormula):
+            return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
         return pd.DataFrame({formulas.target: predictions}, index=index)
-    if isinstance(formulas, SharedFormula):
-        predictions = predict_formula(
-            formulas, rows, stacklevel=3, input_ranges=ranges, clip_box=box if clip else None
-        )
-        return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
     values = evaluate_formulas(formulas, rows, box=box, clip=clip, stacklevel=3)
     names = [to_text(feature) for feature in formulas]
     nan_counts = np.isnan(values).sum(axis=1)

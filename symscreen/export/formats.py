@@ -18,6 +18,7 @@ from symscreen.export.source import (
     keep_level_indicators,
 )
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
+from symscreen.expressions.grouped_formula import GroupedFormula
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_column_latex, to_latex
 from symscreen.expressions.traversal import collect_indicators, collect_inputs
@@ -45,7 +46,7 @@ class FittedModel(Protocol):
     """The attributes of a fit result that the export needs (see `symscreen.results.fit_result.FitResult`)."""
 
     @property
-    def formula_in_original_units(self) -> Formula | SharedFormula:
+    def formula_in_original_units(self) -> Formula | SharedFormula | GroupedFormula:
         """The fitted formula, in the units of the user's table."""
 
     @property
@@ -83,7 +84,7 @@ def _write_latex(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
 
 
 def _format_latex(formulas: Formulas, digits: int) -> str:
-    if isinstance(formulas, Formula):
+    if isinstance(formulas, Formula | GroupedFormula):
         return formulas.to_latex(digits)
     if isinstance(formulas, SharedFormula):
         return "\n".join(
@@ -177,6 +178,8 @@ def export_formulas(
     if export_format not in EXPORT_FORMATS:
         raise OptionError(f"there is no format {export_format!r}{suggest(export_format, EXPORT_FORMATS)}")
     formulas, operators, indicators = extract_formulas(source, operators, indicators)
+    if isinstance(formulas, GroupedFormula) and export_format == "sympy":
+        formulas = formulas.form  # constants that vary are symbols
     _check_names(names, formulas, indicators)
     if digits is not None and export_format != "latex":
         raise OptionError(f"digits are only for latex; {export_format} is written with every digit")
@@ -228,7 +231,9 @@ def _check_names(
     names: Mapping[str, str] | None, formulas: Formulas, indicators: Mapping[str, DerivedColumn]
 ) -> None:
     """Check that a formula needs each column for which a name is given."""
-    expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
+    expressions: Any = formulas
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
+        expressions = formulas.terms
     if not isinstance(expressions, (tuple, list)):
         expressions = (expressions,)
     known = keep_level_indicators({**collect_indicators(expressions), **indicators})

@@ -20,6 +20,7 @@ from symscreen.export.operator_definitions import (
     inline_definitions,
     quote_formula,
 )
+from symscreen.expressions.grouped_formula import GroupedFormula
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.operator_notations import OPERATOR_NOTATIONS, find_notation
 from symscreen.expressions.printing import PrintedText, Printer, to_text
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
     from symscreen.grammar.operator import Notation
 
-    Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
+    Formulas = Expression | Formula | SharedFormula | GroupedFormula | Sequence[Expression]
 
 
 def keep_level_indicators(indicators: Mapping[str, DerivedColumn]) -> dict[str, LevelIndicator]:
@@ -280,6 +281,11 @@ def build_export_job(formulas: Formulas, **options: Unpack[ExportOptions]) -> Ex
     elif isinstance(formulas, SharedFormula):
         labels, expressions = formulas.targets, tuple(formula.expression for formula in formulas.formulas)
         functions = tuple(f"model_{number}" for number in range(1, len(labels) + 1))
+    elif isinstance(formulas, GroupedFormula):
+        raise OutputError(
+            "constants that differ by group cannot be written: give the formula of one group, "
+            f"get_formula({formulas.groups[0]!r})"
+        )
     else:
         is_single = isinstance(formulas, Expression)
         expressions = (formulas,) if isinstance(formulas, Expression) else tuple(formulas)

@@ -312,9 +312,9 @@ class Formula:
             )
             for term in self.terms
         )
-        return replace(self._round_coefficients(digits), terms=terms)
+        return replace(self.round_coefficients(digits), terms=terms)
 
-    def _round_coefficients(self, digits: int) -> Formula:
+    def round_coefficients(self, digits: int) -> Formula:
         """Round the intercept and the coefficients."""
         coefficients = tuple(round_significant(coefficient, digits) for coefficient in self.coefficients)
         return replace(self, intercept=round_significant(self.intercept, digits), coefficients=coefficients)
@@ -344,7 +344,7 @@ class Formula:
         ...     parse_expression("sin(`a b`)"))).to_latex())
         10^{7} - \frac{2.5}{x_{1}} + \sin\left(\mathrm{a\ b}\right)
         """
-        return to_latex(self._round_coefficients(digits).expression, digits)
+        return to_latex(self.round_coefficients(digits).expression, digits)
 
     def to_sympy(self) -> Any:
         """Convert the right-hand side to sympy. The symbols have the names of the columns.
@@ -596,11 +596,27 @@ def predict_formula(
         columns = clip_to_box(columns, clip_box)
     elif input_ranges is not None:
         warn_outside_ranges(columns, input_ranges, stacklevel)
+    return evaluate_model(formula, columns, stacklevel=stacklevel + 1)
+
+
+def evaluate_model(
+    formula: Formula | SharedFormula,
+    columns: dict[str, NDArray[np.float64]],
+    *,
+    stacklevel: int,
+    is_expected: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
+    """Evaluate a model on columns, and warn of rows where it is undefined, unless that is expected.
+
+    `stacklevel` is that of `warnings.warn`, relative to this function.
+    """
     values = _evaluate_on_columns(formula.terms, columns)
     total = formula.sum_terms(values)
     is_undefined = np.isnan(total).reshape(len(total), -1).any(axis=1)
+    if is_expected is not None:
+        is_undefined &= ~is_expected
     if n_undefined := np.count_nonzero(is_undefined):
-        n_missing = np.isnan(values).sum(axis=1)
+        n_missing = np.isnan(values[:, is_undefined]).sum(axis=1)
         worst = (
             f"; {to_text(formula.terms[int(n_missing.argmax())])!r} in {n_missing.max()}"
             if n_missing.any()

@@ -29,7 +29,7 @@ from symscreen.grammar.parser import find_constant_name, quote_column
 from symscreen.messages import escape_control_chars, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from symscreen.expressions.tree import Expression
     from symscreen.grammar.operator import Notation
@@ -147,6 +147,30 @@ def to_text(expression: Expression) -> str:
 
 
 _FORMULA_PRINTER = _FormulaPrinter()
+
+
+class _ReadablePrinter(_FormulaPrinter):
+    """Writes the formula notation with some names as they are, such as a[material]."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+
+    def write_column(self, name: str) -> PrintedText:  # type: ignore[override]  # a static method there
+        return PrintedText(name) if name in self.names else _FormulaPrinter.write_column(name)
+
+
+def to_readable_text(expression: Expression, names: Collection[str] = ()) -> str:
+    """Format an expression as `to_text` does, but without backticks around the given names of columns.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> to_readable_text(parse_expression("`a[ore]`*`b c`"), {"a[ore]"})
+    'a[ore]*`b c`'
+    """
+    return _ReadablePrinter(names).write(expression)
+
+
 _MAX_DIGITS = 17  # significant digits that determine a double
 
 
@@ -301,8 +325,12 @@ class _LatexPrinter(_MathPrinter):
     language, function, separator = "latex", "{}{}", ", "
     start_pattern, minus = re.compile("(.)"), "-"
 
+    def __init__(self, digits: int, names: Mapping[str, str]) -> None:
+        super().__init__(digits)
+        self.names = names
+
     def write_column(self, name: str) -> PrintedText:
-        return PrintedText(format_column_latex(name))
+        return PrintedText(self.names.get(name) or format_column_latex(name))
 
     def format_pi(self) -> str:
         return r"\pi"
@@ -322,7 +350,7 @@ class _LatexPrinter(_MathPrinter):
         return r" \cdot " if right[0].isdecimal() else r"\,"
 
 
-def to_latex(expression: Expression, digits: int = 4) -> str:
+def to_latex(expression: Expression, digits: int = 4, names: Mapping[str, str] | None = None) -> str:
     r"""Format an expression as LaTeX for math mode (amsmath, MathJax and KaTeX), without dollar signs.
 
     Parameters
@@ -332,6 +360,8 @@ def to_latex(expression: Expression, digits: int = 4) -> str:
     digits : int
         Significant digits of fitted numbers, from 1 to 17. Integers and the numbers of operators and units
         are exact.
+    names : mapping of str to str, optional
+        How columns are written, by name; by default as `format_column_latex` writes them.
 
     Returns
     -------
@@ -343,20 +373,20 @@ def to_latex(expression: Expression, digits: int = 4) -> str:
     >>> print(to_latex(parse_expression("2.5*x1**3 - sin(t)**2/`flow rate`")))
     2.5\,x_{1}^{3} - \frac{\sin^{2}\left(t\right)}{\mathrm{flow\ rate}}
     """
-    return _LatexPrinter(digits).write(expression)
+    return _LatexPrinter(digits, names or {}).write(expression)
 
 
-def format_column_latex(name: str) -> str:
+def format_column_latex(name: str, *, is_upright: bool = False) -> str:
     r"""Format the name of a column: a letter with a number as subscript, any other name upright and escaped.
 
-    Control characters are written as Python escapes.
+    Control characters are written as Python escapes. With `is_upright`, every name is upright.
 
     Examples
     --------
     >>> print(format_column_latex("x"), format_column_latex("x12"), format_column_latex("50 %"))
     x x_{12} \mathrm{50\ \%}
     """
-    if match := _SHORT_NAME.fullmatch(name):
+    if not is_upright and (match := _SHORT_NAME.fullmatch(name)):
         letter, number = match.groups()
         return f"{letter}_{{{number}}}" if number else letter
     return _format_upright(r"\mathrm", name) if name else r"\langle\rangle"

@@ -15,6 +15,7 @@ from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.training_medians import fill_from_rows
 from symscreen.linear_models.model_criteria import assign_folds
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +113,10 @@ def compare_baselines(
 
 def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
     """Compare a fit with other regressors; see `compare_baselines`."""
+    if task.groups is not None:
+        raise OptionError(
+            f"the comparison with other regressors has no groups: leave {name_option('per')} out"
+        )
     targets = get_targets(task.dataset)
     if len(targets) > 1:
         raise OptionError("fits of several targets are not compared with other regressors; give one target")

@@ -40,6 +40,8 @@ class Effort:
         Simple features that each feature of a larger space is combined with.
     four_term_features : int
         Features whose subsets of four are all tried.
+    grouped_candidates : int
+        Candidates for the terms of a fit of groups.
     """
 
     pool_formulas: int
@@ -53,6 +55,7 @@ class Effort:
     exhaustive_features: int
     core_features: int
     four_term_features: int
+    grouped_candidates: int
 
 
 EFFORTS: dict[EffortName, Effort] = {
@@ -68,6 +71,7 @@ EFFORTS: dict[EffortName, Effort] = {
         exhaustive_features=100,
         core_features=20,
         four_term_features=40,
+        grouped_candidates=5_000,
     ),
     # layers of three million candidates take seconds rather than minutes
     "default": Effort(
@@ -82,6 +86,7 @@ EFFORTS: dict[EffortName, Effort] = {
         exhaustive_features=500,
         core_features=40,
         four_term_features=100,
+        grouped_candidates=18_000,
     ),
     "thorough": Effort(
         pool_formulas=50_000,
@@ -95,6 +100,7 @@ EFFORTS: dict[EffortName, Effort] = {
         exhaustive_features=800,
         core_features=60,
         four_term_features=150,
+        grouped_candidates=50_000,
     ),
 }
 """The efforts by name, smallest first."""

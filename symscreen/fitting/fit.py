@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from symscreen._option_values import split_column_names
+from symscreen.config.conflicts import check_per_conflicts
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.screen_options import FitOptions, make_fit_options
@@ -25,11 +26,12 @@ from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
 from symscreen.fitting.fit_weights import read_fit_weights, sort_tied_weights
+from symscreen.fitting.grouped.grouped_rows import read_fit_groups
 from symscreen.fitting.guesses import parse_guesses
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.required_inputs import build_required_inputs
 from symscreen.fitting.search_stages import FitTask
-from symscreen.messages import quote
+from symscreen.messages import name_option, quote
 from symscreen.screening.preparation import adapt_to_multi_output, build_input_box, parse_pool_screeners
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.targets.registry import TARGET_TYPES
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset, SourceFrame
     from symscreen.fitting.search_monitor import FitProgressListener
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
     from symscreen.targets import TargetType
 
 
@@ -59,7 +61,7 @@ def fit(
     *,
     on_progress: FitProgressListener | None = None,
     **options: Unpack[FitKeywords],
-) -> FitResult | SharedFitResult:
+) -> AnyFitResult:
     """Find a formula for a target: a weighted sum of few features, and a constant.
 
     Spaces are searched in the order of their size, small ones exhaustively; see
@@ -80,8 +82,8 @@ def fit(
 
     Returns
     -------
-    FitResult or SharedFitResult
-        The latter of several targets.
+    FitResult, SharedFitResult or GroupedFitResult
+        The second of several targets, the third of groups with constants of their own (`per`).
 
     Raises
     ------
@@ -118,11 +120,20 @@ def prepare_fit(
 
 def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:
     """Read the data, in base units, and the options of a fit."""
+    check_per_conflicts(options)
     run_control = build_run_control(options)
     weights = read_fit_weights(source, options)
     weight_column = options.weights if isinstance(options.weights, str) else None
-    source, data_options = encode_categoricals(source, y, replace(options, weights=weight_column))
+    excluded = [*to_tuple(options.exclude), *to_tuple(options.per or ())]
+    source, data_options = encode_categoricals(
+        source, y, replace(options, weights=weight_column, exclude=excluded)
+    )
     several = TargetSource(source, y, options.target).is_multicolumn
+    if several and options.per is not None:
+        raise OptionError(
+            f"{name_option('per')} takes one target, and there are several: fit each by itself, or leave "
+            f"{name_option('per')} out"
+        )
     target_type: TargetType = "several" if several else "numeric"
     pool_screeners = parse_pool_screeners(options, target_type)
     if TARGET_TYPES[target_type].combines_outputs:
@@ -150,6 +161,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
         units_record = {**units.record, "targets": targets}
+    groups = None if options.per is None else read_fit_groups(source, options.per, dataset)
     source_weights = None if weights is None else sort_tied_weights(weights, dataset)
     return FitTask(
         dataset=dataset,
@@ -169,6 +181,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         required_inputs=required_inputs,
         guesses=guesses,
         source_weights=source_weights,
+        groups=groups,
         categories_record=_build_fit_category_record(source, data_options, dataset),
     )
 

@@ -29,6 +29,7 @@ from symscreen.fitting.coefficients import (
     predict_on_dataset,
 )
 from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
+from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
     ScoredModel,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.model_selection import Criterion
     from symscreen.fitting.search_monitor import SearchMonitor
     from symscreen.linear_models.row_weights import RowWeights
+    from symscreen.results.fit_result import AnyFitResult
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
@@ -77,12 +79,14 @@ _MAX_WEIGHINGS = 3  # times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 
-def run_fit(task: FitTask) -> FitResult | SharedFitResult:
+def run_fit(task: FitTask) -> AnyFitResult:
     """Find a formula for the target of a dataset, or formulas with the same terms for several targets."""
     from threadpoolctl import threadpool_limits
 
     # otherwise the rounding of BLAS sums would depend on the number of threads
     with threadpool_limits(1):
+        if task.groups is not None:
+            return run_grouped_fit(task, task.groups)
         return _fit_in_one_thread(task)
 
 

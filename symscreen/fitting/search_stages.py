@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.effort import Effort
+    from symscreen.fitting.grouped.grouped_rows import FitGroups
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.fitting.search_monitor import FitProgressListener
     from symscreen.grammar import Grammar, Layer
@@ -99,6 +100,8 @@ class FitTask(ScreeningTask):
         The weight of each row of the source, positive in the rows of the dataset.
     has_estimated_weights : bool
         Whether the weights are estimates of 1/variance, so that each row counts as one.
+    groups : FitGroups or None
+        The groups that have constants of their own.
     on_progress : callable or None
         Called with a `FitProgress` when a stage starts, and when there is a better formula.
     """
@@ -113,6 +116,7 @@ class FitTask(ScreeningTask):
     guesses: tuple[Expression, ...] = ()
     source_weights: Values | None = None
     has_estimated_weights: bool = False
+    groups: FitGroups | None = None
     on_progress: FitProgressListener | None = None
 
     @property

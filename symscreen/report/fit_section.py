@@ -4,54 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.grouped_formula import GroupedFormula
+from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_mathml_body
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
+from symscreen.results.fit_result import GroupedFitResult
 
 if TYPE_CHECKING:
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
 
 
 _DIGITS = 6  # significant digits of numbers
 
 
-def build_fit_section(fit: FitResult | SharedFitResult) -> dict[str, Any]:
+def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
     """Collect what the page shows of a fit.
 
     Parameters
     ----------
-    fit : FitResult or SharedFitResult
+    fit : FitResult, SharedFitResult or GroupedFitResult
         The result of `symscreen.fit`.
 
     Returns
     -------
     dict
         ``equations``, one for each target, as text and as markup; ``statements`` on them; the ``headings``
-        and ``rows`` of the table of coefficients. Texts are on one line and free of control characters.
+        and ``rows`` of the table of coefficients or, of groups, of the constants of each. Texts are on one
+        line and free of control characters.
     """
     formula = fit.formula
     formulas = (
-        [formula] if isinstance(formula, Formula) else [formula.get_formula(name) for name in formula.targets]
+        [formula.get_formula(name) for name in formula.targets]
+        if isinstance(formula, SharedFormula)
+        else [formula]
     )
+    table = fit.constants if isinstance(fit, GroupedFitResult) else fit.terms
     statements = [fit.verdict, *([] if fit.exclusion is None else [fit.exclusion]), *_describe_errors(fit)]
     return {
         "equations": [_build_equation(each.round_numbers(_DIGITS)) for each in formulas],
         "statements": [escape_control_chars(render_message(text, COMMAND_LINE)) for text in statements],
-        "headings": [escape_control_chars(str(name)) for name in fit.terms.columns],
-        "rows": [[_format_cell(value) for value in row] for row in fit.terms.itertuples(index=False)],
+        "headings": [escape_control_chars(str(name)) for name in table.columns],
+        "rows": [[_format_cell(value) for value in row] for row in table.itertuples(index=False)],
     }
 
 
-def _build_equation(formula: Formula) -> dict[str, str]:
-    sides = format_mathml_body(Column(formula.target)), format_mathml_body(formula.expression, _DIGITS)
+def _build_equation(formula: Formula | GroupedFormula) -> dict[str, str]:
+    form = formula.form if isinstance(formula, GroupedFormula) else formula
+    sides = format_mathml_body(Column(formula.target)), format_mathml_body(form.expression, _DIGITS)
     return {
         "text": escape_control_chars(formula.equation),
         "markup": f"<math>{'<mo>=</mo>'.join(sides)}</math>",
     }
 
 
-def _describe_errors(fit: FitResult | SharedFitResult) -> list[str]:
+def _describe_errors(fit: AnyFitResult) -> list[str]:
     """Return R² of each formula on the rows that its coefficients were fitted on."""
     if isinstance(fit.r2, dict):
         return [f"R² of {name}: {r2:.6g}." for name, r2 in fit.r2.items()]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     import jinja2
 
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
     from symscreen.results.screen_result import ScreenResult
 
 
@@ -85,7 +85,7 @@ class ReportEntry:
 
 
 def build_page_content(
-    result: ScreenResult, data: str = "DATA", fit: FitResult | SharedFitResult | None = None
+    result: ScreenResult, data: str = "DATA", fit: AnyFitResult | None = None
 ) -> dict[str, Any]:
     """Collect the content of a page.
 
@@ -95,7 +95,7 @@ def build_page_content(
         The result of `symscreen.screen`. Without its data there are no scatter plots and no redundancy map.
     data : str
         The name of the data file, for the command.
-    fit : FitResult, SharedFitResult or None
+    fit : FitResult, SharedFitResult, GroupedFitResult or None
         A formula that was fitted to the same data, if the page shows one.
 
     Returns
@@ -347,7 +347,7 @@ def write_report(
     path: str | Path,
     *,
     data: str = "DATA",
-    fit: FitResult | SharedFitResult | None = None,
+    fit: AnyFitResult | None = None,
     force: bool = False,
 ) -> None:
     """Write a report to a file. The file is written completely or not at all.
@@ -360,7 +360,7 @@ def write_report(
         A file name that ends in ``.html``.
     data : str
         The name of the data file, for the command that repeats the run.
-    fit : FitResult, SharedFitResult or None
+    fit : FitResult, SharedFitResult, GroupedFitResult or None
         A formula that was fitted to the same data, if the page shows one.
     force : bool
         Whether to overwrite an existing file.
@@ -375,9 +375,7 @@ def write_report(
     write_atomically(Path(path), page, force=force)
 
 
-def build_report_html(
-    result: ScreenResult, *, data: str = "DATA", fit: FitResult | SharedFitResult | None = None
-) -> str:
+def build_report_html(result: ScreenResult, *, data: str = "DATA", fit: AnyFitResult | None = None) -> str:
     """Render a report as HTML.
 
     Parameters
@@ -386,7 +384,7 @@ def build_report_html(
         The result of `symscreen.screen`.
     data : str
         The name of the data file, for the command that repeats the run.
-    fit : FitResult, SharedFitResult or None
+    fit : FitResult, SharedFitResult, GroupedFitResult or None
         A formula that was fitted to the same data, if the page shows one.
 
     Returns

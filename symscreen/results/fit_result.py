@@ -1,6 +1,7 @@
 """Results of a fit: the formula, the uncertainty of its coefficients, and alternative models.
 
-`FitResult` is for one target and `SharedFitResult` for several targets that share their terms.
+`FitResult` is for one target, `SharedFitResult` for several targets that share their terms, and
+`GroupedFitResult` for groups of rows with constants of their own.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from symscreen._repr import format_repr, format_summary
 from symscreen.errors import OptionError
-from symscreen.expressions.linear_formula import Formula, SharedFormula, predict_formula
+from symscreen.expressions.grouped_formula import GroupedFormula, predict_model
+from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.messages import escape_control_chars
 from symscreen.units import convert_to_original_units
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     from symscreen.data import Dataset
     from symscreen.grammar import Operator
+
+    AnyFitResult: TypeAlias = "FitResult | SharedFitResult | GroupedFitResult"
 
 
 _VERDICTS = {
@@ -88,7 +92,7 @@ class FitFigures(Protocol):
 class _BaseFitResult:
     """What fits of one target and of several targets have in common."""
 
-    formula: Formula | SharedFormula
+    formula: Formula | SharedFormula | GroupedFormula
     terms: pd.DataFrame
     front: pd.DataFrame
     alternatives: pd.DataFrame
@@ -97,7 +101,7 @@ class _BaseFitResult:
     record: dict[str, Any]
     operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
     data: Dataset | None = field(default=None, repr=False)
-    draw: Callable[[FitResult | SharedFitResult], FitFigures] | None = field(default=None, repr=False)
+    draw: Callable[[AnyFitResult], FitFigures] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # a pickle contains formulas and figures of merit, but not the rows, which may be private
@@ -116,7 +120,7 @@ class _BaseFitResult:
         """
         if self.draw is None:
             raise OptionError("only a result of symscreen.fit has plots")
-        return self.draw(cast("FitResult | SharedFitResult", self))
+        return self.draw(cast("AnyFitResult", self))
 
     def summary(self) -> str:
         """Write the formula, its verdict, the coefficients, the front and the alternatives as text.
@@ -145,7 +149,7 @@ class _BaseFitResult:
     @property
     def _rounded_equations(self) -> tuple[str, ...]:
         rounded = self.formula.round_numbers(_DIGITS)
-        return (rounded.equation,) if isinstance(rounded, Formula) else rounded.equations
+        return rounded.equations if isinstance(rounded, SharedFormula) else (rounded.equation,)
 
     @property
     def _statements(self) -> tuple[str, ...]:
@@ -194,12 +198,12 @@ class _BaseFitResult:
         return f"{tried} leaves less than {rounded:f} % of the spread"
 
     @property
-    def formula_in_original_units(self) -> Formula | SharedFormula:
+    def formula_in_original_units(self) -> Formula | SharedFormula | GroupedFormula:
         """The formula, or the formulas, in the original units of the columns and the targets."""
         units = self.record.get("units")
         return (
             self.formula
-            if units is None
+            if units is None or isinstance(self.formula, GroupedFormula)
             else self.formula.map_models(partial(to_original_units, record=units))
         )
 
@@ -228,7 +232,7 @@ class _BaseFitResult:
         UserWarning
             If predictions are NaN. The message gives the number of rows.
         """
-        return predict_formula(
+        return predict_model(
             self.formula_in_original_units,
             rows,
             stacklevel=3,
@@ -378,15 +382,78 @@ class SharedFitResult(_BaseFitResult):
         return self.formula.targets
 
 
-def _format_fit_html(equations: Iterable[str], notices: Iterable[str], terms: pd.DataFrame) -> str:
-    """Format equations, notices and a table with a column ``term`` as HTML, with escaped names."""
+def _format_fit_html(
+    equations: Iterable[str], notices: Iterable[str], table: pd.DataFrame, text_column: str = "term"
+) -> str:
+    """Format equations, notices and a table with a column of texts as HTML, with escaped names."""
     import pandas as pd
 
     lines = "<br>".join(escape(escape_control_chars(equation)) for equation in equations)
     paragraphs = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
-    safe = terms.rename(columns=escape_control_chars).assign(
-        term=list(map(escape_control_chars, terms["term"]))
-    )
+    texts = {text_column: list(map(escape_control_chars, table[text_column]))}
+    safe = table.assign(**texts).rename(columns=escape_control_chars)
     with pd.option_context("display.max_colwidth", None):  # formulas are not truncated
-        table = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
-    return f"<p><code>{lines}</code></p>{paragraphs}{table}"
+        markup = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
+    return f"<p><code>{lines}</code></p>{paragraphs}{markup}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedFitResult(_BaseFitResult):
+    """A formula that groups of rows share, with the constants that differ from group to group.
+
+    Parameters
+    ----------
+    formula : GroupedFormula
+        The selected model; `formula.get_formula("steel")` is the formula of one group.
+    constants : pandas.DataFrame
+        One row for each group: the column of the groups, ``rows``, and for each constant that varies, such as
+        a, its value ``a``, its standard error ``a_se`` and its interval, ``a_low`` and ``a_high``.
+    terms : pandas.DataFrame
+        One row for each coefficient and each fitted constant inside a term: ``term``, ``place``
+        (``coefficient`` or ``inside``), ``constant`` (the name of one that varies, such as ``a[material]``),
+        ``coefficient``, ``low`` and ``high`` (the value and its interval; of a constant that varies, the mean
+        of the groups, without an interval), ``spread`` (the standard deviation between groups), and
+        ``complexity``.
+    front : pandas.DataFrame
+        The Pareto front of error and complexity, simplest first, and the selected model, with the columns of
+        `FitResult`.
+    alternatives : pandas.DataFrame
+        Other formulas that the criterion cannot distinguish from the best one, with the same columns.
+    r2 : float
+        1 − RSS/TSS of the formula on all rows, with the mean of all rows for TSS.
+    notices : tuple of str
+        Notices for the user.
+    record : dict
+        How the fit was computed. ``record["groups"]`` has what a new group is shrunk toward.
+    operators : mapping of str to Operator
+        Operators of the grammar, for `save`.
+    data : Dataset or None
+        The rows of the fit, which are not saved to files or pickles.
+    draw : None
+        There are no figures.
+    """
+
+    formula: GroupedFormula
+    r2: float
+    constants: pd.DataFrame = field(kw_only=True)
+
+    def summary(self) -> str:
+        """Write the formula, its verdict, the constants of the groups and the tables as text.
+
+        Returns
+        -------
+        str
+            Lines without a trailing newline.
+        """
+        heading = "\n".join([*self._rounded_equations, f"R² = {self.r2:.6g}"])
+        tables = {"constants": self.constants, "terms": self.terms, "front": self.front}
+        return format_summary(heading, self._statements, tables | {"alternatives": self.alternatives})
+
+    def __repr__(self) -> str:
+        head = f"<{type(self).__name__}: {'; '.join(self._rounded_equations)}>"
+        return format_repr(head, self._statements, {"constants": self.constants, "front": self.front})
+
+    def _repr_html_(self) -> str:
+        return _format_fit_html(
+            self._rounded_equations, self._statements, self.constants, self.formula.column
+        )

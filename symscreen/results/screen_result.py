@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.messages import Message
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
     from symscreen.screeners import AnyScreener, JointScores
     from symscreen.screening.scoring.joint_screening import JointResult
     from symscreen.screening.scoring.score_space import ScoringResult
@@ -422,7 +422,7 @@ class ScreenResult:
         X: Any = None,  # noqa: N803  # as in `screen`
         y: Any = None,
         **options: Any,
-    ) -> FitResult | SharedFitResult:
+    ) -> AnyFitResult:
         """Fit a formula with these features as guesses: short for ``symscreen.fit(X, y, also=result)``.
 
         Parameters
@@ -434,7 +434,7 @@ class ScreenResult:
 
         Returns
         -------
-        FitResult or SharedFitResult
+        FitResult, SharedFitResult or GroupedFitResult
 
         Raises
         ------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from symscreen.data import SourceFrame
     from symscreen.fitting.search_monitor import FitProgress
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult
     from symscreen.results.screen_result import ScreenResult
     from symscreen.screening.run_control import Progress
     from symscreen.studies.study import Study
@@ -36,7 +36,7 @@ class StudyResult:
         What was done.
     screen : ScreenResult or None
         The ranking; None without the table ``screen``.
-    fit : FitResult, SharedFitResult or None
+    fit : FitResult, SharedFitResult, GroupedFitResult or None
         The fitted formula; None without the table ``fit``.
     written : tuple of Path
         The files that were written.
@@ -44,7 +44,7 @@ class StudyResult:
 
     study: Study
     screen: ScreenResult | None
-    fit: FitResult | SharedFitResult | None
+    fit: AnyFitResult | None
     written: tuple[Path, ...]
 
 
@@ -142,7 +142,7 @@ def run_screen_step(
 
 def run_fit_step(
     study: Study, frame: SourceFrame, on_progress: Callable[[FitProgress], None] | None = None
-) -> FitResult | SharedFitResult | None:
+) -> AnyFitResult | None:
     """Fit a formula to the table of a study; None if the study does not."""
     if "fit" not in study.steps:
         return None
@@ -158,7 +158,7 @@ def _build_study_record(study: Study) -> dict[str, Any]:
 def write_study_outputs(
     study: Study,
     screened: ScreenResult | None,
-    fitted: FitResult | SharedFitResult | None,
+    fitted: AnyFitResult | None,
     *,
     force: bool,
 ) -> tuple[Path, ...]:

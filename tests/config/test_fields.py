@@ -174,6 +174,7 @@ def test_an_option_that_is_only_passed_on_stands_where_it_is_defined_and_where_i
         "screening/preparation.py",
         "screening/screen.py",
         "fitting/fit.py",
+        "config/conflicts.py",
         "config/option_record.py",
         "config/study_tables.py",
         "screening/stored_screens.py",

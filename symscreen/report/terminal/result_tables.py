@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from symscreen.evaluation import Evaluation
     from symscreen.messages import OptionStyle
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult, FitResult, GroupedFitResult, SharedFitResult
     from symscreen.screening.power import PowerResult
 
 
@@ -195,7 +195,7 @@ _MAX_FRONT_ROWS = 8  # models of the Pareto front
 _MAX_ALTERNATIVES = 5  # alternative models
 
 
-def format_equation(result: FitResult) -> str:
+def format_equation(result: FitResult | GroupedFitResult) -> str:
     """Format ``target = formula`` on one line, with numbers to six digits.
 
     Parameters
@@ -229,12 +229,12 @@ def show_fit(result: FitResult) -> RenderableType:
     return Group(Text(""), table, Text(""), quality, Text(""), *show_models(result))
 
 
-def show_models(result: FitResult | SharedFitResult) -> list[RenderableType]:
+def show_models(result: AnyFitResult) -> list[RenderableType]:
     """Build the tables of the Pareto front around the chosen model and of the alternatives.
 
     Parameters
     ----------
-    result : FitResult or SharedFitResult
+    result : FitResult, SharedFitResult or GroupedFitResult
         The result of `symscreen.fit`.
 
     Returns
@@ -280,7 +280,7 @@ def _build_coefficient_table(result: FitResult) -> RenderableType:
     return table
 
 
-def describe_rows(result: FitResult | SharedFitResult) -> str:
+def describe_rows(result: AnyFitResult) -> str:
     """Describe which rows chose the terms and which gave the coefficients."""
     record = result.record
     if record["split"]:
@@ -359,13 +359,77 @@ def _build_shared_coefficient_table(result: SharedFitResult, targets: Sequence[s
 
 
 def _format_coefficient(row: dict[Hashable, Any], name: str) -> str:
-    half_width = (row[f"high[{name}]"] - row[f"low[{name}]"]) / 2
-    return f"{row[f'coefficient[{name}]']:.{_DIGITS}g} ± {half_width:.2g}"
+    return _format_with_half_width(row[f"coefficient[{name}]"], row[f"low[{name}]"], row[f"high[{name}]"])
+
+
+def _format_with_half_width(value: float, low: float, high: float) -> str:
+    return f"{value:.{_DIGITS}g} ± {(high - low) / 2:.2g}"
 
 
 def _shorten_name(name: str) -> str:
     text = escape_control_chars(name)
     return text if len(text) <= _MAX_NAME_WIDTH else f"{text[: _MAX_NAME_WIDTH - 1]}…"
+
+
+_MAX_GROUPS = 40  # groups whose constants are shown
+
+
+def show_grouped_fit(result: GroupedFitResult) -> RenderableType:
+    """Build the tables below the formula of groups: their constants, shared constants, and other models.
+
+    Parameters
+    ----------
+    result : GroupedFitResult
+        The result of `symscreen.fit`.
+
+    Returns
+    -------
+    rich renderable
+        Input for `print_table`.
+    """
+    level = f"{100 * result.record['level']:g} %"
+    quality = f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}"
+    parts: list[RenderableType] = [Text("")]
+    symbols = [each.symbol for each in result.formula.constants]
+    if symbols:
+        parts += [_build_group_table(result, symbols), Text("")]
+    n_more = len(result.constants) - _MAX_GROUPS
+    if n_more > 0 and symbols:
+        parts += [Text(f"{n_more} more groups are not shown."), Text("")]
+    shared = result.terms[result.terms["constant"] == ""]
+    if len(shared):
+        parts += [_build_shared_constant_table(shared), Text("")]
+    shrunk = result.record["groups"]["shrinkage"] is not None
+    rule = " Constants of groups with few rows are drawn to the mean of the groups." if shrunk else ""
+    parts += [Text(f"{quality}; ± is half of a {level} interval.{rule}"), Text("")]
+    return Group(*parts, *show_models(result))
+
+
+def _build_group_table(result: GroupedFitResult, symbols: Sequence[str]) -> Table:
+    """Build the table of the constants of each group."""
+    column = result.formula.column
+    headings = [
+        (_shorten_name(column), "left"),
+        ("rows", "right"),
+        *((symbol, "right") for symbol in symbols),
+    ]
+    table = make_table(*headings)
+    for row in result.constants.head(_MAX_GROUPS).to_dict("records"):
+        cells = [
+            _format_with_half_width(row[symbol], row[f"{symbol}_low"], row[f"{symbol}_high"])
+            for symbol in symbols
+        ]
+        add_row(table, (row[column], f"{row['rows']:,}", *cells))
+    return table
+
+
+def _build_shared_constant_table(shared: pd.DataFrame) -> Table:
+    """Build the table of the coefficients and inner constants that all groups share."""
+    table = make_table(("shared by all groups", "fold"), ("", "left"), ("value", "right"))
+    for row in shared.to_dict("records"):
+        value = _format_with_half_width(row["coefficient"], row["low"], row["high"])
+        add_row(table, (row["term"], row["place"], value))
+    return table
 
 
 _HEADINGS = {

@@ -1,0 +1,1 @@
+"""Fits of one form to groups of rows, each with constants of its own."""
