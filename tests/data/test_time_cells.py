@@ -41,7 +41,8 @@ def test_times_are_those_that_arrow_reads(cells):
 
 def test_a_date_with_a_time_among_dates_is_its_day():
     times = convert_python_column([dt.date(2020, 1, 1), NAIVE + dt.timedelta(1)]).times
-    assert list(times.values.astype(object)) == [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
+    days = times.values
+    assert days.tolist() == [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
 
 
 @pytest.mark.parametrize(("unit", "limit"), [("D", 86_400 * 10**6), ("s", 10**6), ("ms", 1000), ("us", 1)])
