@@ -41,7 +41,7 @@ def test_times_are_those_that_arrow_reads(cells):
 
 def test_a_date_with_a_time_among_dates_is_its_day():
     times = convert_python_column([dt.date(2020, 1, 1), NAIVE + dt.timedelta(1)]).times
-    days = times.values
+    days = times.values  # noqa: PD011  # an array, not a frame
     assert days.tolist() == [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
 
 

@@ -112,7 +112,7 @@ def parse_text(text: bytes, text_format: TextFormat) -> ParsedText:
 
 
 def read_plain_csv(text: bytes, text_columns: Collection[str]) -> pd.DataFrame:
-    r"""Read CSV in which only empty cells are missing, as `DataFrame.to_csv` writes it.
+    r"""Read CSV in which empty cells are missing numbers or empty texts, as `DataFrame.to_csv` writes it.
 
     Parameters
     ----------
@@ -146,6 +146,7 @@ def read_plain_csv(text: bytes, text_columns: Collection[str]) -> pd.DataFrame:
     texts = [index for index, name in enumerate(names) if name in text_columns]
     table = _Parser(body, text_format, ("",)).read(texts=texts)
     kept = _find_rows(table, body, text_format.delimiter, len(names))
+    table = table.fillna(dict.fromkeys(texts, ""))
     table.columns = pd.Index(names)
     return table if kept is None else table[kept].reset_index(drop=True)
 

@@ -106,11 +106,13 @@ def test_blank_lines_are_left_out_and_cells_of_blanks_are_not():
 
 
 def test_a_plain_csv_has_its_texts_and_gaps():
-    written = pd.DataFrame({"name": ["1", "NA", "a\r\nb"], "flag": [True, None, False], "n": [1, 2, 3]})
+    written = pd.DataFrame(
+        {"name": ["1", "NA", "a\r\nb", ""], "flag": [True, None, False, None], "n": [1, 2, 3, 4]}
+    )
     read = read_plain_csv(written.to_csv(index=False).encode(), ["name"])
-    assert read["name"].tolist() == ["1", "NA", "a\r\nb"]
-    assert [None if pd.isna(cell) else cell for cell in read["flag"]] == [True, None, False]
-    assert read["n"].tolist() == [1, 2, 3]
+    assert read["name"].tolist() == ["1", "NA", "a\r\nb", ""]
+    assert [None if pd.isna(cell) else cell for cell in read["flag"]] == [True, None, False, None]
+    assert read["n"].tolist() == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="differ in their number of fields"):
         read_plain_csv(b"a,b\n1,2\n3\n", [])
 
