@@ -21,6 +21,8 @@ from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
 from symscreen.data.loading import read_columns, read_dataset, read_source
 from symscreen.data.readers.arrow_files import read_parquet
 from symscreen.data.readers.file_bytes import read_regular_file
+from symscreen.data.readers.optional_packages import import_package
+from symscreen.data.readers.text_parser import read_plain_csv
 from symscreen.data.row_columns import read_frame_with_column, read_row_groups, read_row_weights
 from symscreen.data.source_frame import SourceFrame
 from symscreen.data.sources import read_frame
@@ -43,6 +45,7 @@ __all__ = [
     "collect_levels",
     "detect_target_type",
     "get_max_table_bytes",
+    "import_package",
     "read_bounded",
     "read_columns",
     "read_dataset",
@@ -50,6 +53,7 @@ __all__ = [
     "read_frame_with_column",
     "read_levels",
     "read_parquet",
+    "read_plain_csv",
     "read_regular_file",
     "read_row_groups",
     "read_row_weights",

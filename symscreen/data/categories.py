@@ -387,13 +387,13 @@ def find_few_levels(frame: SourceFrame, used_columns: Collection[str]) -> list[s
     ['c']
     """
     n_levels = {
-        name: len(column.texts.unique())
+        name: len(column.texts.distinct)
         for name, column in frame.columns.items()
         if name not in used_columns
         and column.texts is not None
         and column.description == "text"
         and not column.damage
-        and not column.texts.null_count
+        and not column.texts.n_missing
     }
     few = {
         name: n

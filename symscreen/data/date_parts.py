@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.data.column_types import SourceColumn
+from symscreen.data.time_cells import convert_to_microseconds
 from symscreen.messages import format_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyarrow as pa
     from numpy.typing import NDArray
+
+    from symscreen.data.time_cells import TimeCells
 
 _ORIGIN = np.datetime64("2000-01-01", "us")
 _DAY = np.timedelta64(1, "D")
@@ -47,7 +49,7 @@ def add_date_parts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sourc
 
     Examples
     --------
-    >>> from symscreen.data.column_types import convert_python_column
+    >>> from symscreen.data.python_columns import convert_python_column
     >>> days = np.array(["2000-01-03", "2001-07-05", None], "datetime64[D]")
     >>> columns, notices = add_date_parts({"d": convert_python_column(days)})
     >>> {name: column.numbers.tolist() for name, column in columns.items() if column.part_of}
@@ -76,20 +78,13 @@ def add_date_parts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sourc
     return new_columns, [f"dates as numbers: {format_names(used)}{rule}"]
 
 
-def _compute_parts(
-    times: pa.Array | pa.ChunkedArray,
-) -> list[tuple[str, NDArray[np.float64], bool]]:
+def _compute_parts(times: TimeCells) -> list[tuple[str, NDArray[np.float64], bool]]:
     """Compute the parts of n cells: name, values of shape (n,), and whether they add something new."""
-    import pyarrow as pa
-
-    if pa.types.is_time(times.type):
-        unit = times.type.unit
-        ticks = times.cast(pa.int32() if times.type.bit_width == 32 else pa.int64())
-        hours = _to_floats(ticks) / {"s": 3.6e3, "ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}[unit]
-        return [("hour", hours, True)]
-    try:
-        local, instants = _to_local_times(times), _to_instants(times)
-    except pa.ArrowException:  # out of range, or an unknown time zone
+    if times.is_time_of_day:
+        return [("hour", times.values / _HOUR, True)]
+    instants = convert_to_microseconds(times.values)
+    local = None if times.local is None else convert_to_microseconds(times.local)
+    if instants is None or local is None:  # out of range, or an unknown time zone
         return []
     is_missing = np.isnat(instants)
     if is_missing.all():
@@ -111,32 +106,3 @@ def _compute_parts(
             bool(known_years.min() != known_years.max()),
         ),
     ]
-
-
-def _to_floats(cells: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
-    """Convert integers to floats; shape (n,), NaN where missing."""
-    import pyarrow as pa
-
-    floats = cells.cast(pa.float64(), safe=False)
-    return np.asarray(floats.fill_null(np.nan) if floats.null_count else floats)
-
-
-def _to_instants(times: pa.Array | pa.ChunkedArray) -> NDArray[np.datetime64]:
-    """Convert dates and times to microseconds, those with a time zone in UTC; shape (n,)."""
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(times.type):
-        times = times.cast(pa.timestamp(times.type.unit))
-    in_microseconds = times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    ticks = np.asarray(in_microseconds.fill_null(0)).astype("datetime64[us]")
-    return np.where(np.asarray(in_microseconds.is_null()), np.datetime64("NaT", "us"), ticks)
-
-
-def _to_local_times(times: pa.Array | pa.ChunkedArray) -> NDArray[np.datetime64]:
-    """Convert dates and times to microseconds in their own time zone; shape (n,)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_timestamp(times.type) and times.type.tz is not None:
-        times = pc.local_timestamp(times)
-    return _to_instants(times)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from symscreen.data.column_types import SourceColumn
+from symscreen.data.time_cells import TimeCells
 from symscreen.data.written_numbers import is_missing_text
 from symscreen.messages import quote
 
@@ -59,7 +60,7 @@ def read_date_texts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sour
 
     Examples
     --------
-    >>> from symscreen.data.column_types import convert_python_column
+    >>> from symscreen.data.python_columns import convert_python_column
     >>> columns = {"d": convert_python_column(["31.12.2020", "1.2.2021"])}
     >>> read_date_texts(columns)[1]
     ["read as dates: 'd' ('31.12.2020' is 2020-12-31)"]
@@ -68,11 +69,7 @@ def read_date_texts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sour
     for name, column in columns.items():
         if column.texts is None:
             continue
-        distinct = [
-            text
-            for text in column.texts.unique().to_pylist()
-            if text is not None and not is_missing_text(text)
-        ]
+        distinct = [text for text in column.texts.distinct if not is_missing_text(text)]
         if not distinct or not all(_DATE.fullmatch(text.strip()) for text in distinct[:100]):
             continue
         order = _find_order(distinct)
@@ -108,21 +105,16 @@ def _find_order(texts: Sequence[str]) -> DateOrder | Literal["unknown"] | None:
 
 def _convert_dates(column: SourceColumn, order: DateOrder) -> tuple[SourceColumn, str] | None:
     """Convert a column of dates, and its first date; None if a date does not exist."""
-    import pyarrow as pa
-
     assert column.texts is not None  # noqa: S101  # the caller has read them
-    texts = column.texts.to_pylist()
-    iso = ["NaT" if text is None or is_missing_text(text) else _to_iso(text.strip(), order) for text in texts]
+    distinct = column.texts.distinct
+    iso = ["NaT" if is_missing_text(text) else _to_iso(text.strip(), order) for text in distinct]
+    has_time = any("T" in text for text in iso if text != "NaT")
     try:
-        times = np.array(iso, dtype="datetime64[us]")
+        times = np.array([*iso, "NaT"], dtype="datetime64[us]" if has_time else "datetime64[D]")
     except ValueError:
         return None
-    has_time = any("T" in text for text in iso if text != "NaT")
     first = next(text for text in iso if text != "NaT")
-    arrow_times = pa.array(times, pa.timestamp("us"), from_pandas=True)
-    return SourceColumn(
-        "dates or times", times=arrow_times if has_time else arrow_times.cast(pa.date32())
-    ), first
+    return SourceColumn("dates or times", times=TimeCells.without_zone(times[column.texts.codes])), first
 
 
 def _to_iso(text: str, order: DateOrder) -> str:

@@ -5,7 +5,7 @@ Rows with missing values are rejected or dropped, rows of weight 0 are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from symscreen.messages import (
 from symscreen.targets.weighted import MAX_WEIGHT_RATIO
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from symscreen.data.source_frame import SourceFrame
@@ -261,11 +260,11 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
     if column.numbers is not None:
         labels, is_missing = column.numbers[rows], np.isnan(column.numbers[rows])
     elif column.texts is not None:
-        texts = np.array(column.texts.to_pylist(), dtype=object)[rows]
+        texts = np.array(column.texts.to_list(), dtype=object)[rows]
         is_missing = np.array([text is None for text in texts], dtype=np.bool_)
         labels = np.where(is_missing, "", texts).astype(str)
     elif column.times is not None:
-        labels, is_missing = _convert_times(column.times, rows)
+        labels, is_missing = column.times.values[rows].view(np.int64), column.times.is_missing[rows]
     else:
         raise DataError(
             f"{frame.source}: {name_option_column('groups', name)} holds {column.description}; give labels: "
@@ -279,14 +278,3 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
             f"{format_rows(is_unlabelled)}: fill them in, or leave these rows out"
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
-
-
-def _convert_times(
-    times: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return dates or times of the given rows as integers, and a mask of the missing ones."""
-    import pyarrow as pa
-
-    integers = times.cast(pa.int32() if times.type.bit_width == 32 else pa.int64())
-    is_missing = np.asarray(integers.is_null())[rows]
-    return np.asarray(integers.fill_null(0))[rows], is_missing

@@ -6,10 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symscreen.data.column_types import SourceColumn, convert_arrow_column, convert_python_column
+from symscreen.data.arrow_columns import convert_arrow_column
+from symscreen.data.column_types import SourceColumn, make_text_column
 from symscreen.data.date_parts import add_date_parts
 from symscreen.data.date_texts import read_date_texts
+from symscreen.data.python_columns import convert_python_column
 from symscreen.data.readers.delimited_text import MAX_COLUMNS
+from symscreen.data.text_cells import TextCells
 from symscreen.data.written_numbers import read_written_numbers
 from symscreen.errors import DataError
 from symscreen.messages import format_names
@@ -85,5 +88,7 @@ def build_frame(table: RawTable) -> SourceFrame:
 
 
 def _convert_cells(cells: object) -> SourceColumn:
-    """Convert a column of an Arrow table, or of Python objects."""
+    """Convert a column of texts, of an Arrow table, or of Python objects."""
+    if isinstance(cells, TextCells):
+        return make_text_column(cells)
     return convert_arrow_column(cells) if hasattr(cells, "null_count") else convert_python_column(cells)

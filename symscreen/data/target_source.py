@@ -10,7 +10,7 @@ import numpy as np
 from symscreen._cached_property import lockfree_cached_property
 from symscreen._option_values import TargetTypeChoice, parse_name_list
 from symscreen.data.column_selection import choose_numeric_target, choose_target_column, require_columns
-from symscreen.data.column_types import convert_python_column
+from symscreen.data.python_columns import convert_python_column
 from symscreen.data.row_columns import MIN_ROWS
 from symscreen.data.sources import read_frame
 from symscreen.errors import DataError, OptionError

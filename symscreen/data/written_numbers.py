@@ -20,10 +20,10 @@ from symscreen.messages import escape_control_chars, format_count, format_names,
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from symscreen.data.readers.raw_table import DecimalMark
+    from symscreen.data.text_cells import TextCells
 
 
 _MISSING_TEXTS = frozenset(
@@ -184,7 +184,7 @@ def read_written_numbers(
 
     Examples
     --------
-    >>> from symscreen.data.column_types import convert_python_column
+    >>> from symscreen.data.python_columns import convert_python_column
     >>> columns = {"price": convert_python_column(["$1,234.5", "$7", "?"])}
     >>> columns, notices = read_written_numbers(columns, None, holds_text=True)
     >>> columns["price"].numbers.tolist(), notices
@@ -206,10 +206,9 @@ def read_written_numbers(
     return new_columns, _format_notices(readings)
 
 
-def _find_column_mark(cells: pa.Array | pa.ChunkedArray) -> DecimalMark | None:
+def _find_column_mark(cells: TextCells) -> DecimalMark | None:
     """Return the decimal mark of a column of texts; None if it holds anything else, or nothing decides."""
-    distinct = [text for text in cells.unique().to_pylist() if text is not None]
-    return find_decimal_mark(distinct) if _is_mostly_numbers(distinct) else None
+    return find_decimal_mark(cells.distinct) if _is_mostly_numbers(cells.distinct) else None
 
 
 def _is_mostly_numbers(distinct: Sequence[str]) -> bool:
@@ -220,16 +219,16 @@ def _is_mostly_numbers(distinct: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class _TextCells:
-    """The cells of a column of text: the distinct ones, and the index of each row's cell among them.
+class _NumberCells:
+    """The cells of a column of text that may be numbers.
 
-    `codes` has shape (n,) and holds ``len(distinct)`` where a cell is missing; `counts` says how often each
-    distinct cell occurs. `numbers` are the distinct cells that are numbers, `bad` those that are neither
-    numbers nor stand for missing values.
+    `codes` has shape (n,) and holds −1 where a cell is missing; `counts` says how often each distinct cell
+    occurs. `numbers` are the distinct cells that are numbers, `bad` those that are neither numbers nor stand
+    for missing values.
     """
 
     column: SourceColumn
-    distinct: list[str]
+    distinct: Sequence[str]
     codes: NDArray[np.int64]
     counts: NDArray[np.int64]
     numbers: Mapping[int, WrittenNumber]
@@ -241,10 +240,10 @@ class _TextCells:
 
 
 def _read_column(
-    column: SourceColumn, cells: pa.Array | pa.ChunkedArray, mark: DecimalMark | None, *, holds_text: bool
+    column: SourceColumn, cells: TextCells, mark: DecimalMark | None, *, holds_text: bool
 ) -> _Reading | None:
     """Read one column; None if it holds texts."""
-    encoded = _encode_cells(column, cells, holds_text=holds_text)
+    encoded = _find_numbers(column, cells, holds_text=holds_text)
     if encoded is None:
         return None
     if encoded.bad:
@@ -256,30 +255,23 @@ def _read_column(
     return _convert_numbers(encoded, mark)
 
 
-def _encode_cells(
-    column: SourceColumn, cells: pa.Array | pa.ChunkedArray, *, holds_text: bool
-) -> _TextCells | None:
+def _find_numbers(column: SourceColumn, cells: TextCells, *, holds_text: bool) -> _NumberCells | None:
     """Find the numbers among the cells; None if most cells are none, or the column is to stay as it is."""
-    import pyarrow as pa
-
-    encoded = cells.cast(pa.large_string()).dictionary_encode()
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    distinct: list[str] = encoded.dictionary.to_pylist()
+    distinct = cells.distinct
     if not _is_mostly_numbers(distinct) or (
         not holds_text and all(_PLAIN_NUMBER.fullmatch(text.strip()) for text in distinct)
     ):
         return None
-    codes = np.asarray(encoded.indices.fill_null(len(distinct)))
     numbers = {
         i: number
         for i, text in enumerate(distinct)
         if not is_missing_text(text) and (number := parse_written_number(text)) is not None
     }
     bad = [i for i, text in enumerate(distinct) if i not in numbers and not is_missing_text(text)]
-    return _TextCells(column, distinct, codes, np.bincount(codes, minlength=len(distinct) + 1), numbers, bad)
+    return _NumberCells(column, distinct, cells.codes, cells.count_cells(), numbers, bad)
 
 
-def _describe_damage(cells: _TextCells) -> _Reading | None:
+def _describe_damage(cells: _NumberCells) -> _Reading | None:
     """Say which cell is not a number; None if too many are not, so that the column is text."""
     n_numbers, n_bad = int(cells.counts[list(cells.numbers)].sum()), int(cells.counts[cells.bad].sum())
     if n_numbers < _MIN_NUMBER_SHARE * (n_numbers + n_bad):
@@ -291,7 +283,7 @@ def _describe_damage(cells: _TextCells) -> _Reading | None:
     )
 
 
-def _convert_numbers(cells: _TextCells, mark: DecimalMark | None) -> _Reading:
+def _convert_numbers(cells: _NumberCells, mark: DecimalMark | None) -> _Reading:
     """Convert the cells of a column, which are numbers or missing."""
     distinct, numbers = cells.distinct, cells.numbers
     digits = [number.digits for number in numbers.values()]

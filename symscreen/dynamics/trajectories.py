@@ -222,7 +222,7 @@ def _read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
             f"{frame.source}: {name_option_column('trajectory', trajectory)} holds {column.description}; "
             "give labels: numbers or text"
         )
-    return [str(value) for value in column.texts.to_pylist()]
+    return [str(value) for value in column.texts.to_list()]
 
 
 def _build_label_key(label: str) -> tuple[float, str]:

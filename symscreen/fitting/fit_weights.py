@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.data import read_frame_with_column, read_row_weights
-from symscreen.data.column_types import convert_python_column
+from symscreen.data.python_columns import convert_python_column
 from symscreen.errors import DataError
 from symscreen.messages import name_option
 

@@ -9,6 +9,7 @@ import csv
 import hashlib
 import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -121,7 +122,8 @@ def check_output(path: str | Path, *, force: bool = False) -> None:
     Raises
     ------
     OutputError
-        If the suffix is unknown, the folder does not exist, or a file exists and `force` is not set.
+        If the suffix is unknown, the folder does not exist, a file exists and `force` is not set, or pyarrow,
+        which writes .parquet files, is not installed.
     """
     if str(path) == "-":
         return
@@ -129,6 +131,11 @@ def check_output(path: str | Path, *, force: bool = False) -> None:
     if path.suffix.lower() not in RANKING_SUFFIXES:
         raise OutputError(
             f"{path}: the file format is chosen by the suffix; use one of {', '.join(RANKING_SUFFIXES)}"
+        )
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise OutputError(
+            f"{path}: a .parquet file is written by pyarrow, which is not installed: pip install "
+            "'symscreen[files]', or write .csv"
         )
     for file in _list_output_files(path):
         check_writable(file, force=force)

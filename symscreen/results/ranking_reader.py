@@ -16,7 +16,13 @@ from msgspec import Meta, Struct
 
 from symscreen._limits import CSV_PARSE_FACTOR, JSON_PARSE_FACTOR, MAX_JSON_BYTES, format_bytes
 from symscreen.config.parsing import parse_memory_limit
-from symscreen.data import get_max_table_bytes, read_parquet, read_regular_file
+from symscreen.data import (
+    get_max_table_bytes,
+    import_package,
+    read_parquet,
+    read_plain_csv,
+    read_regular_file,
+)
 from symscreen.data.documents import Count, PositiveNumber, convert_document, parse_json
 from symscreen.errors import DataError, InputError
 from symscreen.messages import escape_control_chars
@@ -204,33 +210,17 @@ def _parse_csv(content: bytes, record: bytes) -> tuple[StoredRanking, bytes]:
 
 
 def _parse_frame(content: bytes) -> pd.DataFrame:
-    """Parse the output of `format_csv`; Arrow reads each float to the last bit, which pandas does not."""
-    import pyarrow as pa
-    import pyarrow.csv
+    """Parse the output of `format_csv`."""
+    table = read_plain_csv(content, _TEXT_COLUMNS)
+    for name, cells in table.items():
+        if name not in _TEXT_COLUMNS and cells.dtype.kind not in "biuf" and not _are_booleans(cells):
+            raise ValueError(f"its column {name!r} holds other values than numbers")
+    return table
 
-    try:
-        table = pa.csv.read_csv(
-            pa.BufferReader(content),
-            # One block, so that types are inferred from all rows.
-            read_options=pa.csv.ReadOptions(use_threads=False, block_size=max(len(content), 1)),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(_TEXT_COLUMNS, pa.string()),
-                null_values=[""],
-                true_values=["True"],
-                false_values=["False"],
-            ),
-        )
-    except pa.ArrowException as error:
-        raise ValueError(str(error)) from None
-    for field in table.schema:
-        kind = field.type
-        if field.name not in _TEXT_COLUMNS and not (
-            pa.types.is_integer(kind) or kind in {pa.float64(), pa.bool_(), pa.null()}
-        ):
-            raise ValueError(f"its column {field.name!r} holds other values than numbers")
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
+
+def _are_booleans(cells: pd.Series[Any]) -> bool:
+    """Say whether all cells are True, False or missing."""
+    return all(isinstance(cell, bool) for cell in cells.dropna())
 
 
 def _parse_record(content: bytes) -> dict[str, Any]:
@@ -247,8 +237,7 @@ def _check_object(record: Any) -> dict[str, Any]:
 
 def _parse_parquet(content: bytes, path: Path) -> tuple[StoredRanking, bytes]:
     """Return the ranking and the content for the digest."""
-    import pyarrow as pa
-
+    pa = import_package("pyarrow", "a .parquet file")
     try:
         table = read_parquet(content, str(path))
         types = [type_.value_type if pa.types.is_dictionary(type_) else type_ for type_ in table.schema.types]

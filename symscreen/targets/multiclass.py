@@ -236,7 +236,7 @@ def read_classes(origin: str, name: str, column: SourceColumn, option: str = "ta
             for number in distinct.tolist()
         )
     elif column.texts is not None:
-        texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
+        texts = [text if text and text.strip() else None for text in column.texts.to_list()]
         is_present = np.array([text is not None for text in texts], dtype=np.bool_)
         known_texts = [text for text in texts if text is not None]
         classes = tuple(sorted(set(known_texts)))

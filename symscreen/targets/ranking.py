@@ -351,7 +351,7 @@ def _read_ranking_texts(source: TargetSource, name: str) -> RankingData:
             f"{source.origin}: {name_option_column('ranking', name)} holds {column.description}: name a "
             "column of texts such as a>b>c, or two or more columns of ranks"
         )
-    texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
+    texts = [text if text and text.strip() else None for text in column.texts.to_list()]
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     if not any(">" in text for text in distinct):
         raise DataError(

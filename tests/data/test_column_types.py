@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from symscreen.data.column_types import convert_arrow_column, convert_python_column
+from symscreen.data.arrow_columns import convert_arrow_column
+from symscreen.data.python_columns import convert_python_column
 
 REPEATABLE = settings(deadline=None, derandomize=True)
 
@@ -106,7 +107,7 @@ def test_decimals_are_rounded_as_python_rounds_them_and_refused_where_two_become
         (pd.Series(pd.period_range("2020", periods=2, freq="M")), "values of type pandas.period"),
         ([object()], "objects of type object"),
         ([2**2000], "integers beyond the range of floating point"),
-        (np.array([(1, 2)], dtype="i4,i4"), "objects of type tuple"),
+        (np.array([(1, 2)], dtype="i4,i4"), "lists or records"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

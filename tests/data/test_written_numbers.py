@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.data.column_types import convert_python_column
+from symscreen.data.python_columns import convert_python_column
 from symscreen.data.written_numbers import read_written_numbers
 
 NUMBERS = st.lists(st.decimals(-(10**9), 10**9, places=2), min_size=1)

@@ -140,7 +140,7 @@ def read_long_stages(data: bytes) -> None:
 def _cells(column: Any, rows: int) -> Any:
     if column.numbers is not None:
         return column.numbers
-    return [None] * rows if column.texts is None else column.texts.to_pylist()
+    return [None] * rows if column.texts is None else column.texts.to_list()
 
 
 def read_grammar(data: bytes) -> None:

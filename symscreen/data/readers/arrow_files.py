@@ -10,6 +10,7 @@ from symscreen.data.decompressed_size import (
     check_unpacked_size,
     estimate_parquet_bytes,
 )
+from symscreen.data.readers.optional_packages import import_package
 from symscreen.data.readers.raw_table import RawTable
 from symscreen.errors import DataError
 from symscreen.messages import escape_control_chars
@@ -41,13 +42,14 @@ def read_arrow_file(data: bytes, source: str, file_format: str) -> RawTable:
     Raises
     ------
     DataError
-        If the file is damaged, or its unpacked size is too large.
+        If the file is damaged, its unpacked size is too large, or pyarrow is not installed.
     """
     return RawTable.from_arrow(load_arrow_table(data, source, file_format), source)
 
 
 def load_arrow_table(data: bytes, source: str, file_format: str) -> pa.Table:
     """Read a Parquet or Feather file as `read_arrow_file` does, into an Arrow table."""
+    import_package("pyarrow", f"a {file_format} file")
     import pyarrow as pa
 
     read = read_parquet if file_format == "Parquet" else read_feather

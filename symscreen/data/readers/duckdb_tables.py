@@ -53,6 +53,7 @@ def read_duckdb_table(address: str) -> RawTable:
     if not Path(file).is_file():
         raise DataError(f"{source}: the file {quote(file)} does not exist; check its name and its folder")
     duckdb = import_package("duckdb", "a DuckDB database")
+    import_package("pyarrow", "a table of DuckDB")  # DuckDB passes batches of rows to it
     memory = f"{max(get_max_table_bytes() // 1_000_000, 1)}MB"
     try:
         connection = duckdb.connect(

@@ -68,10 +68,12 @@ def read_object(source: object) -> RawTable:
 
 
 def _read_arrow_object(source: object) -> RawTable | None:
-    """Read an object with the Arrow PyCapsule interface; None if it has none, or holds no columns."""
-    import pyarrow as pa
-
+    """Read an object with the Arrow PyCapsule interface; None if it has none, or pyarrow is not installed."""
     if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
+        return None
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
         return None
     try:
         return RawTable.from_arrow(pa.table(source), "the frame")
@@ -81,16 +83,27 @@ def _read_arrow_object(source: object) -> RawTable | None:
 
 def _read_with_narwhals(source: object) -> RawTable | None:
     """Read a frame that narwhals knows, for example a lazy one; None for other objects."""
-    try:
-        import narwhals.stable.v1 as nw
-    except ModuleNotFoundError:
-        return None
+    import narwhals.stable.v1 as nw
+
     try:
         frame = nw.from_native(source)  # type: ignore[call-overload]
     except TypeError:
         return None
-    collected = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return RawTable.from_arrow(collected.to_arrow(), "the frame")
+    try:
+        collected = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    except ModuleNotFoundError as error:  # lazy frames of some libraries are collected into Arrow tables
+        raise DataError(
+            f"an object of type {type(source).__name__} is read by {error.name}, which is not installed: pip "
+            "install 'symscreen[files]'"
+        ) from error
+    columns = [_take_cells(collected[name]) for name in collected.columns]
+    return RawTable("the frame", collected.columns, columns, len(collected))
+
+
+def _take_cells(column: Any) -> Any:
+    """Take the cells of a narwhals column: numbers as an array, and others, or with gaps, as a list."""
+    is_plain = (column.dtype.is_integer() or column.dtype.is_float()) and not column.null_count()
+    return column.to_numpy() if is_plain else column.to_list()
 
 
 def _read_mapping(source: Mapping[Any, Any]) -> RawTable:

@@ -24,7 +24,7 @@ class RawTable:
     names : sequence of str
         Names of the columns, which may repeat.
     columns : sequence
-        The columns: Arrow arrays, numpy arrays, pandas Series or lists.
+        The columns: `TextCells`, numpy arrays, pandas Series, lists, or Arrow arrays.
     n : int
         Number of rows.
     notices : tuple of str
