@@ -209,11 +209,11 @@ def compute_posterior(
     ([2.0], [[0.25]])
     """
     if prior is None:
-        own_inverse: Values = np.linalg.inv(information)
+        own_inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
         return own_inverse @ moments, variance * own_inverse
     scale = np.sqrt(prior.variances)
     scaled = scale[:, None] * information * scale / variance
-    inverse: Values = np.linalg.inv(scaled + np.eye(len(scale)))
+    inverse = np.asarray(np.linalg.inv(scaled + np.eye(len(scale))), dtype=np.float64)
     covariance = scale[:, None] * inverse * scale
     return covariance @ (moments / variance + prior.means / prior.variances), covariance
 
