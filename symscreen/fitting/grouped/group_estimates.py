@@ -205,7 +205,7 @@ def compute_posterior(
     --------
     >>> prior = GroupPrior(np.array([1.0]), np.array([0.5]), np.array([0.0]), 1.0)
     >>> constants, covariance = compute_posterior(np.array([[2.0]]), np.array([6.0]), prior, 1.0)
-    >>> constants.tolist(), covariance.tolist()
+    >>> constants.round(9).tolist(), covariance.round(9).tolist()
     ([2.0], [[0.25]])
     """
     if prior is None:

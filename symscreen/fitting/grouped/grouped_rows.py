@@ -202,7 +202,7 @@ def orthonormalize(rows: GroupedRows, columns: Values) -> tuple[Values, Values]:
     --------
     >>> rows = GroupedRows({}, np.zeros(3), np.array([0, 1]))
     >>> q, r = orthonormalize(rows, np.array([[2.0, 3.0, 4.0], [1.0, 3.0, 4.0]]))
-    >>> q.round(1).tolist(), r[:, 0, 1].tolist()
+    >>> (q.round(1) + 0.0).tolist(), r[:, 0, 1].tolist()
     ([[1.0, 0.6, 0.8], [0.0, 0.0, 0.0]], [1.0, 5.0])
     """
     k = len(columns)
