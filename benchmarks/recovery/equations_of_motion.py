@@ -4,16 +4,22 @@ The seven systems of ODE-Strogatz are integrated accurately from four starts eac
 with a share of each state's standard deviation. Then five systems of textbooks follow with 1 % of noise. The
 defaults run; only the columns are named. An equation counts where constants of the true form exist with which
 it equals the equation found on the samples, up to 1e-9. Their errors are relative to the true constants.
+
+pysindy gets the same samples of ODE-Strogatz; see `pysindy_fits`. ``--no-pysindy`` leaves it out.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from measurement import format_table, make_parser, save_results
+from peers.environments import prepare_environment
+from recovery.pysindy_fits import find_with_pysindy
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
@@ -212,9 +218,9 @@ def run_system(name: str, system: TrueSystem, samples: int, noise: float, seed: 
     """Discover one system; return a record of each equation."""
     table = simulate(system, samples, noise, seed)
     options = {"states": list(system.states), "trajectory": "run", **(system.options or {})}
-    start = time.process_time()
+    wall, start = time.perf_counter(), time.process_time()
     result = symscreen.discover_ode(table, time="t", **options)
-    seconds = time.process_time() - start
+    seconds, wall = time.process_time() - start, time.perf_counter() - wall
     states = np.array([table[each] for each in system.states])
     rates = result.predict(table).T
     records = []
@@ -223,26 +229,47 @@ def run_system(name: str, system: TrueSystem, samples: int, noise: float, seed: 
         records.append(
             {
                 "system": name,
+                "is_strogatz": name in STROGATZ,
                 "samples": samples,
                 "noise": noise,
                 "seed": seed,
+                "method": "symscreen",
                 "equation": result.formulas[place].target,
                 "is_right": is_right,
                 "error": error,
                 "cpu_s": seconds,
+                "wall_s": wall,
                 "found": result.equations[place],
             }
         )
     return records
 
 
+def run_peer(
+    name: str, system: TrueSystem, samples: int, noise: float, seed: int, *, python: Path
+) -> list[dict[str, Any]]:
+    """Let pysindy fit one system; return a record of each equation and method."""
+    table = simulate(system, samples, noise, seed)
+    states = np.array([table[each] for each in system.states])
+
+    def judge_rates(place: int, rates: np.ndarray) -> tuple[bool, float | None]:
+        return judge(system.rates[place], system.constants[place], states, rates)
+
+    found = find_with_pysindy(table, system.states, python, judge_rates)
+    key = {"system": name, "is_strogatz": True, "samples": samples, "noise": noise, "seed": seed}
+    return [key | each for each in found]
+
+
 def main(arguments: list[str]) -> None:
     """Run the systems, and save the records and a table."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     parser = make_parser(__doc__)
     parser.add_argument("--noise", default="0,0.01,0.05", help="shares of noise for ODE-Strogatz")
     parser.add_argument("--samples", type=int, default=100, help="samples of a run for ODE-Strogatz")
     parser.add_argument("--systems", default=",".join([*STROGATZ, *TEXTBOOKS]), help="which systems")
     parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
+    parser.add_argument("--no-pysindy", action="store_true", help="leave pysindy out")
+    parser.add_argument("--cache", type=Path, default=home / "symscreen-peers", help="for the environment")
     given = parser.parse_args(arguments)
     names = given.systems.split(",")
     runs = [
@@ -252,20 +279,15 @@ def main(arguments: list[str]) -> None:
         if name in STROGATZ
     ]
     runs += [(name, TEXTBOOKS[name], TEXTBOOKS[name].samples, 0.01) for name in names if name in TEXTBOOKS]
+    python = None if given.no_pysindy else prepare_environment("pysindy", given.cache)
     records: list[dict[str, Any]] = []
     for name, system, samples, noise in runs:
         new = run_system(name, system, samples, noise, given.seed)
+        if python is not None and name in STROGATZ:
+            new += run_peer(name, system, samples, noise, given.seed, python=python)
         records += new
         for each in new:
-            print(
-                name,
-                noise,
-                each["is_right"],
-                each["error"],
-                f"{each['cpu_s']:.0f} s",
-                each["found"],
-                flush=True,
-            )
+            print(name, noise, each["method"], each["is_right"], each["error"], each.get("found"), flush=True)
     rows = [
         (
             each["system"],
@@ -278,5 +300,6 @@ def main(arguments: list[str]) -> None:
             f"`{each['found']}`",
         )
         for each in records
+        if each["method"] == "symscreen"
     ]
     save_results("equations_of_motion", {"records": records}, format_table(HEAD, rows), given.results)

@@ -40,14 +40,14 @@ class Equation:
         The terms; the constant 1 stands for an intercept.
     coefficients : tuple of float
         One for each term.
-    search_cost : float
-        Sum over terms of the logarithm of the number of terms that each was chosen from.
+    search_costs : tuple of float
+        For each term, the logarithm of the number of terms that it was chosen from.
     """
 
     state: str
     terms: tuple[Expression, ...]
     coefficients: tuple[float, ...]
-    search_cost: float
+    search_costs: tuple[float, ...]
 
     @cached_property
     def constants(self) -> Values:
@@ -60,6 +60,20 @@ class Equation:
         values = iter(constants[n_terms:])
         terms = tuple(_fill_constants(term, values) for term in self.terms)
         return replace(self, terms=terms, coefficients=tuple(map(float, constants[:n_terms])))
+
+    def drop_term(self, place: int) -> Equation:
+        """Return the equation without a term."""
+        return replace(
+            self,
+            terms=self.terms[:place] + self.terms[place + 1 :],
+            coefficients=self.coefficients[:place] + self.coefficients[place + 1 :],
+            search_costs=self.search_costs[:place] + self.search_costs[place + 1 :],
+        )
+
+    @property
+    def search_cost(self) -> float:
+        """The sum of the search costs of the terms."""
+        return sum(self.search_costs)
 
     @property
     def complexity(self) -> int:
@@ -78,8 +92,7 @@ class Equation:
 
     def compile(self) -> Rate:
         """Return a function that evaluates the right-hand side from columns and constants."""
-        places = count(len(self.terms))
-        compiled = [_compile_term(term, places) for term in self.terms]
+        compiled, _ = self.compile_terms()
 
         def compute(columns: Mapping[str, Values], constants: Sequence[Values | float]) -> Values:
             total: Values | float = 0.0
@@ -88,6 +101,13 @@ class Equation:
             return np.asarray(total)
 
         return compute
+
+    def compile_terms(self) -> tuple[list[Rate], list[int]]:
+        """Return functions that evaluate the terms, and the term that each number inside belongs to."""
+        places = count(len(self.terms))
+        compiled = [_compile_term(term, places) for term in self.terms]
+        owners = [place for place, term in enumerate(self.terms) for _ in _list_inner_constants([term])]
+        return compiled, owners
 
 
 def _list_inner_constants(terms: Sequence[Expression]) -> list[float]:

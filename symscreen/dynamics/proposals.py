@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.dynamics.equations import Equation
+from symscreen.dynamics.term_library import list_basic_terms
 from symscreen.dynamics.term_search import search_sums
 from symscreen.expressions.traversal import compute_key
 from symscreen.fitting.laws.gauss_newton import improve_fit
@@ -46,7 +47,8 @@ def propose_equations(
         The EBIC of each and the equation, best first.
     """
     rows, target = problem.project(state, library.values), problem.targets[state]
-    found = search_sums(rows, target, library.search_costs, library.complexities, max_terms)
+    basic = list_basic_terms(library)
+    found = search_sums(rows, target, library.search_costs, library.complexities, max_terms, basic)
     counts: dict[int, int] = {}
     scored = []
     for place, each in enumerate(found):
@@ -58,7 +60,7 @@ def propose_equations(
         terms = tuple(library.expressions[member] for member in members)
         coefficients = np.linalg.lstsq(rows[members].T, target, rcond=None)[0]
         equation = Equation(
-            state, terms, tuple(coefficients.tolist()), float(library.search_costs[members].sum())
+            state, terms, tuple(coefficients.tolist()), tuple(library.search_costs[members].tolist())
         )
         fitted = fit_constants_to_rows(problem, equation)
         if fitted is not None:
@@ -69,28 +71,33 @@ def propose_equations(
 def fit_constants_to_rows(problem: RegressionProblem, equation: Equation) -> tuple[float, Equation] | None:
     """Fit all constants of an equation to the rows of a problem; return its EBIC and the equation."""
     state, target = equation.state, problem.targets[equation.state]
-    start, rate = equation.constants, equation.compile()
     n_nodes = len(next(iter(problem.columns.values())))
+    start, n_terms = equation.constants, len(equation.terms)
+    compiled, owners = equation.compile_terms()
+
+    def evaluate(constants: Values) -> Values:
+        """Return the rows of the terms without their coefficients."""
+        values = [np.broadcast_to(term(problem.columns, constants.tolist()), n_nodes) for term in compiled]
+        return problem.project(state, np.array(values))
 
     def predict(constants: Values) -> Values:
-        with np.errstate(all="ignore"):
-            values = np.broadcast_to(rate(problem.columns, constants.tolist()), n_nodes)
-        rows = problem.project(state, np.asarray(values)[None])[0]
+        rows = constants[:n_terms] @ evaluate(constants)
         return rows if np.isfinite(rows).all() else np.full(len(target), 1e100)
 
     def differentiate(constants: Values) -> Values:
-        base = predict(constants)
-        steps = _DIFFERENCE * (np.abs(constants) + 1e-3)
-        return np.array(
-            [
-                (predict(constants + step) - base) / size
-                for step, size in zip(np.diag(steps), steps, strict=True)
-            ]
-        )
+        columns, values = problem.columns, constants.tolist()
+        slopes = []
+        for place, owner in enumerate(owners, start=n_terms):
+            size = _DIFFERENCE * (abs(values[place]) + 1e-3)
+            changed = [*values[:place], values[place] + size, *values[place + 1 :]]
+            difference = compiled[owner](columns, changed) - compiled[owner](columns, values)
+            slopes.append(np.broadcast_to(values[owner] * difference / size, n_nodes))
+        return np.concatenate((evaluate(constants), problem.project(state, np.array(slopes))))
 
-    constants, square = start, float(((target - predict(start)) ** 2).sum())
-    if len(start) > len(equation.terms):
-        constants, square = improve_fit(predict, differentiate, start, target)
+    with np.errstate(all="ignore"):
+        constants, square = start, float(((target - predict(start)) ** 2).sum())
+        if owners:
+            constants, square = improve_fit(predict, differentiate, start, target)
     if not np.isfinite(square) or not np.isfinite(constants).all():
         return None
     share = max(square / float(target @ target), 1e-16)
