@@ -40,6 +40,7 @@ _MIN_CARRYING = 10.0  # nodes, about, on which a term must not be near 0
 _N_COMPARED, _COMPARED_DIGITS = 48, 9  # nodes and digits in which terms are compared
 _MAX_SQUARE = 1e16  # mean square of the values of a term
 _MAX_FACTOR, _MAX_PRODUCT = 3, 6  # complexities of a factor, and of a product of two
+_MAX_WRONG_SIGN = 0.1  # share of the nodes at which noise may give the other sign
 _MAX_DEGREE = 3  # of a basic term
 _MAX_NUMERATOR, _MAX_SATURATED = 3, 2  # complexities of f and g in f/(c + g)
 _MUL, _DIV, _ADD = (OPERATORS[name] for name in ("mul", "div", "add"))
@@ -143,7 +144,10 @@ def _list_saturations(
     columns: Mapping[str, Values],
     grammar: Grammar,
 ) -> Iterator[Expression]:
-    """Yield the terms f/(c + g) with simple f and g of one sign, and constants c of this sign."""
+    """Yield the terms f/(c + g) with simple f and g of one sign, and constants c of this sign.
+
+    Noise may give few values of g the other sign.
+    """
     if not any(operator.name == "div" for operator in grammar.binary):
         return
     numerators = [each for each, size in zip(formulas, complexities, strict=True) if size <= _MAX_NUMERATOR]
@@ -151,15 +155,14 @@ def _list_saturations(
     products = [each for each in numerators if _is_product(each)]
     for inner in [each for each in saturated if _is_product(each)]:
         values = evaluate_expression(inner, columns)
-        if values.min() < 0.0 < values.max():
+        size, sign = float(np.median(np.abs(values))), 1.0 if np.median(values) > 0.0 else -1.0
+        if size == 0.0 or np.quantile(sign * values, _MAX_WRONG_SIGN) < 0.0:
             continue
-        size = float(np.median(np.abs(values)))
-        sign = 1.0 if values.max() > 0.0 else -1.0
-        for relative in _GRID:
-            if size > 0.0:
-                denominator = apply_operator(_ADD, Constant(sign * relative * size, fitted=True), inner)
-                for numerator in (Constant(1), *products):
-                    yield apply_operator(_DIV, numerator, denominator)
+        least = max(0.0, -2.0 * float((sign * values).min()))  # keeps the denominator away from 0
+        for constant in [relative * size for relative in _GRID if relative * size > least]:
+            denominator = apply_operator(_ADD, Constant(sign * constant, fitted=True), inner)
+            for numerator in (Constant(1), *products):
+                yield apply_operator(_DIV, numerator, denominator)
 
 
 def _is_sum(expression: Expression) -> bool:

@@ -112,7 +112,7 @@ def test_terms_are_no_sums_and_no_multiples_of_each_other():
     assert texts[0] == "1"
     assert {"x", "y", "x*y", "x/y", "sin(x)"} <= set(texts)
     assert not {"x + y", "x - y", "x + x", "(x + y)**2", "x*(x - y)", "(x + y)/x"} & set(texts)
-    assert {"x/(x + y)", "sin(x - y)"} <= set(texts)  # these do not expand
+    assert "sin(x - y)" in texts  # this does not expand
     basic = [texts[place] for place in list_basic_terms(library)]
     assert basic[:3] == ["1", "x", "y"]
     assert {"x*y", "x**2", "sin(x)", "x*y**2"} <= set(basic)
