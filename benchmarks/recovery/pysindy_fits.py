@@ -17,11 +17,10 @@ import numpy as np
 from measurement import BENCHMARKS, run_process
 
 from symscreen.dynamics.smoothing import smooth_trajectories
-from symscreen.dynamics.term_library import build_term_library, has_fitted_constants
+from symscreen.dynamics.term_library import build_term_library
 from symscreen.dynamics.trajectories import read_trajectories
 from symscreen.dynamics.weak_form import build_weak_form
-from symscreen.expressions.traversal import fold_expression
-from symscreen.expressions.tree import Constant
+from symscreen.expressions.traversal import fold_expression, iterate_constants
 from symscreen.grammar import load_grammar
 
 if TYPE_CHECKING:
@@ -42,15 +41,15 @@ def list_terms(table: dict[str, np.ndarray], states: Sequence[str]) -> list[Expr
     library = build_term_library(columns, load_grammar("dynamics"), _POOL)
     order = np.argsort(library.complexities, kind="stable")
     terms = [library.expressions[place] for place in order]
-    return [each for each in terms if each != Constant(1) and not has_fitted_constants(each)][: SIZES[-1]]
+    return [each for each in terms if not any(iterate_constants(each))][: SIZES[-1]]
 
 
 def write_postfix(term: Expression, states: Sequence[str]) -> list[int | str]:
-    """Write a term in postfix notation: places of states, and names of functions."""
+    """Write a term without numbers in postfix notation: places of states, and names of functions."""
     return fold_expression(
         term,
         column=lambda name: [states.index(name)],
-        number=lambda number: [float(number.value)],
+        number=lambda _: [],
         call=lambda call, arguments: [*(step for each in arguments for step in each), call.operator.name],
     )
 

@@ -8,16 +8,16 @@ are, and only the start states of the stretches are fitted.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.dynamics.equations import System
+from symscreen.dynamics.equations import System, find_form
+from symscreen.dynamics.proposals import propose_shared_terms
 from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise
-from symscreen.dynamics.term_library import has_fitted_constants
-from symscreen.expressions.traversal import compute_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symscreen.dynamics.shooting import Segments, ShootingFit
     from symscreen.dynamics.smoothing import SmoothRun
     from symscreen.dynamics.trajectories import Trajectories
-    from symscreen.expressions.tree import Expression
+    from symscreen.dynamics.weak_form import RegressionProblem
 
     Proposals = Mapping[str, Sequence[tuple[float, Equation]]]
 
@@ -36,6 +36,7 @@ _MAX_SWEEPS = 2
 _FIRST_STEPS, _STEPS = 12, 6  # Gauss-Newton steps of a first system, and of a proposal
 _FIRST_DEPTH = 12  # proposals from which the first system that can be integrated is taken
 _TRIED_BY_SCORE = 8  # best proposals of a state that are fitted to segments
+_GIVERS, _SHARED = 4, 2  # equations whose terms others get, and changed equations that are fitted for each
 _COMPARED = 12  # systems that are compared on held-out stretches
 _GROWTH = 3.0  # of the length of segments
 _MAX_RISE = 1.3  # of the mean square from one length to the next, else the shorter segments stay
@@ -171,6 +172,40 @@ def exchange_equations(choice: SystemChoice, search: SystemSearch, proposals: Pr
     return replace(search, best=best, fits=fits)
 
 
+def share_terms(choice: SystemChoice, search: SystemSearch, problem: RegressionProblem) -> SystemSearch:
+    """Try systems in which a term of one equation takes the place of a term of another.
+
+    The terms come from the best equations of each state, which stand in the system together with the changed
+    one.
+    """
+    segments = choice.build_segments(search.length, search.n_parts)
+    best, fits, n_samples = search.best, dict(search.fits), choice.trajectories.n_samples
+    for place in range(len(best.system.equations)):
+        for giver in _rank_equations(search, place)[:_GIVERS]:
+            base = best.system.replace_equation(place, giver)
+            for other, equation in enumerate(best.system.equations):
+                if other == place:
+                    continue
+                for _, changed in propose_shared_terms(problem, equation, giver)[:_SHARED]:
+                    system = base.replace_equation(other, changed)
+                    key = build_system_key(system)
+                    if key in fits:
+                        continue
+                    fit = fit_by_shooting(system, segments, n_samples, best.starts, max_steps=_STEPS)
+                    if fit is not None and np.isfinite(fit.score):
+                        fits[key] = fit
+    return replace(search, best=min(fits.values(), key=rank_fit), fits=fits)
+
+
+def _rank_equations(search: SystemSearch, place: int) -> list[Equation]:
+    """Return the equations of a state, those of the best systems first."""
+    ordered: dict[object, Equation] = {}
+    for fit in sorted(search.fits.values(), key=rank_fit):
+        equation = fit.system.equations[place]
+        ordered.setdefault(frozenset(map(find_form, equation.terms)), equation)
+    return list(ordered.values())
+
+
 def grow_segments(choice: SystemChoice, search: SystemSearch) -> SystemSearch:
     """Fit the best system to longer segments, if it can be; only this fit is kept then."""
     n_parts = choice.choose_parts(search.best.system)
@@ -188,17 +223,8 @@ def rank_fit(fit: ShootingFit) -> tuple[float, int]:
 def build_system_key(system: System) -> object:
     """Return a key that is equal for systems of the same forms, whatever their constants."""
     return tuple(
-        frozenset(
-            (compute_key(term), place if has_fitted_constants(term) else 0)
-            for place, term in enumerate(_blank(each))
-        )
-        for each in system.equations
+        frozenset(Counter(find_form(term) for term in each.terms).items()) for each in system.equations
     )
-
-
-def _blank(equation: Equation) -> tuple[Expression, ...]:
-    """Return the terms with all constants 2."""
-    return equation.replace_constants([2.0] * len(equation.constants)).terms
 
 
 def choose_by_prediction(

@@ -25,6 +25,7 @@ from symscreen.dynamics.choice import (
     grow_segments,
     lengthen_segments,
     rank_fit,
+    share_terms,
     start_search,
 )
 from symscreen.dynamics.linearization import build_linearized_problem
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 _ALTERNATIVES = 8  # systems in the table of alternatives
 _ROUNDS = {"quick": 1, "default": 4, "thorough": 8}  # searches around the best system so far, at most
 _EXACT_ERROR = 1e-5  # residual, relative to the spread, of a system that is exact up to the integration
-_LINEARIZED = 24  # samples of the segments on which trajectories are linearised
+_LINEARIZED, _LINEARIZED_PARTS = 24, 4  # samples of a linearised segment at least, and segments of a run
 _POOL_SHARE = {"quick": 0.15, "default": 0.08, "thorough": 0.2}  # of the formulas of the effort's pool
 
 
@@ -221,7 +222,7 @@ def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
         problem = _linearize(choice, search)
         new = _propose(task, [problem])
         better = exchange_equations(choice, exchange_equations(choice, search, new), proposals)
-        better = grow_segments(choice, better)
+        better = grow_segments(choice, share_terms(choice, better, problem))
         is_same = build_system_key(better.best.system) == build_system_key(search.best.system)
         is_done = is_same and better.length == search.length
         search = better
@@ -243,9 +244,9 @@ def _linearize(choice: SystemChoice, search: SystemSearch) -> RegressionProblem:
     Over long segments few directions would contain most of the squared target, which misleads a search that
     adds term by term.
     """
-    fit = search.best
-    if search.length > _LINEARIZED:
-        segments = choice.build_segments(_LINEARIZED, search.n_parts)
+    fit, length = search.best, max(_LINEARIZED, choice.longest // _LINEARIZED_PARTS)
+    if search.length > length:
+        segments = choice.build_segments(length, search.n_parts)
         fit = fit_by_shooting(fit.system, segments, choice.trajectories.n_samples) or fit
     return build_linearized_problem(choice.trajectories, fit, choice.noise, choice.spreads, search.n_parts)
 

@@ -12,6 +12,7 @@ import numpy as np
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import (
     compute_complexity,
+    compute_key,
     fold_expression,
     iterate_constants,
     rebuild_expression,
@@ -61,6 +62,14 @@ class Equation:
         terms = tuple(_fill_constants(term, values) for term in self.terms)
         return replace(self, terms=terms, coefficients=tuple(map(float, constants[:n_terms])))
 
+    def replace_term(self, place: int, term: Expression, search_cost: float) -> Equation:
+        """Return the equation with another term at a place, which gets the coefficient of the old one."""
+        return replace(
+            self,
+            terms=(*self.terms[:place], term, *self.terms[place + 1 :]),
+            search_costs=(*self.search_costs[:place], search_cost, *self.search_costs[place + 1 :]),
+        )
+
     def drop_term(self, place: int) -> Equation:
         """Return the equation without a term."""
         return replace(
@@ -108,6 +117,15 @@ class Equation:
         compiled = [_compile_term(term, places) for term in self.terms]
         owners = [place for place, term in enumerate(self.terms) for _ in _list_inner_constants([term])]
         return compiled, owners
+
+
+def find_form(term: Expression) -> tuple[int, int]:
+    """Return a key that terms share which differ in the fitted constants inside only."""
+    return compute_key(
+        rebuild_expression(
+            term, number=lambda number: replace(number, value=2.0) if number.fitted else number
+        )
+    )
 
 
 def _list_inner_constants(terms: Sequence[Expression]) -> list[float]:
@@ -184,10 +202,19 @@ class System:
         """The sum of the complexities of the equations."""
         return sum(each.complexity for each in self.equations)
 
-    @property
+    @cached_property
     def search_cost(self) -> float:
-        """The sum of the search costs of the equations."""
-        return sum(each.search_cost for each in self.equations)
+        """The logarithm of the number of systems that this one was chosen from.
+
+        A term that another equation has, too, is one of the few terms of the system: what leaves one state
+        often arrives in another. Constants inside it may differ.
+        """
+        costs: dict[object, list[float]] = {}
+        for equation in self.equations:
+            for term, cost in zip(equation.terms, equation.search_costs, strict=True):
+                costs.setdefault(find_form(term), []).append(cost)
+        again = float(np.log(len(costs)))
+        return sum(max(each) + sum(min(cost, again) for cost in sorted(each)[:-1]) for each in costs.values())
 
     @cached_property
     def rates(self) -> Callable[[Mapping[str, Values], Sequence[Values | float]], list[Values]]:

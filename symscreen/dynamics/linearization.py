@@ -189,7 +189,9 @@ def _propagate(
 def _eliminate_constants(problem: RegressionProblem, system: System, rest: Values) -> RegressionProblem:
     """Add the part of each equation to the targets, and eliminate the constants of all others."""
     n_nodes = len(next(iter(problem.columns.values())))
-    of_constants, targets = {}, {}
+    of_constants: dict[str, Values] = {}
+    targets: dict[str, Values] = {}
+    eliminated: dict[str, Values] = {}
     for equation in system.equations:
         rate, constants = equation.compile(), equation.constants
         shifts = _STEP * (np.abs(constants) + 1e-2)
@@ -200,7 +202,6 @@ def _eliminate_constants(problem: RegressionProblem, system: System, rest: Value
         slopes = (values[1:] - values[0]) / shifts[:, None]
         of_constants[equation.state] = problem.project(equation.state, slopes)
         targets[equation.state] = rest + problem.project(equation.state, values[:1])[0]
-    eliminated = {}
     for state, target in targets.items():
         others = [rows for name, rows in of_constants.items() if name != state]
         if others:

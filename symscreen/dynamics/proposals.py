@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.dynamics.equations import Equation
+from symscreen.dynamics.equations import Equation, find_form
 from symscreen.dynamics.term_library import list_basic_terms
 from symscreen.dynamics.term_search import search_sums
 from symscreen.expressions.traversal import compute_key
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.dynamics.term_library import TermLibrary
+    from symscreen.dynamics.term_search import TermSum
     from symscreen.dynamics.weak_form import RegressionProblem
 
 
-_PER_COMPLEXITY = 5  # sums of each complexity whose constants are fitted
+_PER_COMPLEXITY = 4  # sums of each complexity whose constants are fitted
 _BEST = 40  # best sums whose constants are fitted, apart from these
+_PER_FORM = 2  # sums that differ in the constants inside only
 _DIFFERENCE = 1e-6  # of constants, relative, for derivatives
 
 
@@ -49,14 +52,8 @@ def propose_equations(
     rows, target = problem.project(state, library.values), problem.targets[state]
     basic = list_basic_terms(library)
     found = search_sums(rows, target, library.search_costs, library.complexities, max_terms, basic)
-    counts: dict[int, int] = {}
     scored = []
-    for place, each in enumerate(found):
-        members = list(each.members)
-        complexity = int(library.complexities[members].sum()) + len(members)
-        counts[complexity] = counts.get(complexity, 0) + 1
-        if place >= _BEST and counts[complexity] > _PER_COMPLEXITY:
-            continue
+    for members in _choose_sums(found, library):
         terms = tuple(library.expressions[member] for member in members)
         coefficients = np.linalg.lstsq(rows[members].T, target, rcond=None)[0]
         equation = Equation(
@@ -66,6 +63,70 @@ def propose_equations(
         if fitted is not None:
             scored.append(fitted)
     return remove_repeated(scored)
+
+
+def _choose_sums(found: Iterable[TermSum], library: TermLibrary) -> list[list[int]]:
+    """Choose the best sums, and the best of each complexity, but few that differ in constants inside only."""
+    keys: dict[int, object] = {}
+    forms, complexities = Counter[object](), Counter[int]()
+    chosen: list[list[int]] = []
+    for each in found:
+        members = list(each.members)
+        for member in members:
+            if member not in keys:
+                keys[member] = find_form(library.expressions[member])
+        form = frozenset(Counter(keys[member] for member in members).items())
+        complexity = int(library.complexities[members].sum()) + len(members)
+        forms[form] += 1
+        if forms[form] > _PER_FORM:
+            continue
+        complexities[complexity] += 1
+        if len(chosen) < _BEST or complexities[complexity] <= _PER_COMPLEXITY:
+            chosen.append(members)
+    return chosen
+
+
+def propose_shared_terms(
+    problem: RegressionProblem, equation: Equation, giver: Equation
+) -> list[tuple[float, Equation]]:
+    """Propose equations in which a term of another equation takes the place of one of the terms.
+
+    Parameters
+    ----------
+    problem : RegressionProblem
+        The rows.
+    equation : Equation
+        The equation that is changed.
+    giver : Equation
+        The equation of another state.
+
+    Returns
+    -------
+    list of tuple of float and Equation
+        The EBIC of each and the equation, best first.
+    """
+    known = {find_form(term) for term in equation.terms}
+    found = []
+    for term, cost in zip(giver.terms, giver.search_costs, strict=True):
+        if find_form(term) in known:
+            continue
+        for place in range(len(equation.terms)):
+            changed = equation.replace_term(place, term, cost)
+            fitted = fit_constants_to_rows(problem, fit_coefficients_to_rows(problem, changed))
+            if fitted is not None:
+                found.append(fitted)
+    return sorted(found, key=lambda each: (each[0], each[1].complexity))
+
+
+def fit_coefficients_to_rows(problem: RegressionProblem, equation: Equation) -> Equation:
+    """Fit the coefficients to the rows; the constants inside the terms stay."""
+    compiled, _ = equation.compile_terms()
+    constants = equation.constants.tolist()
+    n_nodes = len(next(iter(problem.columns.values())))
+    values = [np.broadcast_to(term(problem.columns, constants), n_nodes) for term in compiled]
+    rows = np.nan_to_num(problem.project(equation.state, np.array(values)))
+    coefficients = np.linalg.lstsq(rows.T, problem.targets[equation.state], rcond=None)[0]
+    return equation.replace_constants([*coefficients.tolist(), *constants[len(compiled) :]])
 
 
 def fit_constants_to_rows(problem: RegressionProblem, equation: Equation) -> tuple[float, Equation] | None:

@@ -114,14 +114,14 @@ def build_term_library(
     kept = _drop_multiples(stacked, np.flatnonzero(is_usable))
     expressions = [expressions[place] for place in kept]
     complexities = np.array([compute_complexity(each) for each in expressions])
-    shares = np.array([1.0 / len(_GRID) if has_fitted_constants(each) else 1.0 for each in expressions])
+    shares = np.array([1.0 / len(_GRID) if _has_fitted_constants(each) else 1.0 for each in expressions])
     order = np.argsort(complexities, kind="stable")
     totals = np.concatenate(([0.0], np.cumsum(shares[order])))
     counts = totals[np.searchsorted(complexities[order], complexities, side="right")]
     return TermLibrary(tuple(expressions), stacked[kept], complexities, np.log(np.maximum(counts, 1.0)))
 
 
-def has_fitted_constants(expression: Expression) -> bool:
+def _has_fitted_constants(expression: Expression) -> bool:
     """Return whether a formula has a fitted constant inside."""
     return any(each.fitted for each in iterate_constants(expression))
 

@@ -34,14 +34,14 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
 }
 
 
-def make_function(steps: list[float | str]) -> Callable[..., Any]:
+def make_function(steps: list[int | str]) -> Callable[..., Any]:
     """Make the function of all states that a term in postfix notation describes."""
 
     def compute(*states: Any) -> Any:
         stack: list[Any] = []
         for step in steps:
-            if not isinstance(step, str):
-                stack.append(states[int(step)])
+            if isinstance(step, int):
+                stack.append(states[step])
             else:
                 n, function = FUNCTIONS[step]
                 arguments = [stack.pop() for _ in range(n)][::-1]
