@@ -9,6 +9,7 @@ import pytest
 from symscreen.dynamics.equations import Equation, System
 from symscreen.dynamics.linearization import build_linearized_problem
 from symscreen.dynamics.programs import write_program
+from symscreen.dynamics.proposals import propose_shared_terms
 from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise, smooth_trajectories
 from symscreen.dynamics.term_library import build_term_library, list_basic_terms
@@ -143,6 +144,31 @@ def test_an_equation_without_a_term_has_neither_its_coefficient_nor_its_cost():
     equation = Equation("x", (Column("x"), Column("y")), (3.0, 4.0), (1.0, 2.0))
     dropped = equation.drop_term(0)
     assert (dropped.terms, dropped.coefficients, dropped.search_cost) == ((Column("y"),), (4.0,), 2.0)
+
+
+def make_saturation(constant):
+    quotient, total = parse_expression("x/y"), parse_expression("x + y")
+    denominator = Call(total.operator, (Constant(constant, fitted=True), Column("x")))
+    return Call(quotient.operator, (Column("y"), denominator))
+
+
+def test_a_term_that_two_equations_have_is_searched_once():
+    first = Equation("x", (Column("x"), make_saturation(2.0)), (1.0, 1.0), (1.0, 7.0))
+    second = Equation("y", (make_saturation(3.0), Column("y")), (1.0, 1.0), (8.0, 1.5))
+    expected = 1.0 + 8.0 + np.log(3) + 1.5  # three forms of terms
+    assert System((first, second), ("x", "y")).search_cost == pytest.approx(expected)
+    assert System((first,), ("x",)).search_cost == pytest.approx(8.0)
+
+
+def test_a_term_of_another_equation_gets_its_own_coefficient():
+    trajectories = read_decay()
+    problem = build_weak_form(trajectories, smooth_trajectories(trajectories))  # x' = −0.7·x
+    equation = Equation("x", (parse_expression("x**3"),), (5.0,), (3.0,))
+    giver = Equation("y", (parse_expression("x**3"), Column("x")), (1.0, 1.0), (3.0, 1.0))
+    ((_, found),) = propose_shared_terms(problem, equation, giver)
+    assert found.terms == (Column("x"),)
+    assert found.coefficients == pytest.approx([-0.7], rel=0.01)
+    assert found.search_costs == (1.0,)
 
 
 @pytest.fixture(scope="module")
