@@ -91,13 +91,14 @@ def build_term_library(
     limit = min(grammar.max_complexity or _MAX_COMPLEXITY, _MAX_COMPLEXITY)
     terms = replace(grammar, constants=(), max_complexity=limit)
     pool = grow_formula_pool(columns, terms, n_formulas)
-    formulas, complexities = [], []
+    formulas: list[Expression] = []
+    sizes: list[int] = []
     for index in range(len(pool.complexity)):
         formula = pool.build_expression(index)
         if not _is_sum(formula):
             formulas.append(formula)
-            complexities.append(compute_complexity(formula))
-    with_constants = [*_list_saturations(formulas, complexities, columns, grammar)]
+            sizes.append(compute_complexity(formula))
+    with_constants = [*_list_saturations(formulas, sizes, columns, grammar)]
     with_constants += _list_scaled_functions(columns, grammar, time)
     expressions: list[Expression] = [Constant(1)]
     values = [np.ones(pool.values.shape[1])]
