@@ -31,6 +31,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "shared_terms": recovery_quotes.quote_shared_terms,
     "label_ranking": recovery_quotes.quote_label_ranking,
     "strogatz": recovery_quotes.quote_strogatz,
+    "equations_of_motion": recovery_quotes.quote_equations_of_motion,
     "residual_rounds": recovery_quotes.quote_residual_rounds,
     "bart_additive": recovery_quotes.quote_bart_additive,
     "bart_trees": recovery_quotes.quote_bart_trees,

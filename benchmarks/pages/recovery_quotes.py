@@ -88,3 +88,31 @@ def quote_deep_formulas(found: Results) -> dict[str, str]:
         "seeds": str(len(rows)),
         "fit_s": format_number(max(one["fit, s"] for one in rows), 2),
     }
+
+
+def quote_equations_of_motion(found: Results) -> dict[str, str]:
+    """Quote how many right-hand sides are right, ours and pysindy's, and the largest error of constants."""
+    records = found["records"]
+    peers = sorted({one["method"] for one in records} - {"symscreen"})
+    tables = [one for one in records if one["is_strogatz"]]
+    rows = []
+    for noise in sorted({one["noise"] for one in tables}):
+        here = [one for one in tables if one["noise"] == noise]
+        own = [one for one in here if one["method"] == "symscreen"]
+        right = [one for one in own if one["is_right"]]
+        largest = max((one["error"] for one in right), default=0.0)
+        counts = [sum(one["is_right"] for one in here if one["method"] == peer) for peer in peers]
+        rows.append(
+            [f"{100 * noise:g} %", f"{len(right)} of {len(own)}", f"{100 * largest:.2g} %", *map(str, counts)]
+        )
+    others = [one for one in records if not one["is_strogatz"]]
+    others_right = [one for one in others if one["is_right"]]
+    seconds = [one["cpu_s"] for one in tables if one["method"] == "symscreen"]
+    return {
+        "strogatz": format_table(["noise", "right forms", "largest error of a constant", *peers], rows),
+        "least_s": format_number(min(seconds), 2),
+        "most_s": format_number(max(seconds), 2),
+        "textbooks": str(len(others)),
+        "textbooks_right": str(len(others_right)),
+        "textbooks_error": f"{100 * max((one['error'] for one in others_right), default=0.0):.2g}",
+    }

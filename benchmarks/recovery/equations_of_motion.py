@@ -4,22 +4,29 @@ The seven systems of ODE-Strogatz are integrated accurately from four starts eac
 with a share of each state's standard deviation. Then five systems of textbooks follow with 1 % of noise. The
 defaults run; only the columns are named. An equation counts where constants of the true form exist with which
 it equals the equation found on the samples, up to 1e-9. Their errors are relative to the true constants.
+
+pysindy gets the same samples of ODE-Strogatz; see `pysindy_fits`. ``--no-pysindy`` leaves it out.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measurement import format_table, make_parser, save_results
+from measurement import collect_rows, format_table, make_parser, save_results
+from peers.environments import prepare_environment
+from recovery.pysindy_fits import find_with_pysindy
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
 import symscreen
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
     Rate = Callable[..., Any]
@@ -29,11 +36,11 @@ HEAD = (
     "system",
     "samples of a run",
     "noise",
-    "equation",
     "right form",
     "largest error",
     "seconds of CPU",
-    "found",
+    "seconds",
+    "equation found",
 )
 
 
@@ -169,6 +176,8 @@ TEXTBOOKS = {
     ),
 }
 
+SYSTEMS = STROGATZ | TEXTBOOKS
+
 
 def simulate(system: TrueSystem, samples: int, noise: float, seed: int) -> dict[str, np.ndarray]:
     """Return the table of all runs with noise; a drive is cos(0.9·t) and has none."""
@@ -208,75 +217,102 @@ def judge(
     return (True, error) if error < DEGENERATE else (False, None)  # a limit of the form is another form
 
 
-def run_system(name: str, system: TrueSystem, samples: int, noise: float, seed: int) -> list[dict[str, Any]]:
+def find_with_symscreen(key: dict[str, Any]) -> list[dict[str, Any]]:
     """Discover one system; return a record of each equation."""
-    table = simulate(system, samples, noise, seed)
+    system = SYSTEMS[key["system"]]
+    table = simulate(system, key["samples"], key["noise"], key["seed"])
     options = {"states": list(system.states), "trajectory": "run", **(system.options or {})}
-    start = time.process_time()
+    wall, start = time.perf_counter(), time.process_time()
     result = symscreen.discover_ode(table, time="t", **options)
-    seconds = time.process_time() - start
+    seconds, wall = time.process_time() - start, time.perf_counter() - wall
     states = np.array([table[each] for each in system.states])
     rates = result.predict(table).T
     records = []
     for place, rate in enumerate(system.rates):
         is_right, error = judge(rate, system.constants[place], states, rates[place])
-        records.append(
-            {
-                "system": name,
-                "samples": samples,
-                "noise": noise,
-                "seed": seed,
-                "equation": result.formulas[place].target,
-                "is_right": is_right,
-                "error": error,
-                "cpu_s": seconds,
-                "found": result.equations[place],
-            }
-        )
+        record = {
+            "method": "symscreen",
+            "is_right": is_right,
+            "error": error,
+            "cpu_s": seconds,
+            "wall_s": wall,
+        }
+        records.append(record | {"found": result.equations[place]})
     return records
 
 
-def main(arguments: list[str]) -> None:
-    """Run the systems, and save the records and a table."""
-    parser = make_parser(__doc__)
-    parser.add_argument("--noise", default="0,0.01,0.05", help="shares of noise for ODE-Strogatz")
-    parser.add_argument("--samples", type=int, default=100, help="samples of a run for ODE-Strogatz")
-    parser.add_argument("--systems", default=",".join([*STROGATZ, *TEXTBOOKS]), help="which systems")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
-    given = parser.parse_args(arguments)
+def find_with_peer(key: dict[str, Any], python: Path) -> list[dict[str, Any]]:
+    """Let pysindy fit one system; return a record of each equation and method."""
+    system = SYSTEMS[key["system"]]
+    table = simulate(system, key["samples"], key["noise"], key["seed"])
+    states = np.array([table[each] for each in system.states])
+
+    def judge_rates(place: int, rates: np.ndarray) -> tuple[bool, float | None]:
+        return judge(system.rates[place], system.constants[place], states, rates)
+
+    return find_with_pysindy(table, system.states, python, judge_rates)
+
+
+def list_keys(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """List what is run: systems and noises of each side."""
     names = given.systems.split(",")
-    runs = [
-        (name, STROGATZ[name], given.samples, float(noise))
+    tables = [
+        {"system": name, "samples": given.samples, "noise": float(noise), "seed": given.seed}
         for noise in given.noise.split(",")
         for name in names
         if name in STROGATZ
     ]
-    runs += [(name, TEXTBOOKS[name], TEXTBOOKS[name].samples, 0.01) for name in names if name in TEXTBOOKS]
-    records: list[dict[str, Any]] = []
-    for name, system, samples, noise in runs:
-        new = run_system(name, system, samples, noise, given.seed)
-        records += new
-        for each in new:
-            print(
-                name,
-                noise,
-                each["is_right"],
-                each["error"],
-                f"{each['cpu_s']:.0f} s",
-                each["found"],
-                flush=True,
-            )
+    textbooks = [
+        {"system": name, "samples": TEXTBOOKS[name].samples, "noise": 0.01, "seed": given.seed}
+        for name in names
+        if name in TEXTBOOKS
+    ]
+    peers = [] if given.no_pysindy else [{"side": "pysindy"} | each for each in tables]
+    return [{"side": "symscreen"} | each for each in (*tables, *textbooks)] + peers
+
+
+def main(arguments: list[str]) -> None:
+    """Run the systems, and save the records and a table."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parser = make_parser(__doc__)
+    parser.add_argument("--noise", default="0,0.01,0.05", help="shares of noise for ODE-Strogatz")
+    parser.add_argument("--samples", type=int, default=100, help="samples of a run for ODE-Strogatz")
+    parser.add_argument("--systems", default=",".join(SYSTEMS), help="which systems")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
+    parser.add_argument("--no-pysindy", action="store_true", help="leave pysindy out")
+    parser.add_argument("--cache", type=Path, default=home / "symscreen-peers", help="for the environment")
+    parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
+    given = parser.parse_args(arguments)
+    python = None if given.no_pysindy else prepare_environment("pysindy", given.cache)
+
+    def compute(key: dict[str, Any]) -> dict[str, Any]:
+        is_own = python is None or key["side"] == "symscreen"
+        found = find_with_symscreen(key) if is_own else find_with_peer(key, python)
+        for each in found:
+            print(*key.values(), *each.values(), flush=True)
+        return {"equations": found}
+
+    records = [
+        {
+            **{name: value for name, value in row.items() if name not in {"side", "equations"}},
+            "is_strogatz": row["system"] in STROGATZ,
+            **each,
+        }
+        for row in collect_rows(list_keys(given), compute, given.checkpoint)
+        for each in row["equations"]
+    ]
     rows = [
         (
             each["system"],
             each["samples"],
             f"{100 * each['noise']:g} %",
-            each["equation"],
             "yes" if each["is_right"] else "no",
             "" if each["error"] is None else f"{100 * each['error']:.2g} %",
             f"{each['cpu_s']:.0f}",
+            f"{each['wall_s']:.0f}",
             f"`{each['found']}`",
         )
         for each in records
+        if each["method"] == "symscreen"
     ]
     save_results("equations_of_motion", {"records": records}, format_table(HEAD, rows), given.results)

@@ -1,44 +1,49 @@
 """Choose a system: fit combinations of proposed equations to the trajectories, and compare their predictions.
 
 The equation of one state after the other is exchanged for each of its proposals, while all constants are
-fitted to short segments of the runs. The best systems are fitted to longer and longer segments. Held-out
-stretches decide between them together with the criterion: the constants stay as they are, and only the start
-states of the stretches are fitted.
+fitted to segments of the runs. The segments become longer as long as the best system can be fitted to them.
+Held-out stretches decide between the best systems together with the criterion: the constants stay as they
+are, and only the start states of the stretches are fitted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.dynamics.equations import System
+from symscreen.dynamics.equations import System, find_form
+from symscreen.dynamics.proposals import propose_shared_terms
 from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise
-from symscreen.expressions.traversal import compute_key, iterate_constants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from symscreen.dynamics.equations import Equation
     from symscreen.dynamics.shooting import Segments, ShootingFit
     from symscreen.dynamics.smoothing import SmoothRun
     from symscreen.dynamics.trajectories import Trajectories
-    from symscreen.expressions.tree import Expression
+    from symscreen.dynamics.weak_form import RegressionProblem
+
+    Proposals = Mapping[str, Sequence[tuple[float, Equation]]]
 
 
 SHORT = 12  # samples of a short segment
-_MAX_SWEEPS = 3
-_SHORT_STEPS, _FIRST_STEPS = 5, 12  # Gauss-Newton steps of a proposal, and of the first system
-_TRIED_BY_SCORE, _TRIED_PER_COMPLEXITY = 12, 1  # proposals of a state that are fitted to segments
-_LONG_STEPS = 10  # Gauss-Newton steps of a finalist
-_FINALISTS = 8  # equations of each state that are fitted to long segments
+_MAX_SWEEPS = 2
+_FIRST_STEPS, _STEPS = 12, 6  # Gauss-Newton steps of a first system, and of a proposal
+_FIRST_DEPTH = 12  # proposals from which the first system that can be integrated is taken
+_TRIED_BY_SCORE = 8  # best proposals of a state that are fitted to segments
+_GIVERS, _SHARED = 4, 2  # equations whose terms others get, and changed equations that are fitted for each
 _COMPARED = 12  # systems that are compared on held-out stretches
 _GROWTH = 3.0  # of the length of segments
 _MAX_RISE = 1.3  # of the mean square from one length to the next, else the shorter segments stay
+_SEARCH_RISE = 10.0  # the same while the form may still be wrong
 _MAX_PARTS = 32
 _PART_ERROR, _SMALLEST_ERROR = 0.05, 1e-6  # of the integration, relative to the noise and to the spread
+_RICHARDSON = 15.0  # error of a step over the difference from two half steps, for order 4
 
 
 @dataclass(eq=False)
@@ -55,7 +60,6 @@ class SystemChoice:
 
     trajectories: Trajectories
     smooth_runs: tuple[SmoothRun, ...]
-    fits: dict[object, ShootingFit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.noise = estimate_noise(self.trajectories)
@@ -82,109 +86,133 @@ class SystemChoice:
             constants = system.constants[:, None]
             computed = Shooting(segments, system).integrate(segments.starts[:, :, None], constants)[:d]
             if previous is not None:
-                errors = np.nan_to_num(np.abs(computed - previous), posinf=0.0)
+                errors = np.nan_to_num(np.abs(computed - previous), posinf=0.0) / _RICHARDSON
                 if (np.quantile(errors, 0.99, axis=(1, 2, 3)) <= allowed).all():
                     return n_parts
             previous, n_parts = computed, 2 * n_parts
         return n_parts
 
 
-def choose_tried(proposals: Sequence[tuple[float, Equation]]) -> list[Equation]:
-    """Choose the proposals that are fitted to segments: the best, and the best of each complexity."""
-    counts: dict[int, int] = {}
-    tried = []
+def choose_tried(proposals: Sequence[tuple[float, Equation]], current: Equation) -> list[Equation]:
+    """Choose the equations that are fitted to segments.
+
+    They are the current equation without one of its terms, the best proposals, and the best ones of each
+    number of terms and of each complexity below that of the best.
+    """
+    n_terms = len(current.terms)
+    tried = [current.drop_term(place) for place in range(n_terms)] if n_terms > 1 else []
+    known: set[tuple[str, int]] = set()
     for place, (_, equation) in enumerate(proposals):
-        counts[equation.complexity] = counts.get(equation.complexity, 0) + 1
-        if place < _TRIED_BY_SCORE or counts[equation.complexity] <= _TRIED_PER_COMPLEXITY:
+        kinds = {("terms", len(equation.terms))}
+        if equation.complexity < proposals[0][1].complexity:
+            kinds.add(("complexity", equation.complexity))
+        if place < _TRIED_BY_SCORE or not kinds <= known:
             tried.append(equation)
+        known |= kinds
     return tried
 
 
-def find_best_system(
-    choice: SystemChoice, proposals: Mapping[str, Sequence[tuple[float, Equation]]]
-) -> tuple[ShootingFit, int] | None:
-    """Exchange equations until no exchange makes the system better.
+@dataclass(frozen=True, eq=False)
+class SystemSearch:
+    """How far a search has come.
 
-    First all proposals are fitted to short segments. Then the best of each state are fitted to the longest
-    segments on which the best system can be integrated.
-
-    Returns
-    -------
-    tuple of ShootingFit and int, or None
-        The best fit, and the number of Runge-Kutta steps between two samples. None if no system can be
-        integrated. The fits to the longest segments are in `choice.fits`.
+    Parameters
+    ----------
+    best : ShootingFit
+        The best fit.
+    fits : dict of object to ShootingFit
+        All fits to segments of this length, by the forms of their systems.
+    length : int
+        Samples of a segment.
+    n_parts : int
+        Runge-Kutta steps between two samples.
     """
+
+    best: ShootingFit
+    fits: dict[object, ShootingFit]
+    length: int
+    n_parts: int
+
+
+def start_search(choice: SystemChoice, proposals: Proposals) -> SystemSearch | None:
+    """Fit the proposals to short segments; None if no system of them can be integrated."""
     names = choice.trajectories.dynamic_states
-    start = System(tuple(proposals[name][0][1] for name in names), choice.trajectories.system_states)
-    segments = choice.build_segments(SHORT, choice.choose_parts(start))
-    best = _fit_first_system(choice, segments, start, proposals)
-    if best is None:
-        return None
-    tried = {name: choose_tried(proposals[name]) for name in names}
-    best, fits = _exchange_equations(choice, segments, best, tried, _SHORT_STEPS)
-    n_parts = choice.choose_parts(best.system)
-    finalists = {
-        name: _rank_equations(name, place, fits.values())[:_FINALISTS] for place, name in enumerate(names)
-    }
-    longest, length = lengthen_segments(choice, best, n_parts)
-    segments = choice.build_segments(length, n_parts)
-    best, choice.fits = _exchange_equations(choice, segments, longest, finalists, _LONG_STEPS)
-    return best, n_parts
+    for depth in range(_FIRST_DEPTH):
+        equations = tuple(proposals[name][min(depth, len(proposals[name]) - 1)][1] for name in names)
+        system = System(equations, choice.trajectories.system_states)
+        n_parts = choice.choose_parts(system)
+        segments = choice.build_segments(SHORT, n_parts)
+        fit = fit_by_shooting(system, segments, choice.trajectories.n_samples, max_steps=_FIRST_STEPS)
+        if fit is not None and np.isfinite(fit.score):
+            search = SystemSearch(fit, {build_system_key(system): fit}, SHORT, n_parts)
+            return exchange_equations(choice, search, proposals)
+    return None
 
 
-def _exchange_equations(
-    choice: SystemChoice,
-    segments: Segments,
-    best: ShootingFit,
-    tried: Mapping[str, Sequence[Equation]],
-    max_steps: int,
-) -> tuple[ShootingFit, dict[object, ShootingFit]]:
-    """Try the proposals of one state after the other; return the best fit, and all fits."""
-    fits = {build_system_key(best.system): best}
+def exchange_equations(choice: SystemChoice, search: SystemSearch, proposals: Proposals) -> SystemSearch:
+    """Exchange the equation of one state after the other until no proposal makes the system better."""
+    segments = choice.build_segments(search.length, search.n_parts)
+    best, fits = search.best, dict(search.fits)
     for _ in range(_MAX_SWEEPS):
         before = best
         for place, name in enumerate(choice.trajectories.dynamic_states):
-            for equation in tried[name]:
+            for equation in choose_tried(proposals[name], best.system.equations[place]):
                 system = best.system.replace_equation(place, equation)
                 key = build_system_key(system)
                 if key in fits:
                     continue
                 fit = fit_by_shooting(
-                    system, segments, choice.trajectories.n_samples, best.starts, max_steps=max_steps
+                    system, segments, choice.trajectories.n_samples, best.starts, max_steps=_STEPS
                 )
                 if fit is not None and np.isfinite(fit.score):
                     fits[key] = fit
             best = min(fits.values(), key=rank_fit)
         if best is before:
             break
-    return best, fits
+    return replace(search, best=best, fits=fits)
 
 
-def _rank_equations(name: str, place: int, fits: Iterable[ShootingFit]) -> list[Equation]:
+def share_terms(choice: SystemChoice, search: SystemSearch, problem: RegressionProblem) -> SystemSearch:
+    """Try systems in which a term of one equation takes the place of a term of another.
+
+    The terms come from the best equations of each state, which stand in the system together with the changed
+    one.
+    """
+    segments = choice.build_segments(search.length, search.n_parts)
+    best, fits, n_samples = search.best, dict(search.fits), choice.trajectories.n_samples
+    for place in range(len(best.system.equations)):
+        for giver in _rank_equations(search, place)[:_GIVERS]:
+            base = best.system.replace_equation(place, giver)
+            for other, equation in enumerate(best.system.equations):
+                if other == place:
+                    continue
+                for _, changed in propose_shared_terms(problem, equation, giver)[:_SHARED]:
+                    system = base.replace_equation(other, changed)
+                    key = build_system_key(system)
+                    if key in fits:
+                        continue
+                    fit = fit_by_shooting(system, segments, n_samples, best.starts, max_steps=_STEPS)
+                    if fit is not None and np.isfinite(fit.score):
+                        fits[key] = fit
+    return replace(search, best=min(fits.values(), key=rank_fit), fits=fits)
+
+
+def _rank_equations(search: SystemSearch, place: int) -> list[Equation]:
     """Return the equations of a state, those of the best systems first."""
     ordered: dict[object, Equation] = {}
-    for fit in sorted(fits, key=rank_fit):
+    for fit in sorted(search.fits.values(), key=rank_fit):
         equation = fit.system.equations[place]
-        ordered.setdefault(build_system_key(System((equation,), (name,))), equation)
+        ordered.setdefault(frozenset(map(find_form, equation.terms)), equation)
     return list(ordered.values())
 
 
-def _fit_first_system(
-    choice: SystemChoice,
-    segments: Segments,
-    start: System,
-    proposals: Mapping[str, Sequence[tuple[float, Equation]]],
-) -> ShootingFit | None:
-    """Fit the first system that can be integrated, from the best proposals to worse ones."""
-    n_samples = choice.trajectories.n_samples
-    for depth in range(_TRIED_BY_SCORE):
-        equations = tuple(
-            proposals[each.state][min(depth, len(proposals[each.state]) - 1)][1] for each in start.equations
-        )
-        fit = fit_by_shooting(System(equations, start.states), segments, n_samples, max_steps=_FIRST_STEPS)
-        if fit is not None and np.isfinite(fit.score):
-            return fit
-    return None
+def grow_segments(choice: SystemChoice, search: SystemSearch) -> SystemSearch:
+    """Fit the best system to longer segments, if it can be; only this fit is kept then."""
+    n_parts = choice.choose_parts(search.best.system)
+    fit, length = lengthen_segments(choice, search.best, n_parts, search.length, _SEARCH_RISE)
+    if length == search.length:
+        return search
+    return SystemSearch(fit, {build_system_key(fit.system): fit}, length, n_parts)
 
 
 def rank_fit(fit: ShootingFit) -> tuple[float, int]:
@@ -195,26 +223,12 @@ def rank_fit(fit: ShootingFit) -> tuple[float, int]:
 def build_system_key(system: System) -> object:
     """Return a key that is equal for systems of the same forms, whatever their constants."""
     return tuple(
-        frozenset(
-            (compute_key(term), place if _has_constants(term) else 0)
-            for place, term in enumerate(_blank(each))
-        )
-        for each in system.equations
+        frozenset(Counter(find_form(term) for term in each.terms).items()) for each in system.equations
     )
 
 
-def _blank(equation: Equation) -> tuple[Expression, ...]:
-    """Return the terms with all constants 2."""
-    return equation.replace_constants([2.0] * len(equation.constants)).terms
-
-
-def _has_constants(term: Expression) -> bool:
-    """Return whether a term has a fitted constant inside."""
-    return any(each.fitted for each in iterate_constants(term))
-
-
 def choose_by_prediction(
-    fits: Iterable[ShootingFit], held_out: SystemChoice, n_parts: int
+    search: SystemSearch, held_out: SystemChoice
 ) -> tuple[ShootingFit, list[tuple[float, ShootingFit]]]:
     """Choose between the best systems by the criterion and by how they predict held-out stretches.
 
@@ -225,9 +239,9 @@ def choose_by_prediction(
     tuple of ShootingFit and list
         The best fit, and all that were compared as pairs of the sum of both scores and the fit, best first.
     """
-    segments = held_out.build_segments(SHORT, n_parts)
+    segments = held_out.build_segments(min(search.length, held_out.longest), search.n_parts)
     compared = []
-    for fit in sorted(fits, key=rank_fit)[:_COMPARED]:
+    for fit in sorted(search.fits.values(), key=rank_fit)[:_COMPARED]:
         predicted = fit_by_shooting(
             fit.system, segments, held_out.trajectories.n_samples, has_free_constants=False
         )
@@ -235,13 +249,18 @@ def choose_by_prediction(
             gain = predicted.score - 2.0 * fit.system.search_cost  # the search is counted already
             compared.append((fit.score + gain, fit))
     if not compared:
-        best = min(fits, key=rank_fit)
-        return best, [(best.score, best)]
+        return search.best, [(search.best.score, search.best)]
     compared.sort(key=lambda each: (round(each[0], 6), each[1].system.complexity))
     return compared[0][1], compared
 
 
-def lengthen_segments(choice: SystemChoice, fit: ShootingFit, n_parts: int) -> tuple[ShootingFit, int]:
+def lengthen_segments(
+    choice: SystemChoice,
+    fit: ShootingFit,
+    n_parts: int,
+    length: int = SHORT,
+    max_rise: float = _MAX_RISE,
+) -> tuple[ShootingFit, int]:
     """Fit a system to longer and longer segments, up to whole runs, as long as that is possible.
 
     Returns
@@ -249,14 +268,15 @@ def lengthen_segments(choice: SystemChoice, fit: ShootingFit, n_parts: int) -> t
     tuple of ShootingFit and int
         The fit, and the number of samples of its segments.
     """
-    reached, length, n_samples = SHORT, float(SHORT), choice.trajectories.n_samples
+    reached, n_samples = length, choice.trajectories.n_samples
+    d = len(choice.noise)
+    least = choice.noise**2 + (_SMALLEST_ERROR * choice.spreads[:d]) ** 2
     while reached < choice.longest:
-        length = min(length * _GROWTH, choice.longest)
-        if 2 * length > choice.longest:
-            length = choice.longest
-        segments = choice.build_segments(int(length), n_parts)
-        longer = fit_by_shooting(fit.system, segments, n_samples)
-        if longer is None or (longer.squares > _MAX_RISE * fit.squares + 1e-300).any():
+        longer = min(round(reached * _GROWTH), choice.longest)
+        if 2 * longer > choice.longest:
+            longer = choice.longest
+        longer_fit = fit_by_shooting(fit.system, choice.build_segments(longer, n_parts), n_samples)
+        if longer_fit is None or (longer_fit.squares > max_rise * np.maximum(fit.squares, least)).any():
             break
-        fit, reached = longer, int(length)
+        fit, reached = longer_fit, longer
     return fit, reached

@@ -19,15 +19,20 @@ from symscreen.config.space_options import read_operators
 from symscreen.dynamics.choice import (
     SHORT,
     SystemChoice,
+    build_system_key,
     choose_by_prediction,
-    find_best_system,
+    exchange_equations,
+    grow_segments,
     lengthen_segments,
     rank_fit,
+    share_terms,
+    start_search,
 )
+from symscreen.dynamics.linearization import build_linearized_problem
 from symscreen.dynamics.proposals import propose_equations, remove_repeated
 from symscreen.dynamics.result import OdeResult
 from symscreen.dynamics.shooting import fit_by_shooting
-from symscreen.dynamics.simulation import forecast_errors, refine_states
+from symscreen.dynamics.simulation import forecast_errors
 from symscreen.dynamics.smoothing import smooth_trajectories
 from symscreen.dynamics.term_library import build_term_library
 from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
@@ -36,21 +41,22 @@ from symscreen.errors import DataError
 from symscreen.fitting.effort import EFFORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from symscreen._typing import Values
     from symscreen.config.keyword_types import OdeKeywords
+    from symscreen.dynamics.choice import SystemSearch
     from symscreen.dynamics.equations import Equation
     from symscreen.dynamics.shooting import ShootingFit
-    from symscreen.dynamics.smoothing import SmoothRun
+    from symscreen.dynamics.weak_form import RegressionProblem
     from symscreen.grammar import Grammar
 
     Proposals = dict[str, list[tuple[float, Equation]]]
 
 
 _ALTERNATIVES = 8  # systems in the table of alternatives
-_MAX_EXCESS = 1.15  # of the residuals over the estimated noise at which the search is satisfied
-_EXACT_ERROR = 1e-4  # residual, relative to the spread, of a system that is exact up to the integration
+_ROUNDS = {"quick": 1, "default": 4, "thorough": 8}  # searches around the best system so far, at most
+_EXACT_ERROR = 1e-5  # residual, relative to the spread, of a system that is exact up to the integration
+_LINEARIZED, _LINEARIZED_PARTS = 24, 4  # samples of a linearised segment at least, and segments of a run
 _POOL_SHARE = {"quick": 0.15, "default": 0.08, "thorough": 0.2}  # of the formulas of the effort's pool
 
 
@@ -151,24 +157,16 @@ def run_discovery(task: OdeTask) -> OdeResult:
 def _discover_in_one_thread(task: OdeTask) -> OdeResult:
     """Search, choose, and fit the constants to all samples."""
     training, held_out = split_trajectories(task.trajectories, task.options.holdout)
-    smooth_runs = smooth_trajectories(training)
-    choice = SystemChoice(training, smooth_runs)
-    proposals = _propose(task, training, smooth_runs)
-    best, n_parts = _find_system(choice, proposals)
-    if task.options.effort != "quick" and not _is_satisfied(choice, best):
-        short = fit_by_shooting(best.system, choice.build_segments(SHORT, n_parts), training.n_samples)
-        states = refine_states(best if short is None else short, training)
-        more = _propose(task, training, smooth_runs, states)
-        merged = {name: remove_repeated([*proposals[name], *more[name]]) for name in proposals}
-        best, n_parts = _find_system(choice, merged)
-    fits = sorted(choice.fits.values(), key=rank_fit)
-    compared, errors = [(fit.score, fit) for fit in fits], None
+    choice = SystemChoice(training, smooth_trajectories(training))
+    search = _search_system(task, choice)
+    fits = sorted(search.fits.values(), key=rank_fit)
+    best, compared, errors = fits[0], [(fit.score, fit) for fit in fits], None
     if held_out is not None:
         test = SystemChoice(held_out, smooth_trajectories(held_out))
-        best, compared = choose_by_prediction(fits, test, n_parts)
+        best, compared = choose_by_prediction(search, test)
         errors = forecast_errors(best.system, held_out, test.smooth_runs)
     whole = SystemChoice(task.trajectories, smooth_trajectories(task.trajectories))
-    final = _fit_to_all(whole, best, n_parts)
+    final = _fit_to_all(whole, best, search.n_parts)
     return OdeResult(
         trajectories=task.trajectories,
         system=final.system,
@@ -205,39 +203,64 @@ def split_trajectories(trajectories: Trajectories, share: float) -> tuple[Trajec
     return replace(trajectories, runs=tuple(kept)), replace(trajectories, runs=tuple(held_out))
 
 
-def _propose(
-    task: OdeTask,
-    trajectories: Trajectories,
-    smooth_runs: tuple[SmoothRun, ...],
-    states: Callable[[int, Values], Values] | None = None,
-) -> Proposals:
-    """Propose equations for each state from the weak form and, at first, from smoothed derivatives."""
-    problems = [build_weak_form(trajectories, smooth_runs, states)]
-    if states is None and task.options.effort == "thorough":
-        problems.append(build_derivative_problem(trajectories, smooth_runs))
-    proposals: Proposals = {name: [] for name in trajectories.dynamic_states}
+def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
+    """Search the best system of the training samples; refuse data to which none can be fitted."""
+    trajectories, effort = choice.trajectories, task.options.effort
+    problems = [build_weak_form(trajectories, choice.smooth_runs)]
+    if effort == "thorough":
+        problems.append(build_derivative_problem(trajectories, choice.smooth_runs))
+    proposals = _propose(task, problems)
+    search = start_search(choice, proposals) if all(proposals.values()) else None
+    if search is None:
+        raise DataError(
+            "no system of the proposed equations can be integrated; give more samples, or smoother ones"
+        )
+    search = grow_segments(choice, search)
+    for _ in range(_ROUNDS[effort]):
+        if _is_exact(choice, search):
+            break
+        problem = _linearize(choice, search)
+        new = _propose(task, [problem])
+        better = exchange_equations(choice, exchange_equations(choice, search, new), proposals)
+        better = grow_segments(choice, share_terms(choice, better, problem))
+        is_same = build_system_key(better.best.system) == build_system_key(search.best.system)
+        is_done = is_same and better.length == search.length
+        search = better
+        if is_done:
+            break
+    return search
+
+
+def _is_exact(choice: SystemChoice, search: SystemSearch) -> bool:
+    """Return whether the best system fits whole runs up to the error of the integration."""
+    errors = np.sqrt(search.best.squares)
+    is_small = errors <= _EXACT_ERROR * choice.spreads[: len(errors)]
+    return bool(is_small.all()) and search.length == choice.longest
+
+
+def _linearize(choice: SystemChoice, search: SystemSearch) -> RegressionProblem:
+    """Linearise the samples around the best system, on segments of moderate length.
+
+    Over long segments few directions would contain most of the squared target, which misleads a search that
+    adds term by term.
+    """
+    fit, length = search.best, max(_LINEARIZED, choice.longest // _LINEARIZED_PARTS)
+    if search.length > length:
+        segments = choice.build_segments(length, search.n_parts)
+        fit = fit_by_shooting(fit.system, segments, choice.trajectories.n_samples) or fit
+    return build_linearized_problem(choice.trajectories, fit, choice.noise, choice.spreads, search.n_parts)
+
+
+def _propose(task: OdeTask, problems: Sequence[RegressionProblem]) -> Proposals:
+    """Propose equations for each state from regression problems."""
+    proposals: Proposals = {name: [] for name in task.trajectories.dynamic_states}
     for problem in problems:
         library = build_term_library(problem.columns, task.grammar, task.n_formulas, task.acting_time)
         for name in proposals:
             proposals[name] += propose_equations(problem, library, name, task.options.max_terms)
+    if len(problems) > 1:
+        proposals = {name: remove_repeated(found) for name, found in proposals.items()}
     return proposals
-
-
-def _find_system(choice: SystemChoice, proposals: Proposals) -> tuple[ShootingFit, int]:
-    """Find the best system; refuse data to which none can be fitted."""
-    found = find_best_system(choice, proposals) if all(proposals.values()) else None
-    if found is None:
-        raise DataError(
-            "no system of the proposed equations can be integrated; give more samples, or smoother ones"
-        )
-    return found
-
-
-def _is_satisfied(choice: SystemChoice, fit: ShootingFit) -> bool:
-    """Return whether the residuals of a system are as small as the noise, or as the integration allows."""
-    errors = np.sqrt(fit.squares)
-    allowed = np.maximum(_MAX_EXCESS * choice.noise, _EXACT_ERROR * choice.spreads[: len(errors)])
-    return bool((errors <= allowed).all())
 
 
 def _fit_to_all(choice: SystemChoice, best: ShootingFit, n_parts: int) -> ShootingFit:

@@ -12,6 +12,7 @@ import numpy as np
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import (
     compute_complexity,
+    compute_key,
     fold_expression,
     iterate_constants,
     rebuild_expression,
@@ -40,14 +41,14 @@ class Equation:
         The terms; the constant 1 stands for an intercept.
     coefficients : tuple of float
         One for each term.
-    search_cost : float
-        Sum over terms of the logarithm of the number of terms that each was chosen from.
+    search_costs : tuple of float
+        For each term, the logarithm of the number of terms that it was chosen from.
     """
 
     state: str
     terms: tuple[Expression, ...]
     coefficients: tuple[float, ...]
-    search_cost: float
+    search_costs: tuple[float, ...]
 
     @cached_property
     def constants(self) -> Values:
@@ -60,6 +61,28 @@ class Equation:
         values = iter(constants[n_terms:])
         terms = tuple(_fill_constants(term, values) for term in self.terms)
         return replace(self, terms=terms, coefficients=tuple(map(float, constants[:n_terms])))
+
+    def replace_term(self, place: int, term: Expression, search_cost: float) -> Equation:
+        """Return the equation with another term at a place, which gets the coefficient of the old one."""
+        return replace(
+            self,
+            terms=(*self.terms[:place], term, *self.terms[place + 1 :]),
+            search_costs=(*self.search_costs[:place], search_cost, *self.search_costs[place + 1 :]),
+        )
+
+    def drop_term(self, place: int) -> Equation:
+        """Return the equation without a term."""
+        return replace(
+            self,
+            terms=self.terms[:place] + self.terms[place + 1 :],
+            coefficients=self.coefficients[:place] + self.coefficients[place + 1 :],
+            search_costs=self.search_costs[:place] + self.search_costs[place + 1 :],
+        )
+
+    @property
+    def search_cost(self) -> float:
+        """The sum of the search costs of the terms."""
+        return sum(self.search_costs)
 
     @property
     def complexity(self) -> int:
@@ -78,8 +101,7 @@ class Equation:
 
     def compile(self) -> Rate:
         """Return a function that evaluates the right-hand side from columns and constants."""
-        places = count(len(self.terms))
-        compiled = [_compile_term(term, places) for term in self.terms]
+        compiled, _ = self.compile_terms()
 
         def compute(columns: Mapping[str, Values], constants: Sequence[Values | float]) -> Values:
             total: Values | float = 0.0
@@ -88,6 +110,22 @@ class Equation:
             return np.asarray(total)
 
         return compute
+
+    def compile_terms(self) -> tuple[list[Rate], list[int]]:
+        """Return functions that evaluate the terms, and the term that each number inside belongs to."""
+        places = count(len(self.terms))
+        compiled = [_compile_term(term, places) for term in self.terms]
+        owners = [place for place, term in enumerate(self.terms) for _ in _list_inner_constants([term])]
+        return compiled, owners
+
+
+def find_form(term: Expression) -> tuple[int, int]:
+    """Return a key that terms share which differ in the fitted constants inside only."""
+    return compute_key(
+        rebuild_expression(
+            term, number=lambda number: replace(number, value=2.0) if number.fitted else number
+        )
+    )
 
 
 def _list_inner_constants(terms: Sequence[Expression]) -> list[float]:
@@ -164,10 +202,19 @@ class System:
         """The sum of the complexities of the equations."""
         return sum(each.complexity for each in self.equations)
 
-    @property
+    @cached_property
     def search_cost(self) -> float:
-        """The sum of the search costs of the equations."""
-        return sum(each.search_cost for each in self.equations)
+        """The logarithm of the number of systems that this one was chosen from.
+
+        A term that another equation has, too, is one of the few terms of the system: what leaves one state
+        often arrives in another. Constants inside it may differ.
+        """
+        costs: dict[object, list[float]] = {}
+        for equation in self.equations:
+            for term, cost in zip(equation.terms, equation.search_costs, strict=True):
+                costs.setdefault(find_form(term), []).append(cost)
+        again = float(np.log(len(costs)))
+        return sum(max(each) + sum(min(cost, again) for cost in sorted(each)[:-1]) for each in costs.values())
 
     @cached_property
     def rates(self) -> Callable[[Mapping[str, Values], Sequence[Values | float]], list[Values]]:

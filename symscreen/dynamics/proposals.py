@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.dynamics.equations import Equation
+from symscreen.dynamics.equations import Equation, find_form
+from symscreen.dynamics.term_library import list_basic_terms
 from symscreen.dynamics.term_search import search_sums
 from symscreen.expressions.traversal import compute_key
 from symscreen.fitting.laws.gauss_newton import improve_fit
@@ -16,11 +18,13 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.dynamics.term_library import TermLibrary
+    from symscreen.dynamics.term_search import TermSum
     from symscreen.dynamics.weak_form import RegressionProblem
 
 
-_PER_COMPLEXITY = 5  # sums of each complexity whose constants are fitted
+_PER_COMPLEXITY = 4  # sums of each complexity whose constants are fitted
 _BEST = 40  # best sums whose constants are fitted, apart from these
+_PER_FORM = 2  # sums that differ in the constants inside only
 _DIFFERENCE = 1e-6  # of constants, relative, for derivatives
 
 
@@ -46,19 +50,14 @@ def propose_equations(
         The EBIC of each and the equation, best first.
     """
     rows, target = problem.project(state, library.values), problem.targets[state]
-    found = search_sums(rows, target, library.search_costs, library.complexities, max_terms)
-    counts: dict[int, int] = {}
+    basic = list_basic_terms(library)
+    found = search_sums(rows, target, library.search_costs, library.complexities, max_terms, basic)
     scored = []
-    for place, each in enumerate(found):
-        members = list(each.members)
-        complexity = int(library.complexities[members].sum()) + len(members)
-        counts[complexity] = counts.get(complexity, 0) + 1
-        if place >= _BEST and counts[complexity] > _PER_COMPLEXITY:
-            continue
+    for members in _choose_sums(found, library):
         terms = tuple(library.expressions[member] for member in members)
         coefficients = np.linalg.lstsq(rows[members].T, target, rcond=None)[0]
         equation = Equation(
-            state, terms, tuple(coefficients.tolist()), float(library.search_costs[members].sum())
+            state, terms, tuple(coefficients.tolist()), tuple(library.search_costs[members].tolist())
         )
         fitted = fit_constants_to_rows(problem, equation)
         if fitted is not None:
@@ -66,31 +65,100 @@ def propose_equations(
     return remove_repeated(scored)
 
 
+def _choose_sums(found: Iterable[TermSum], library: TermLibrary) -> list[list[int]]:
+    """Choose the best sums, and the best of each complexity, but few that differ in constants inside only."""
+    keys: dict[int, object] = {}
+    forms, complexities = Counter[object](), Counter[int]()
+    chosen: list[list[int]] = []
+    for each in found:
+        members = list(each.members)
+        for member in members:
+            if member not in keys:
+                keys[member] = find_form(library.expressions[member])
+        form = frozenset(Counter(keys[member] for member in members).items())
+        complexity = int(library.complexities[members].sum()) + len(members)
+        forms[form] += 1
+        if forms[form] > _PER_FORM:
+            continue
+        complexities[complexity] += 1
+        if len(chosen) < _BEST or complexities[complexity] <= _PER_COMPLEXITY:
+            chosen.append(members)
+    return chosen
+
+
+def propose_shared_terms(
+    problem: RegressionProblem, equation: Equation, giver: Equation
+) -> list[tuple[float, Equation]]:
+    """Propose equations in which a term of another equation takes the place of one of the terms.
+
+    Parameters
+    ----------
+    problem : RegressionProblem
+        The rows.
+    equation : Equation
+        The equation that is changed.
+    giver : Equation
+        The equation of another state.
+
+    Returns
+    -------
+    list of tuple of float and Equation
+        The EBIC of each and the equation, best first.
+    """
+    known = {find_form(term) for term in equation.terms}
+    found = []
+    for term, cost in zip(giver.terms, giver.search_costs, strict=True):
+        if find_form(term) in known:
+            continue
+        for place in range(len(equation.terms)):
+            changed = equation.replace_term(place, term, cost)
+            fitted = fit_constants_to_rows(problem, fit_coefficients_to_rows(problem, changed))
+            if fitted is not None:
+                found.append(fitted)
+    return sorted(found, key=lambda each: (each[0], each[1].complexity))
+
+
+def fit_coefficients_to_rows(problem: RegressionProblem, equation: Equation) -> Equation:
+    """Fit the coefficients to the rows; the constants inside the terms stay."""
+    compiled, _ = equation.compile_terms()
+    constants = equation.constants.tolist()
+    n_nodes = len(next(iter(problem.columns.values())))
+    values = [np.broadcast_to(term(problem.columns, constants), n_nodes) for term in compiled]
+    rows = np.nan_to_num(problem.project(equation.state, np.array(values)))
+    coefficients = np.linalg.lstsq(rows.T, problem.targets[equation.state], rcond=None)[0]
+    return equation.replace_constants([*coefficients.tolist(), *constants[len(compiled) :]])
+
+
 def fit_constants_to_rows(problem: RegressionProblem, equation: Equation) -> tuple[float, Equation] | None:
     """Fit all constants of an equation to the rows of a problem; return its EBIC and the equation."""
     state, target = equation.state, problem.targets[equation.state]
-    start, rate = equation.constants, equation.compile()
     n_nodes = len(next(iter(problem.columns.values())))
+    start, n_terms = equation.constants, len(equation.terms)
+    compiled, owners = equation.compile_terms()
+
+    def evaluate(constants: Values) -> Values:
+        """Return the rows of the terms without their coefficients."""
+        values = [np.broadcast_to(term(problem.columns, constants.tolist()), n_nodes) for term in compiled]
+        return problem.project(state, np.array(values))
 
     def predict(constants: Values) -> Values:
-        with np.errstate(all="ignore"):
-            values = np.broadcast_to(rate(problem.columns, constants.tolist()), n_nodes)
-        rows = problem.project(state, np.asarray(values)[None])[0]
+        rows = constants[:n_terms] @ evaluate(constants)
         return rows if np.isfinite(rows).all() else np.full(len(target), 1e100)
 
     def differentiate(constants: Values) -> Values:
-        base = predict(constants)
-        steps = _DIFFERENCE * (np.abs(constants) + 1e-3)
-        return np.array(
-            [
-                (predict(constants + step) - base) / size
-                for step, size in zip(np.diag(steps), steps, strict=True)
-            ]
-        )
+        columns, values = problem.columns, constants.tolist()
+        slopes = []
+        for place, owner in enumerate(owners, start=n_terms):
+            size = _DIFFERENCE * (abs(values[place]) + 1e-3)
+            changed = [*values[:place], values[place] + size, *values[place + 1 :]]
+            difference = compiled[owner](columns, changed) - compiled[owner](columns, values)
+            slopes.append(np.broadcast_to(values[owner] * difference / size, n_nodes))
+        return np.concatenate((evaluate(constants), problem.project(state, np.array(slopes))))
 
-    constants, square = start, float(((target - predict(start)) ** 2).sum())
-    if len(start) > len(equation.terms):
-        constants, square = improve_fit(predict, differentiate, start, target)
+    with np.errstate(all="ignore"):
+        constants, square = start, float(((target - predict(start)) ** 2).sum())
+        if owners:
+            constants, square = improve_fit(predict, differentiate, start, target)
     if not np.isfinite(square) or not np.isfinite(constants).all():
         return None
     share = max(square / float(target @ target), 1e-16)

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.dynamics._kernels import integrate_program
+from symscreen.dynamics.programs import write_program
+
 if TYPE_CHECKING:
     from symscreen._typing import Flags, Values
     from symscreen.dynamics.equations import System
@@ -145,6 +148,7 @@ class Shooting:
     def __init__(self, segments: Segments, system: System, *, has_free_constants: bool = True) -> None:
         self.segments, self.system = segments, system
         self.n_constants = len(system.constants) if has_free_constants else 0
+        self.program = write_program(system, [*system.states, *segments.inputs])
 
     def integrate(self, starts: Values, constants: Values) -> Values:
         """Integrate for several start states and constants at once.
@@ -161,6 +165,29 @@ class Shooting:
         float64 array, shape (s, g, l, b)
             The states at the samples; NaN or infinite where they grow without limit.
         """
+        segments, program = self.segments, self.program
+        if program is None:
+            return self._integrate_slowly(starts, constants)
+        batch = np.broadcast_to(constants, (len(constants), starts.shape[2]))
+        result = np.empty((*starts.shape[:2], segments.steps.shape[1] + 1, starts.shape[2]))
+        inputs = np.empty((0, *segments.steps.shape, 2 * segments.n_parts + 1))
+        if segments.inputs:
+            inputs = np.array([*segments.inputs.values()])
+        integrate_program(
+            program.instructions,
+            program.numbers,
+            program.ends,
+            segments.steps,
+            inputs,
+            np.ascontiguousarray(starts),
+            np.ascontiguousarray(batch),
+            program.depth,
+            result,
+        )
+        return result
+
+    def _integrate_slowly(self, starts: Values, constants: Values) -> Values:
+        """Integrate systems that have operators of the user's own."""
         segments, rates = self.segments, self.system.rates
         n_steps, parts = segments.steps.shape[1], segments.n_parts
         result = np.empty((*starts.shape[:2], n_steps + 1, starts.shape[2]))

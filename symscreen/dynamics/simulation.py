@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.dynamics.equations import System
-    from symscreen.dynamics.shooting import ShootingFit
     from symscreen.dynamics.smoothing import SmoothRun
-    from symscreen.dynamics.trajectories import Run, Trajectories
+    from symscreen.dynamics.trajectories import Trajectories
 
 
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-10  # tolerances of the solver
@@ -103,37 +102,3 @@ def forecast_errors(
     relative = np.sqrt((joined**2).mean(axis=1)) / scale
     values = [each if np.isfinite(each) else None for each in relative.tolist()]
     return dict(zip(trajectories.measured_states, values, strict=True))
-
-
-def refine_states(fit: ShootingFit, trajectories: Trajectories) -> Callable[[int, Values], Values]:
-    """Return a function that gives the states between samples by the fitted system.
-
-    Parameters
-    ----------
-    fit : ShootingFit
-        The system and the start states of its segments.
-    trajectories : Trajectories
-        The samples.
-
-    Returns
-    -------
-    callable
-        Called with the number of a run and times; returns the states, shape (s, m).
-    """
-
-    def evaluate(number: int, times: Values) -> Values:
-        run: Run = trajectories.runs[number]
-        states = np.empty((fit.starts.shape[0], len(times)))
-        for place, (segment_run, start, stop) in enumerate(fit.edges):
-            if segment_run != number:
-                continue
-            end = run.times[stop] if stop < len(run.times) else np.inf
-            inside = np.flatnonzero((times >= run.times[start]) & (times < end))
-            if len(inside):
-                inputs = run.interpolate_inputs if run.inputs else None
-                grid = np.concatenate((run.times[start : start + 1], times[inside]))
-                values = integrate_system(fit.system, fit.starts[:, place], grid, inputs)
-                states[:, inside] = values[:, 1:]
-        return states
-
-    return evaluate

@@ -8,12 +8,18 @@ function of a scaled column, such as exp(c·x). Their constants are first tried 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.traversal import compute_complexity, evaluate_expression
-from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.expressions.traversal import (
+    collect_columns,
+    compute_complexity,
+    evaluate_expression,
+    iterate_constants,
+)
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.grammar import OPERATORS
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # constants, relative to the size of what they are added to
+_GRID = np.geomspace(0.01, 10.0, 19).tolist()  # constants, relative to the size of what they are added to
 _SCALES = (0.3, 0.5, 1.5, 2.0, 3.0)  # factors inside a function, relative to those of a column as it is
 _SCALED_FUNCTIONS = ("exp", "sin", "cos", "tanh")
 _MAX_CYCLES = 40.0  # of a wave in time
@@ -33,6 +39,9 @@ _MAX_COMPLEXITY = 9  # of a formula; few operators would otherwise give ever lon
 _MIN_CARRYING = 10.0  # nodes, about, on which a term must not be near 0
 _N_COMPARED, _COMPARED_DIGITS = 48, 9  # nodes and digits in which terms are compared
 _MAX_SQUARE = 1e16  # mean square of the values of a term
+_MAX_FACTOR, _MAX_PRODUCT = 3, 6  # complexities of a factor, and of a product of two
+_MAX_WRONG_SIGN = 0.1  # share of the nodes at which noise may give the other sign
+_MAX_DEGREE = 3  # of a basic term
 _MAX_NUMERATOR, _MAX_SATURATED = 3, 2  # complexities of f and g in f/(c + g)
 _MUL, _DIV, _ADD = (OPERATORS[name] for name in ("mul", "div", "add"))
 
@@ -50,7 +59,7 @@ class TermLibrary:
     complexities : int64 array, shape (q,)
         Their complexities.
     search_costs : float64 array, shape (q,)
-        Logarithm of the number of terms that are not more complex.
+        Logarithm of the number of terms that are not more complex; trial constants are not counted.
     """
 
     expressions: tuple[Expression, ...]
@@ -82,17 +91,18 @@ def build_term_library(
     limit = min(grammar.max_complexity or _MAX_COMPLEXITY, _MAX_COMPLEXITY)
     terms = replace(grammar, constants=(), max_complexity=limit)
     pool = grow_formula_pool(columns, terms, n_formulas)
-    # the terms of a sum are terms of their own
-    is_sum = [
-        index >= 0 and pool.operators[index].name in {"add", "sub", "neg"} for index in pool.operator_indices
-    ]
-    chosen = np.flatnonzero(~np.array(is_sum))
-    formulas = [pool.build_expression(int(index)) for index in chosen]
-    with_constants = [*_list_saturations(formulas, pool.complexity[chosen], columns, grammar)]
+    formulas: list[Expression] = []
+    sizes: list[int] = []
+    for index in range(len(pool.complexity)):
+        formula = pool.build_expression(index)
+        if not _is_sum(formula):
+            formulas.append(formula)
+            sizes.append(compute_complexity(formula))
+    with_constants = [*_list_saturations(formulas, sizes, columns, grammar)]
     with_constants += _list_scaled_functions(columns, grammar, time)
-    values = [np.ones(pool.values.shape[1]), *pool.values[chosen]]
-    expressions: list[Expression] = [Constant(1), *formulas]
-    for expression in with_constants:
+    expressions: list[Expression] = [Constant(1)]
+    values = [np.ones(pool.values.shape[1])]
+    for expression in [*formulas, *_list_products(formulas), *with_constants]:
         column = evaluate_expression(expression, columns)
         if np.isfinite(column).all() and np.ptp(column) > 0.0:
             values.append(column)
@@ -105,8 +115,16 @@ def build_term_library(
     kept = _drop_multiples(stacked, np.flatnonzero(is_usable))
     expressions = [expressions[place] for place in kept]
     complexities = np.array([compute_complexity(each) for each in expressions])
-    counts = np.searchsorted(np.sort(complexities), complexities, side="right")
-    return TermLibrary(tuple(expressions), stacked[kept], complexities, np.log(counts))
+    shares = np.array([1.0 / len(_GRID) if _has_fitted_constants(each) else 1.0 for each in expressions])
+    order = np.argsort(complexities, kind="stable")
+    totals = np.concatenate(([0.0], np.cumsum(shares[order])))
+    counts = totals[np.searchsorted(complexities[order], complexities, side="right")]
+    return TermLibrary(tuple(expressions), stacked[kept], complexities, np.log(np.maximum(counts, 1.0)))
+
+
+def _has_fitted_constants(expression: Expression) -> bool:
+    """Return whether a formula has a fitted constant inside."""
+    return any(each.fitted for each in iterate_constants(expression))
 
 
 def _drop_multiples(values: Values, places: Integers) -> Integers:
@@ -122,9 +140,15 @@ def _drop_multiples(values: Values, places: Integers) -> Integers:
 
 
 def _list_saturations(
-    formulas: Sequence[Expression], complexities: Integers, columns: Mapping[str, Values], grammar: Grammar
+    formulas: Sequence[Expression],
+    complexities: Sequence[int],
+    columns: Mapping[str, Values],
+    grammar: Grammar,
 ) -> Iterator[Expression]:
-    """Yield the terms f/(c + g) with simple f and g of one sign, and constants c of this sign."""
+    """Yield the terms f/(c + g) with simple f and g of one sign, and constants c of this sign.
+
+    Noise may give few values of g the other sign.
+    """
     if not any(operator.name == "div" for operator in grammar.binary):
         return
     numerators = [each for each, size in zip(formulas, complexities, strict=True) if size <= _MAX_NUMERATOR]
@@ -132,15 +156,64 @@ def _list_saturations(
     products = [each for each in numerators if _is_product(each)]
     for inner in [each for each in saturated if _is_product(each)]:
         values = evaluate_expression(inner, columns)
-        if values.min() < 0.0 < values.max():
+        size, sign = float(np.median(np.abs(values))), 1.0 if np.median(values) > 0.0 else -1.0
+        if size == 0.0 or np.quantile(sign * values, _MAX_WRONG_SIGN) < 0.0:
             continue
-        size = float(np.median(np.abs(values)))
-        sign = 1.0 if values.max() > 0.0 else -1.0
-        for relative in _GRID:
-            if size > 0.0:
-                denominator = apply_operator(_ADD, Constant(sign * relative * size, fitted=True), inner)
-                for numerator in (Constant(1), *products):
-                    yield apply_operator(_DIV, numerator, denominator)
+        least = max(0.0, -2.0 * float((sign * values).min()))  # keeps the denominator away from 0
+        for constant in [relative * size for relative in _GRID if relative * size > least]:
+            denominator = apply_operator(_ADD, Constant(sign * constant, fitted=True), inner)
+            for numerator in (Constant(1), *products):
+                yield apply_operator(_DIV, numerator, denominator)
+
+
+def _is_sum(expression: Expression) -> bool:
+    """Return whether a formula is a sum when it is expanded; the terms of a sum are terms of their own."""
+    if not isinstance(expression, Call):
+        return False
+    name, arguments = expression.operator.name, expression.arguments
+    if name in {"add", "sub", "neg"}:
+        return True
+    if name == "mul":
+        return any(map(_is_sum, arguments))
+    return name in {"square", "cube", "div"} and _is_sum(arguments[0])
+
+
+def list_basic_terms(library: TermLibrary) -> list[int]:
+    """List the places of monomials up to degree 3, and of waves of one column; the simplest first."""
+    found = []
+    for place, term in enumerate(library.expressions):
+        degree = _find_degree(term)
+        is_wave = isinstance(term, Call) and term.operator.name in {"sin", "cos"}
+        if is_wave and isinstance(term, Call) and isinstance(term.arguments[0], Column):
+            found.append((2, place))
+        elif degree is not None and degree <= _MAX_DEGREE:
+            found.append((degree, place))
+    return [place for _, place in sorted(found)]
+
+
+def _find_degree(expression: Expression) -> int | None:
+    """Return the degree of a monomial; None for other formulas."""
+    if isinstance(expression, Column):
+        return 1
+    if isinstance(expression, Constant):
+        return 0 if expression == Constant(1) else None
+    degrees = [_find_degree(each) for each in expression.arguments]
+    factor = {"mul": 1, "square": 2, "cube": 3}.get(expression.operator.name)
+    if factor is None or None in degrees:
+        return None
+    return factor * sum(each for each in degrees if each is not None)
+
+
+def _list_products(formulas: Sequence[Expression]) -> Iterator[Expression]:
+    """Yield the products of two simple functions of one column each, such as sin(x)*cos(y)**2."""
+    factors = []
+    for formula in formulas:
+        names, size = collect_columns(formula), compute_complexity(formula)
+        if len(names) == 1 and size <= _MAX_FACTOR:
+            factors.append((formula, names, size))
+    for (first, own, size), (second, other, other_size) in combinations(factors, 2):
+        if own != other and size + other_size < _MAX_PRODUCT:
+            yield apply_operator(_MUL, first, second)
 
 
 def _is_product(expression: Expression) -> bool:

@@ -2,21 +2,27 @@
 
 All pairs of terms are tried. The best are extended term by term (a beam), and each step keeps the best sums
 by the EBIC, which counts the rows, the coefficients and the number of terms that each one was chosen from.
+Few flexible terms often fit nearly as well as the right ones and would crowd them out of the beam. Therefore
+all sums of two or three basic terms are extended, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from symscreen._typing import Integers, Values
 
 
 _BEAM = 100  # sums of each size that are kept
 _PER_COMPLEXITY = 8  # sums of each size and complexity that are kept in any case
+_N_BASIC = {2: 30, 3: 16}  # basic terms whose sums of this size are extended
 _ADDED = 20  # terms that a sum is extended by
 _SIMPLE = 3  # complexity of a simple term
 _BLOCK = 500  # terms whose pairs are tried together
@@ -44,7 +50,12 @@ class TermSum:
 
 
 def search_sums(
-    rows: Values, target: Values, search_costs: Values, complexities: Integers, max_terms: int
+    rows: Values,
+    target: Values,
+    search_costs: Values,
+    complexities: Integers,
+    max_terms: int,
+    basic: Sequence[int] = (),
 ) -> list[TermSum]:
     """Search sums of up to `max_terms` terms.
 
@@ -60,6 +71,8 @@ def search_sums(
         Complexities of the terms.
     max_terms : int
         The largest number of terms.
+    basic : sequence of int
+        Places of basic terms, the simplest first.
 
     Returns
     -------
@@ -81,12 +94,17 @@ def search_sums(
     if not len(places) or total == 0.0:
         return []
     search = _BeamSearch(unit, target / np.sqrt(total), costs, complexities[places])
+    own = {place: number for number, place in enumerate(places.tolist())}
+    seeds = [own[place] for place in basic if place in own]
     found = search.try_singles()
     if max_terms > 1:
         beam = search.try_pairs()
         found += beam
-        for _ in range(2, max_terms):
-            beam = search.extend(beam)
+        for size in range(2, max_terms):
+            chosen = [each.members for each in beam]
+            if size in _N_BASIC:
+                chosen += [tuple(sorted(each)) for each in combinations(seeds[: _N_BASIC[size]], size)]
+            beam = search.extend(sorted(set(chosen)))
             found += beam
     renumbered = [
         TermSum(tuple(places[list(each.members)].tolist()), each.score, each.share) for each in found
@@ -153,25 +171,54 @@ class _BeamSearch:
                     found.append(TermSum(members, float(scores[first, second]), share))
         return self.keep_best(found)
 
-    def extend(self, beam: list[TermSum]) -> list[TermSum]:
-        """Add the best terms to each sum of a beam."""
+    def extend(self, sums: Sequence[tuple[int, ...]]) -> list[TermSum]:
+        """Add the best terms to each of many sums of the same size."""
+        used = np.unique(sums)
+        cosines = self.unit[used] @ self.unit.T
+        rows = dict(zip(used.tolist(), range(len(used)), strict=True))
         found: dict[tuple[int, ...], TermSum] = {}
-        for each in beam:
-            basis = np.linalg.qr(self.unit[list(each.members)].T)[0]
-            residual = self.target - basis @ (basis.T @ self.target)
-            angles = 1.0 - ((self.unit @ basis) ** 2).sum(axis=1)
-            share = float(residual @ residual)
-            with np.errstate(all="ignore"):
-                gains = np.where(angles > _MIN_ANGLE, (self.unit @ residual) ** 2 / angles, 0.0)
-            scores = self.compute_scores(share - gains, self.costs + self.costs[list(each.members)].sum())
-            simple = np.where(self.complexities <= _SIMPLE, scores, np.inf)
-            places = {place for _, place in _find_smallest(scores[None], _ADDED)}
-            places |= {place for _, place in _find_smallest(simple[None], _ADDED)}
-            for place in sorted(places):
-                members = tuple(sorted((*each.members, place)))
-                if len(set(members)) == len(members) and gains[place] > 0.0:
-                    found[members] = TermSum(members, float(scores[place]), float(share - gains[place]))
+        for members in sums:
+            own = cosines[[rows[each] for each in members]]
+            try:
+                # of the products of the terms; its inverse makes them an orthonormal basis
+                triangle = np.linalg.cholesky(own[:, members])
+            except np.linalg.LinAlgError:
+                continue
+            inverse = np.linalg.inv(triangle)
+            explained = inverse @ self.products[list(members)]
+            share = 1.0 - float(explained @ explained)
+            inside = inverse @ own
+            for new in self._extend_sum(members, inside, self.products - explained @ inside, share):
+                found[new.members] = new
         return self.keep_best([*found.values()])
+
+    def _extend_sum(
+        self, members: tuple[int, ...], inside: Values, outside: Values, share: float
+    ) -> Iterator[TermSum]:
+        """Yield a sum with each of the best terms added.
+
+        Parameters
+        ----------
+        members : tuple of int
+            The k terms of the sum.
+        inside : float64 array, shape (k, q)
+            Products of all terms with an orthonormal basis of the sum.
+        outside : float64 array, shape (q,)
+            Products of all terms with the residual of the sum.
+        share : float
+            The squared residual.
+        """
+        angles = 1.0 - (inside**2).sum(axis=0)
+        with np.errstate(all="ignore"):
+            gains = np.where(angles > _MIN_ANGLE, outside**2 / angles, 0.0)
+        scores = self.compute_scores(share - gains, self.costs + self.costs[list(members)].sum())
+        simple = np.where(self.complexities <= _SIMPLE, scores, np.inf)
+        places = {place for _, place in _find_smallest(scores[None], _ADDED)}
+        places |= {place for _, place in _find_smallest(simple[None], _ADDED)}
+        for place in sorted(places):
+            extended = tuple(sorted((*members, place)))
+            if len(set(extended)) == len(extended) and gains[place] > 0.0:
+                yield TermSum(extended, float(scores[place]), float(share - gains[place]))
 
 
 def _find_smallest(scores: Values, count: int) -> set[tuple[int, int]]:

@@ -13,7 +13,7 @@ covariance, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ import numpy as np
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from symscreen._typing import Values
     from symscreen.dynamics.smoothing import SmoothRun
@@ -56,12 +56,15 @@ class RegressionProblem:
         of shape (m_b, k_b).
     targets : mapping of str to float64 array, shape (k,)
         By state: the left side of the rows.
+    eliminated : mapping of str to float64 array, shape (k, r)
+        By state: an orthonormal basis of what is eliminated from rows and left side.
     """
 
     name: str
     columns: Mapping[str, Values]
     projections: Mapping[str, tuple[Values, ...]]
     targets: Mapping[str, Values]
+    eliminated: Mapping[str, Values] = field(default_factory=dict)
 
     def project(self, state: str, values: Values) -> Values:
         """Map values of terms at the nodes, shape (q, m), to rows, shape (q, k)."""
@@ -69,14 +72,12 @@ class RegressionProblem:
         for matrix in self.projections[state]:
             parts.append(values[:, start : start + len(matrix)] @ matrix)
             start += len(matrix)
-        return np.concatenate(parts, axis=1)
+        rows = np.concatenate(parts, axis=1)
+        basis = self.eliminated.get(state)
+        return rows if basis is None else rows - (rows @ basis) @ basis.T
 
 
-def build_weak_form(
-    trajectories: Trajectories,
-    smooth_runs: Sequence[SmoothRun],
-    refined: Callable[[int, Values], Values] | None = None,
-) -> RegressionProblem:
+def build_weak_form(trajectories: Trajectories, smooth_runs: Sequence[SmoothRun]) -> RegressionProblem:
     """Build the weak form of the equations of all states that are not derivatives of others.
 
     Parameters
@@ -85,8 +86,6 @@ def build_weak_form(
         The samples.
     smooth_runs : sequence of SmoothRun
         Their splines.
-    refined : callable, optional
-        Gives better states at the nodes of a run: called with the run's number and times.
 
     Returns
     -------
@@ -106,8 +105,7 @@ def build_weak_form(
         times = run.times[start : stop + 1]
         steps = np.diff(times)
         node_times = (times[:-1, None] + steps[:, None] * positions).ravel()
-        states = smooth.evaluate(node_times) if refined is None else refined(number, node_times)
-        for name, values in zip(trajectories.system_states, states, strict=True):
+        for name, values in zip(trajectories.system_states, smooth.evaluate(node_times), strict=True):
             columns[name].append(values)
         for name, values in run.interpolate_inputs(node_times).items():
             columns[name].append(values)

@@ -119,6 +119,40 @@ def test_an_input_that_acts_from_outside_takes_part():
     assert terms == pytest.approx({"x": -1.0, "u": 1.0}, rel=0.02)
 
 
+@pytest.mark.slow
+def test_a_saturation_is_found_with_its_constant_from_noisy_runs():
+    from scipy.integrate import solve_ivp
+
+    rng = np.random.default_rng(1)
+    times = np.linspace(0, 12, 90)
+    columns = {"t": [], "x": [], "y": [], "run": []}
+    for run, start in enumerate([(0.5, 1.0), (3.0, 0.4)]):
+        solution = solve_ivp(
+            lambda _, s: [
+                s[0] - 0.2 * s[0] ** 2 - s[0] * s[1] / (1 + s[0]),
+                s[0] * s[1] / (1 + s[0]) - 0.5 * s[1],
+            ],
+            (0, 12),
+            start,
+            t_eval=times,
+            rtol=1e-9,
+            atol=1e-9,
+        )
+        columns["t"] += times.tolist()
+        columns["run"] += [run] * len(times)
+        for name, values in zip("xy", solution.y, strict=True):
+            columns[name] += (values + 0.01 * values.std() * rng.standard_normal(len(times))).tolist()
+    result = symscreen.discover_ode(
+        columns, time="t", states="x,y", trajectory="run", operators=["mul", "div"], max_terms=3
+    )
+    rates = result.predict({"x": [0.5, 1.0, 2.0, 3.0], "y": [1.0, 0.5, 1.5, 0.5]})
+    x, y = np.array([0.5, 1.0, 2.0, 3.0]), np.array([1.0, 0.5, 1.5, 0.5])
+    eaten = x * y / (1 + x)
+    assert rates[:, 0] == pytest.approx(x - 0.2 * x**2 - eaten, abs=0.03)
+    assert rates[:, 1] == pytest.approx(eaten - 0.5 * y, abs=0.03)
+    assert [len(each.terms) for each in result.system.equations] == [3, 2]
+
+
 def test_the_ends_of_runs_are_held_out_where_they_are_long_enough():
     table = {"t": np.arange(50.0), "x": np.sin(np.arange(50.0))}
     trajectories = read_trajectories(table, time="t", states=["x"])

@@ -1,20 +1,24 @@
 """Tests of the parts of a search for differential equations, each against what is known of it."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from symscreen.dynamics.equations import Equation, System
+from symscreen.dynamics.linearization import build_linearized_problem
+from symscreen.dynamics.programs import write_program
+from symscreen.dynamics.proposals import propose_shared_terms
 from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise, smooth_trajectories
-from symscreen.dynamics.term_library import build_term_library
+from symscreen.dynamics.term_library import build_term_library, list_basic_terms
 from symscreen.dynamics.term_search import search_sums
 from symscreen.dynamics.trajectories import read_trajectories
 from symscreen.dynamics.weak_form import build_derivative_problem, build_test_functions, build_weak_form
 from symscreen.errors import DataError
-from symscreen.expressions.tree import Column, Constant, parse_expression
-from symscreen.grammar import load_grammar
+from symscreen.expressions.tree import Call, Column, Constant, parse_expression
+from symscreen.grammar import OPERATORS, load_grammar
 
 
 def read_decay(noise=0.0, n=80, rate=0.7):
@@ -89,6 +93,18 @@ def test_the_beam_finds_the_best_pair_of_all():
     assert found[0].share == pytest.approx(compute_share(best))
 
 
+def test_sums_of_basic_terms_are_extended_whatever_the_beam_holds():
+    rng = np.random.default_rng(6)
+    basic = rng.normal(size=(3, 60))
+    target = basic.sum(axis=0)
+    # each of the other terms is nearer to the target than any pair of basic terms
+    others = target + 0.3 * rng.normal(size=(300, 60))
+    rows = np.concatenate((basic, others))
+    found = search_sums(rows, target, np.zeros(303), np.ones(303, dtype=np.int64), 3, [0, 1, 2])
+    assert found[0].members == (0, 1, 2)
+    assert found[0].share < 1e-12
+
+
 def test_terms_are_no_sums_and_no_multiples_of_each_other():
     columns = {name: np.random.default_rng(0).uniform(1, 2, 100) for name in "xy"}
     columns["y"] = columns["y"][::-1] ** 2
@@ -96,7 +112,12 @@ def test_terms_are_no_sums_and_no_multiples_of_each_other():
     texts = list(map(str, library.expressions))
     assert texts[0] == "1"
     assert {"x", "y", "x*y", "x/y", "sin(x)"} <= set(texts)
-    assert not {"x + y", "x - y", "x + x"} & set(texts)
+    assert not {"x + y", "x - y", "x + x", "(x + y)**2", "x*(x - y)", "(x + y)/x"} & set(texts)
+    assert "sin(x - y)" in texts  # this does not expand
+    basic = [texts[place] for place in list_basic_terms(library)]
+    assert basic[:3] == ["1", "x", "y"]
+    assert {"x*y", "x**2", "sin(x)", "x*y**2"} <= set(basic)
+    assert not {"x/y", "exp(x)", "sin(x*y)"} & set(basic)
     assert any("/(" in text and text.startswith("x*y") for text in texts)
     unit = library.values / np.linalg.norm(library.values, axis=1, keepdims=True)
     cosines = np.abs(unit @ unit.T) - np.eye(len(unit))
@@ -104,7 +125,7 @@ def test_terms_are_no_sums_and_no_multiples_of_each_other():
 
 
 def make_equation(*terms, coefficients):
-    return Equation("x", tuple(terms), coefficients, 0.0)
+    return Equation("x", tuple(terms), coefficients, (0.0,) * len(terms))
 
 
 def test_an_equation_is_evaluated_with_its_constants_for_any_shape():
@@ -117,6 +138,37 @@ def test_an_equation_is_evaluated_with_its_constants_for_any_shape():
     other = equation.replace_constants([1.0, 2.0, 8.0])
     assert other.constants.tolist() == [1.0, 2.0, 8.0]
     assert other.build_formula("dx/dt").intercept == 1.0
+
+
+def test_an_equation_without_a_term_has_neither_its_coefficient_nor_its_cost():
+    equation = Equation("x", (Column("x"), Column("y")), (3.0, 4.0), (1.0, 2.0))
+    dropped = equation.drop_term(0)
+    assert (dropped.terms, dropped.coefficients, dropped.search_cost) == ((Column("y"),), (4.0,), 2.0)
+
+
+def make_saturation(constant):
+    quotient, total = parse_expression("x/y"), parse_expression("x + y")
+    denominator = Call(total.operator, (Constant(constant, fitted=True), Column("x")))
+    return Call(quotient.operator, (Column("y"), denominator))
+
+
+def test_a_term_that_two_equations_have_is_searched_once():
+    first = Equation("x", (Column("x"), make_saturation(2.0)), (1.0, 1.0), (1.0, 7.0))
+    second = Equation("y", (make_saturation(3.0), Column("y")), (1.0, 1.0), (8.0, 1.5))
+    expected = 1.0 + 8.0 + np.log(3) + 1.5  # three forms of terms
+    assert System((first, second), ("x", "y")).search_cost == pytest.approx(expected)
+    assert System((first,), ("x",)).search_cost == pytest.approx(8.0)
+
+
+def test_a_term_of_another_equation_gets_its_own_coefficient():
+    trajectories = read_decay()
+    problem = build_weak_form(trajectories, smooth_trajectories(trajectories))  # x' = −0.7·x
+    equation = Equation("x", (parse_expression("x**3"),), (5.0,), (3.0,))
+    giver = Equation("y", (parse_expression("x**3"), Column("x")), (1.0, 1.0), (3.0, 1.0))
+    ((_, found),) = propose_shared_terms(problem, equation, giver)
+    assert found.terms == (Column("x"),)
+    assert found.coefficients == pytest.approx([-0.7], rel=0.01)
+    assert found.search_costs == (1.0,)
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +206,50 @@ def test_the_integration_of_segments_converges_with_its_steps(logistic):
     start = np.array([[[0.5]]])
     states = Shooting(segments, system).integrate(start, system.constants[:, None])[0, 0, :, 0]
     assert states == pytest.approx(4.0 / (1.0 + 7.0 * np.exp(-np.linspace(0, 8, 60))), rel=1e-7)
+
+
+def test_the_kernel_and_numpy_integrate_alike():
+    times = np.linspace(0, 4, 30)
+    table = {"t": times, "x": np.sin(times) + 2, "y": np.cos(times) + 2, "u": np.sin(3 * times)}
+    trajectories = read_trajectories(table, time="t", states=["x", "y"], inputs=["u"])
+    smooth = smooth_trajectories(trajectories)
+    segments = build_segments(trajectories, smooth, np.ones(2), np.ones(2), length=15, n_parts=2)
+    saturation = parse_expression("x/y")
+    saturation = type(saturation)(saturation.operator, (Column("x"), Constant(3.0, fitted=True)))
+    texts = ["sin(x*y)/(1 + x**2)", "exp(-y)", "log(x) + u", "abs(y)**1.5", "tanh(x) - cbrt(y)", "max(x, u)"]
+    terms = [*map(parse_expression, texts), saturation]
+    first = make_equation(*terms, coefficients=(0.1, 0.2, 0.3, -0.1, 0.2, -0.1, 0.1))
+    second = replace(make_equation(Constant(1), terms[-1], coefficients=(0.3, -0.2)), state="y")
+    shooting = Shooting(segments, System((first, second), ("x", "y")))
+    starts = segments.starts[:, :, None] * np.linspace(0.9, 1.0, 3)
+    constants = shooting.system.constants[:, None] * np.linspace(1.0, 1.1, 3)
+    assert shooting.program is not None
+    assert shooting.integrate(starts, constants) == pytest.approx(
+        shooting._integrate_slowly(starts, constants), rel=1e-12
+    )
+
+
+def test_an_operator_of_the_user_is_integrated_by_numpy():
+    sine = OPERATORS["sin"]
+    other = replace(sine, numeric=lambda x: 2.0 * np.sin(x))
+    equation = make_equation(Call(other, (Column("x"),)), coefficients=(1.0,))
+    assert write_program(System((equation,), ("x",)), ["x"]) is None
+
+
+def test_linearised_samples_give_the_true_constants_from_a_wrong_system():
+    times = np.linspace(0, 6, 50)
+    trajectories = read_trajectories(
+        {"t": times, "x": 4.0 / (1.0 + 7.0 * np.exp(-times))}, time="t", states=["x"]
+    )  # x' = x − x²/4
+    smooth = smooth_trajectories(trajectories)
+    noise, spreads = estimate_noise(trajectories), compute_spreads(smooth)
+    segments = build_segments(trajectories, smooth, noise, spreads, length=25, n_parts=4)
+    terms = (parse_expression("x"), parse_expression("x**2"))
+    wrong = System((make_equation(*terms, coefficients=(1.02, -0.26)),), ("x",))
+    fit = fit_by_shooting(wrong, segments, 50, max_steps=0)
+    problem = build_linearized_problem(trajectories, fit, noise, spreads, 4)
+    values = problem.columns["x"]
+    rows = problem.project("x", np.array([values, values**2]))
+    found = np.linalg.lstsq(rows.T, problem.targets["x"], rcond=None)[0]
+    assert found == pytest.approx([1.0, -0.25], rel=2e-3)
+    assert len(problem.targets["x"]) == 48  # a start state of each segment is eliminated
