@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 define make-environment
 	$(PYTHON) -m venv --clear $(1)
 	$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true
-	UV_HTTP_TIMEOUT=30 $(1)/bin/uv pip install --quiet --python $(1)/bin/python --compile-bytecode --editable $(2) || \
+	UV_HTTP_TIMEOUT=30 $(1)/bin/uv pip install --quiet --python $(1)/bin/python --editable $(2) || \
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(2)
 	touch $(1)/ready
 endef

@@ -221,7 +221,7 @@ def rank_fit(fit: ShootingFit) -> tuple[float, int]:
 
 
 def build_system_key(system: System) -> object:
-    """Return a key that is equal for systems of the same forms, whatever their constants."""
+    """Return a key that is equal for systems that differ in their constants alone."""
     return tuple(
         frozenset(Counter(find_form(term) for term in each.terms).items()) for each in system.equations
     )

@@ -82,7 +82,7 @@ def parse_text(text: bytes, text_format: TextFormat) -> ParsedText:
         return ParsedText(names, [np.full(0, np.nan) for _ in names], 0)
     if b"\0" in text:
         raise ValueError("it holds the character NUL")
-    parser = _Parser(body, text_format)
+    parser = _PandasParser(body, text_format)
     try:
         table = parser.read()
         kept = _find_rows(table, body, text_format.delimiter, len(names))
@@ -144,7 +144,7 @@ def read_plain_csv(text: bytes, text_columns: Collection[str]) -> pd.DataFrame:
     if not body:
         return pd.DataFrame(columns=names, dtype=object)
     texts = [index for index, name in enumerate(names) if name in text_columns]
-    table = _Parser(body, text_format, ("",)).read(texts=texts)
+    table = _PandasParser(body, text_format, ("",)).read(texts=texts)
     kept = _find_rows(table, body, text_format.delimiter, len(names))
     table = table.fillna(dict.fromkeys(texts, ""))
     table.columns = pd.Index(names)
@@ -169,7 +169,7 @@ def _split_names(text: bytes, text_format: TextFormat) -> tuple[list[str], bytes
 
 
 @dataclass(frozen=True)
-class _Parser:
+class _PandasParser:
     """Records below the names, and how they are written."""
 
     body: bytes

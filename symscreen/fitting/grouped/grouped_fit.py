@@ -31,7 +31,7 @@ from symscreen.fitting.grouped.group_estimates import compute_group_estimates
 from symscreen.fitting.grouped.grouped_form import build_grouped_formula, order_by_text
 from symscreen.fitting.grouped.grouped_rows import group_rows
 from symscreen.fitting.grouped.grouped_tables import build_constant_table, build_model_table, build_term_table
-from symscreen.fitting.grouped.term_search import search_terms
+from symscreen.fitting.grouped.model_growth import search_terms
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.search_monitor import SearchMonitor, format_partial_notice
 from symscreen.fitting.term_safety import find_unsafe_terms, format_unsafe_terms
