@@ -10,7 +10,6 @@ define make-environment
 	$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true
 	UV_HTTP_TIMEOUT=30 $(1)/bin/uv pip install --quiet --python $(1)/bin/python --editable $(2) || \
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(2)
-	touch $(1)/ready
 endef
 
 .PHONY: audit fuzz lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
@@ -82,13 +81,16 @@ fuzz: .env-test/ready
 
 .env-demo/ready: pyproject.toml
 	$(call make-environment,.env-demo,.)
+	touch $@
 
 .env-test/ready: pyproject.toml
 	$(call make-environment,.env-test,".[test]")
 	.env-test/bin/python tests/helpers/warm_kernels.py
+	touch $@
 
 .env-docs/ready: pyproject.toml
 	$(call make-environment,.env-docs,".[docs]")
+	touch $@
 
 clean:
 	rm -rf .env-audit .env-demo .env-docs .env-lowest .env-test build dist

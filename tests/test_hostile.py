@@ -241,12 +241,10 @@ def test_two_writers_leave_the_files_of_one(tmp_path):
 _TESTED = (
     "no home",
     "one that cannot be written",
-    "colours asked for",
     "a folder that is gone",
     "standard input closed",
     "standard output closed",
     "standard error closed",
-    "a reader that never was",
     "one file of two runs",
 )
 

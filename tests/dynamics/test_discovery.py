@@ -49,7 +49,9 @@ def test_a_system_is_found_from_noisy_runs_with_its_constants(prey):
     assert values["dx/dt", "x*y"] == pytest.approx(-1, rel=0.03)
     assert values["dy/dt", "y"] == pytest.approx(-1, rel=0.03)
     assert values["dy/dt", "x*y"] == pytest.approx(1, rel=0.03)
-    assert (prey.constants["low"] < prey.constants["high"]).all()
+    width = prey.constants["high"] - prey.constants["low"]
+    errors = np.sqrt(np.diag(prey.covariance))
+    assert (width / 2).tolist() == pytest.approx((1.959964 * errors).tolist(), rel=1e-6)  # 95 % of a normal
 
 
 def test_the_residuals_tell_the_size_of_the_noise(prey):
@@ -59,7 +61,8 @@ def test_the_residuals_tell_the_size_of_the_noise(prey):
 
 
 def test_the_forecast_of_held_out_samples_is_reported(prey):
-    assert all(error < 0.1 for error in prey.prediction_errors.values())
+    # no forecast comes closer to the samples than their noise, which is 0.02 of the standard deviation
+    assert all(0.018 < error < 0.1 for error in prey.prediction_errors.values())
 
 
 def test_neither_the_order_of_rows_nor_that_of_columns_matters(prey):

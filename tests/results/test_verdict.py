@@ -8,6 +8,7 @@ import symscreen
 from symscreen.config import parsing
 from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.results.ranking_files import write_ranking
+from symscreen.results.verdict import build_verdict_record
 from symscreen.screening.inference import error_control
 
 SMALL = {"layers": "b", "top": 5}
@@ -56,6 +57,22 @@ def test_repeated_values_make_the_q_value_of_noise_a_bound(noise):
     assert (
         "Its values repeat, so its q-value is an upper bound." in symscreen.screen(rounded, **SMALL).verdict
     )
+
+
+@pytest.mark.parametrize("screener", ["t0", "spearman", "xi"])
+def test_few_rows_leave_a_rank_statistic_undecided(screener):
+    control = {"tests": 1000, "passing": 0, "least_q": 1.0, "rate": 0.05}
+    kinds = [
+        build_verdict_record(control, pd.DataFrame(), None, screener=name, n_rows=5)["kind"]
+        for name in (screener, "pearson")
+    ]
+    assert kinds == ["undecided", "noise"]
+
+
+def test_the_best_p_value_of_permutations_is_the_smallest():
+    table = pd.DataFrame({"p_family": [0.02, 0.5, np.nan]})
+    record = build_verdict_record({"permutations": 199}, table, None, screener="t0", n_rows=60)
+    assert (record["least"], record["passing"], record["kind"]) == (0.02, 1, "signal")
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from symscreen.config.option_record import format_command
 from symscreen.config.parsing import parse_budget_text
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import MemoryLimitError, OptionError
-from symscreen.expansion import bound_space_size, build_pruned_size_model, size_estimate
+from symscreen.expansion import CandidateStatus, bound_space_size, build_pruned_size_model, size_estimate
 from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import load_grammar
 from symscreen.report.terminal.listings import show_plan
@@ -83,6 +83,25 @@ def test_many_rows_and_formulas_are_pruned_and_sieved():
     choice = choose(make_frame(300, 30), budget=900_000)
     assert choice.search == "sieve"
     assert choice.pool_sizes is not None
+
+
+def test_features_of_earlier_layers_cost_all_rows_even_with_a_sieve():
+    data, budget = make_frame(300, 30), 3_000_000
+    choice = choose(data, budget=budget, layers="ubu")
+    task = prepare_screen(data, None, ScreenOptions(jobs=1, budget=budget, layers="ubu"))
+    model = build_pruned_size_model(
+        task.dataset.names, task.grammar, task.layers, task.options.pool,
+        options=task.options, map_function=task.backend.map, units=task.units,
+    )  # fmt: skip
+    *earlier, last = model.estimate(choice.pool_sizes).layer_counts
+    scored = sum(each.n_features + each.n_excluded.get(CandidateStatus.PRUNED, 0) for each in earlier)
+    assert scored * 300 + last.n_features * 64 <= budget  # 64 rows: the rounds of a sieve
+
+
+def test_a_sieve_costs_more_where_a_screener_needs_whole_rows():
+    data, budget = make_frame(600, 10), 2_000_000
+    assert choose(data, budget=budget).search == "sieve"  # 600 rows are four times 64
+    assert choose(data, budget=budget, screener="t0,pearson").search != "sieve"  # and not four times 512
 
 
 @pytest.mark.slow

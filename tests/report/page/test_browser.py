@@ -34,6 +34,15 @@ const choice = document.getElementById("sort");
 choice.value = "0";
 choice.dispatchEvent(new Event("change"));
 told.chosen = ranks();
+const p = [...document.querySelector("#ranking tbody tr").cells].findIndex((cell) => cell.dataset.k === "p");
+choice.value = String(p);
+choice.dispatchEvent(new Event("change"));
+told.byP = shown().map((row) => Number(row.cells[p].dataset.v));
+told.rising = document.getElementById("status").textContent;
+document.getElementById("turn").click();
+told.pFalling = shown().map((row) => Number(row.cells[p].dataset.v));
+told.fallingStatus = document.getElementById("status").textContent;
+told.selected = choice.value === String(p);
 const filter = document.getElementById("filter");
 filter.value = "IMG alert";
 filter.dispatchEvent(new Event("input"));
@@ -106,6 +115,14 @@ def test_sorting_and_filtering(page, tmp_path):
     assert told["complexity"] == sorted(told["complexity"])
     assert told["falling"] == sorted(told["complexity"], reverse=True)
     assert told["sorted"] == ["costdescending"]
+    assert len({int(value) for value in told["byP"]}) < len(
+        set(told["byP"])
+    )  # numbers that differ by decimals
+    assert told["byP"] == sorted(told["byP"])
+    assert told["pFalling"] == sorted(told["byP"], reverse=True)
+    assert told["rising"].endswith(", ascending")
+    assert told["fallingStatus"].endswith(", descending")
+    assert told["selected"] is True
     assert told["filtered"]
     assert all("<img" in text and "alert" in text for text in told["filtered"])
     assert told["status"] == f"{len(told['filtered'])} of 30 shown"

@@ -92,6 +92,21 @@ def test_the_glmnet_engine_reproduces_r(reference):
     assert np.abs(cv.path.error / reference["error"] - 1).max() < 1e-10
 
 
+def test_a_screen_scores_features_by_the_engine_that_it_records(monkeypatch):
+    engines = []
+
+    def solve(values, target, lambdas, *, engine):
+        engines.append(engine)
+        return lasso_path.fit_lasso_path(values, target, lambdas, engine="sklearn")
+
+    monkeypatch.setattr("symscreen.screeners.joint.lasso.fit_lasso_path", solve)
+    values = np.random.default_rng(0).normal(size=(3, 30))
+    inputs = JointInput(values, NumericTarget(np.sort(values[0])))
+    scores = LASSO.replace_settings({"engine": "glmnet", "folds": 3}).score_features(inputs)
+    assert scores.record["engine"] == "glmnet"
+    assert set(engines) == {"glmnet"}
+
+
 # ---- the path
 
 
