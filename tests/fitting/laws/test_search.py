@@ -9,15 +9,12 @@ import symscreen
 from symscreen.expressions.tree import Column, parse_expression
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.effort import EFFORTS
-from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws import search
-from symscreen.fitting.laws.fitted_laws import add_laws, fit_laws
+from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.law_forms import limit_search_size
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.search import _merge_equal_laws, find_laws
-from symscreen.fitting.model_selection import score_models, select_model
-from symscreen.fitting.subset_search import ModelSearchResult
 from symscreen.grammar import load_grammar
 
 
@@ -114,18 +111,6 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
     )
     assert runs == [find_power_products]
     assert {each.law.stage for each in found} == {"power products"}
-
-
-@pytest.mark.slow
-def test_no_law_is_claimed_for_noise(rng):
-    frame = make_frame(rng, n=100)
-    columns, grammar = (
-        {name: frame[name] for name in ("m", "r")},
-        load_grammar("basic").add_operators(["sin", "cos"]),
-    )
-    data = build_law_data(columns, rng.normal(size=100), grammar, pool_limit=200)
-    found = add_laws(ModelSearchResult(make_empty_dictionary(100), {}, 0, 0), find_laws(data))
-    assert not select_model(score_models(found, 100, "ebic")).term_indices
 
 
 def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_the_origin(rng):
