@@ -91,6 +91,7 @@ ARITHMETIC: Phrases = [
 
 DEFINITIONS: Phrases = [
     ("benchmarks/README.md", "Local tests each class at 5 %"),
+    ("docs/equations-of-motion.md", "a driven pendulum, an epidemic) with 1 % of noise"),
     ("docs/power.md", "Wilson's 95 % interval"),
     ("docs/reliability.md", "a column of text in a batch has at most 2 GB"),  # Arrow's 32-bit offsets
     ("docs/reproduction.md", "the level 5 %"),
