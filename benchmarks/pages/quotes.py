@@ -32,6 +32,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "label_ranking": recovery_quotes.quote_label_ranking,
     "strogatz": recovery_quotes.quote_strogatz,
     "equations_of_motion": recovery_quotes.quote_equations_of_motion,
+    "groups": recovery_quotes.quote_groups,
     "residual_rounds": recovery_quotes.quote_residual_rounds,
     "bart_additive": recovery_quotes.quote_bart_additive,
     "bart_trees": recovery_quotes.quote_bart_trees,

@@ -116,3 +116,15 @@ def quote_equations_of_motion(found: Results) -> dict[str, str]:
         "textbooks_right": str(len(others_right)),
         "textbooks_error": f"{100 * max((one['error'] for one in others_right), default=0.0):.2g}",
     }
+
+
+def quote_groups(found: Results) -> dict[str, str]:
+    """Quote how often one form was found for groups, what the intervals held, and the cost of many groups."""
+    rows, seconds = found["found"], found["seconds_by_groups"]
+    return {
+        "draws": str(len(rows)),
+        "found": str(sum(one["found"] for one in rows)),
+        "ignoring": str(sum(one["found_ignoring"] for one in rows)),
+        "held": f"{100 * sum(one['hits'] for one in rows) / sum(one['constants'] for one in rows):.1f}",
+        "cost": format_number(seconds["40"] / seconds["1"], 2),
+    }

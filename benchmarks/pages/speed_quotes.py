@@ -311,8 +311,7 @@ def quote_matched_pairs(found: Results) -> dict[str, str]:
             one["first"],
             one["among_ten"],
             one["outvoted"],
-            f"{one['wall_s_median']:.0f} s",
-            f"{one['wall_s_longest']:.0f} s",
+            f"{one['processor_s_longest']:.0f} s",
             f"{one['peak_gb']:.1f} GB",
         ]
         for one in found["summary"]
@@ -325,8 +324,7 @@ def quote_matched_pairs(found: Results) -> dict[str, str]:
         "first",
         "among ten",
         "outvoted",
-        "median",
-        "longest",
+        "most processor time",
         "peak",
     ]
     return {"table": format_table(head, rows)}
