@@ -166,10 +166,7 @@ def small(rng):
     [
         {"layers": "ub", "unary": "log,inv,neg", "binary": "add,mul"},
         {"layers": "ub", "unary": "log,inv", "binary": "sub", "sign": "positive"},
-        pytest.param(
-            {"layers": "bu", "unary": "log,square", "binary": "sub,mul", "screener": "pearson,t0"},
-            marks=pytest.mark.slow,
-        ),
+        {"layers": "bu", "unary": "log,square", "binary": "sub,mul", "screener": "pearson,t0"},
         {"layers": "bu", "unary": "id,exp", "binary": "mul", "screener": "xi", "pool": "strict"},
     ],
 )

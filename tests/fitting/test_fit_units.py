@@ -290,7 +290,7 @@ def test_as_given_undoes_what_brought_values_into_base_units(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("effort", ["quick", pytest.param("default", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("effort", ["quick", "default"])
 def test_a_fit_whose_units_leave_no_factor_products_goes_on(effort, rng):
     u, v = rng.uniform(1.0, 4.0, (2, 80))
     table = pd.DataFrame({"u (m)": u, "v (s)": v, "y (m/s)": u / v * (1 + 0.02 * rng.normal(size=80))})

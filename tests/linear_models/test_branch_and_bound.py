@@ -29,8 +29,8 @@ def _problem(rng, q, r, dependent=0):
     [
         (8, 12, 0),
         (9, 12, 3),
-        pytest.param(9, 6, 0, marks=pytest.mark.slow),
-        pytest.param(10, 30, 2, marks=pytest.mark.slow),
+        (9, 6, 0),
+        (10, 30, 2),
     ],
 )
 def test_the_best_is_found_without_any_model_to_start_from(q, r, dependent, rng):

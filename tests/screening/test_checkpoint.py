@@ -67,12 +67,12 @@ def _of(result):
 @pytest.mark.parametrize(
     ("function", "count", "resumed"),
     [
-        pytest.param(("symscreen.screening.space_generation", "expand"), 1, 0, marks=pytest.mark.slow),
+        (("symscreen.screening.space_generation", "expand"), 1, 0),
         (("symscreen.screening.scoring.streaming", "StreamAccumulator.add"), 9, 8),
         # run.json takes the first; a state is half written
-        pytest.param(("os", "fsync"), 7, 5, marks=pytest.mark.slow),
+        (("os", "fsync"), 7, 5),
         # between the record and the ranking
-        pytest.param(("pathlib", "Path.replace"), "out.csv", None, marks=pytest.mark.slow),
+        (("pathlib", "Path.replace"), "out.csv", None),
     ],
 )
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function, count, resumed):
@@ -94,7 +94,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("screener", [pytest.param("t0", marks=pytest.mark.slow), "t0,xi,lasso"])
+@pytest.mark.parametrize("screener", ["t0", "t0,xi,lasso"])
 def test_an_interrupted_run_goes_on_with_other_jobs_and_chunks(frame, tmp_path, screener):
     asked = OPTIONS | {"screener": screener}
 

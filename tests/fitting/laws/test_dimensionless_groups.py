@@ -33,9 +33,9 @@ def make_data(formula, units, rng, n=300, noise=0.0):
     ("formula", "units", "noise"),
     [
         ("m*g*l*(2 + cos(w*t))", PENDULUM, 0.05),
-        pytest.param("q*(e + b*v*sin(angle))", CHARGE, 0.0, marks=pytest.mark.slow),
-        pytest.param("m*v*sin(k*l/v + l/a)", DECAY, 0.05, marks=pytest.mark.slow),
-        pytest.param("m*v*(1 + cos(k*l/v)*l/a)", DECAY, 0.05, marks=pytest.mark.slow),
+        ("q*(e + b*v*sin(angle))", CHARGE, 0.0),
+        ("m*v*sin(k*l/v + l/a)", DECAY, 0.05),
+        ("m*v*(1 + cos(k*l/v)*l/a)", DECAY, 0.05),
     ],
 )
 def test_a_function_of_groups_is_found_that_power_products_without_units_do_not_find(

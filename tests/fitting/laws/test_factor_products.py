@@ -35,10 +35,7 @@ def make_data(text, noise, rng, n=500):
     [
         LAWS[0],
         "x*sin(c*t/2)**2/sin(t/2)**2",
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in [LAWS[2], "x*cos(u/2)*sin(2*c*t)/(1 + t*u)"]
-        ),
+        *(each for each in [LAWS[2], "x*cos(u/2)*sin(2*c*t)/(1 + t*u)"]),
     ],
 )
 def test_products_of_two_or_three_factors_are_found_exactly(text, rng):

@@ -30,7 +30,7 @@ def has_planted_law(laws, data):
     "formula",
     [
         "a*sin((u - v)*t/2)**2/(u - v)**2",
-        pytest.param("a*tanh((u + v)/(b*t))", marks=pytest.mark.slow),
+        "a*tanh((u + v)/(b*t))",
     ],
 )
 def test_a_planted_law_of_a_sum_or_difference_is_found(formula, rng):

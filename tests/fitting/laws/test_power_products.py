@@ -49,8 +49,8 @@ def compute_share(law, data):
     ("formula", "pool_limit"),
     [
         *((law, 5000) for law in LAWS[:3]),
-        *(pytest.param(law, 5000, marks=pytest.mark.slow) for law in LAWS[3:]),
-        pytest.param(LAWS[2], 50_000, marks=pytest.mark.slow),
+        *((law, 5000) for law in LAWS[3:]),
+        (LAWS[2], 50_000),
     ],
 )
 def test_the_first_law_is_the_planted_one(formula, pool_limit, rng):
@@ -61,9 +61,7 @@ def test_the_first_law_is_the_planted_one(formula, pool_limit, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "formula", [LAWS[1], *(pytest.param(law, marks=pytest.mark.slow) for law in (LAWS[2], LAWS[-1]))]
-)
+@pytest.mark.parametrize("formula", [LAWS[1], *(law for law in (LAWS[2], LAWS[-1]))])
 def test_with_noise_the_planted_law_is_among_the_candidates(formula, rng):
     data = make_data(formula, rng, n=1000, noise=0.01)
     truth = evaluate_expression(parse_expression(formula), data.columns)

@@ -47,9 +47,7 @@ def make_data(text, noise, rng, n=600):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "text", [*list(LAWS)[2:], *(pytest.param(law, marks=pytest.mark.slow) for law in list(LAWS)[:2])]
-)
+@pytest.mark.parametrize("text", [*list(LAWS)[2:], *(law for law in list(LAWS)[:2])])
 def test_a_number_inside_a_function_is_found_exactly(text, rng):
     data, scale, index, number = make_data(text, 0.0, rng)
     laws = find_scaled_index_laws(index, 1.0, data, scale)

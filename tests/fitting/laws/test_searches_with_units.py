@@ -76,7 +76,7 @@ def test_units_of_pure_numbers_change_nothing(search, rng):
         (find_laws_of_input_sums, "m*tanh((c - v)/c)", MOTION, "kg"),
     ],
 )
-@pytest.mark.parametrize("noise", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_all_that_is_found_has_the_unit_of_the_target(search, formula, units, target_unit, noise, rng):
     data = make_data(rng, formula, units, target_unit, noise, n=300 if noise == 0.0 else 1000)
     laws = search(data)

@@ -13,7 +13,7 @@ from symscreen.screening.scoring.rank_counting import compute_class_rank
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sign", ["free", pytest.param("positive", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sign", ["free", "positive"])
 @pytest.mark.parametrize("name", ["t0", "xi", "pearson"])
 def test_the_place_is_that_among_the_classes_of_the_whole_matrix(name, sign, rng):
     table = table_of(rng, rows=15)
