@@ -128,13 +128,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     source, data_options = encode_categoricals(
         source, y, replace(options, weights=weight_column, exclude=excluded)
     )
-    several = TargetSource(source, y, options.target).is_multicolumn
-    if several and options.per is not None:
-        raise OptionError(
-            f"{name_option('per')} takes one target, and there are several: fit each by itself, or leave "
-            f"{name_option('per')} out"
-        )
-    target_type: TargetType = "several" if several else "numeric"
+    target_type = _choose_target_type(source, y, options)
     pool_screeners = parse_pool_screeners(options, target_type)
     if TARGET_TYPES[target_type].combines_outputs:
         pool_screeners = adapt_to_multi_output(pool_screeners, options)
@@ -184,6 +178,18 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         groups=groups,
         categories_record=_build_fit_category_record(source, data_options, dataset),
     )
+
+
+def _choose_target_type(source: Any, y: ArrayLike | None, options: FitOptions) -> TargetType:
+    """Return the type of the target; groups take one target."""
+    if not TargetSource(source, y, options.target).is_multicolumn:
+        return "numeric"
+    if options.per is not None:
+        raise OptionError(
+            f"{name_option('per')} takes one target, and there are several: fit each by itself, or leave "
+            f"{name_option('per')} out"
+        )
+    return "several"
 
 
 def _build_fit_category_record(

@@ -12,27 +12,28 @@ from symscreen.errors import DataError, OptionError
 RESTRICTED = {"operators": ["mul"], "max_terms": 2, "effort": "quick"}
 
 
-def simulate_prey(noise, seed=0):
-    """Return two runs of x' = x − x·y, y' = −y + x·y with noise."""
+def simulate_runs(rate, starts, times, noise, seed):
+    """Return a run of x and y from each start, with a share of each state's standard deviation as noise."""
     from scipy.integrate import solve_ivp
 
     rng = np.random.default_rng(seed)
-    times = np.linspace(0, 8, 60)
     columns = {"t": [], "x": [], "y": [], "run": []}
-    for run, start in enumerate([(0.6, 0.8), (1.5, 1.2)]):
-        solution = solve_ivp(
-            lambda _, s: [s[0] - s[0] * s[1], -s[1] + s[0] * s[1]],
-            (0, 8),
-            start,
-            t_eval=times,
-            rtol=1e-9,
-            atol=1e-9,
-        )
+    for run, start in enumerate(starts):
+        solution = solve_ivp(rate, (0, times[-1]), start, t_eval=times, rtol=1e-9, atol=1e-9)
         columns["t"] += times.tolist()
         columns["run"] += [run] * len(times)
         for name, values in zip("xy", solution.y, strict=True):
             columns[name] += (values + noise * values.std() * rng.standard_normal(len(times))).tolist()
     return {name: np.array(values) for name, values in columns.items()}
+
+
+def simulate_prey(noise, seed=0):
+    """Return two runs of x' = x − x·y, y' = −y + x·y with noise."""
+
+    def rate(_, s):
+        return [s[0] - s[0] * s[1], -s[1] + s[0] * s[1]]
+
+    return simulate_runs(rate, [(0.6, 0.8), (1.5, 1.2)], np.linspace(0, 8, 60), noise, seed)
 
 
 @pytest.fixture(scope="module")
@@ -124,27 +125,11 @@ def test_an_input_that_acts_from_outside_takes_part():
 
 @pytest.mark.slow
 def test_a_saturation_is_found_with_its_constant_from_noisy_runs():
-    from scipy.integrate import solve_ivp
+    def rate(_, s):
+        eaten = s[0] * s[1] / (1 + s[0])
+        return [s[0] - 0.2 * s[0] ** 2 - eaten, eaten - 0.5 * s[1]]
 
-    rng = np.random.default_rng(1)
-    times = np.linspace(0, 12, 90)
-    columns = {"t": [], "x": [], "y": [], "run": []}
-    for run, start in enumerate([(0.5, 1.0), (3.0, 0.4)]):
-        solution = solve_ivp(
-            lambda _, s: [
-                s[0] - 0.2 * s[0] ** 2 - s[0] * s[1] / (1 + s[0]),
-                s[0] * s[1] / (1 + s[0]) - 0.5 * s[1],
-            ],
-            (0, 12),
-            start,
-            t_eval=times,
-            rtol=1e-9,
-            atol=1e-9,
-        )
-        columns["t"] += times.tolist()
-        columns["run"] += [run] * len(times)
-        for name, values in zip("xy", solution.y, strict=True):
-            columns[name] += (values + 0.01 * values.std() * rng.standard_normal(len(times))).tolist()
+    columns = simulate_runs(rate, [(0.5, 1.0), (3.0, 0.4)], np.linspace(0, 12, 90), 0.01, seed=1)
     result = symscreen.discover_ode(
         columns, time="t", states="x,y", trajectory="run", operators=["mul", "div"], max_terms=3
     )
