@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import platform
 import shlex
 import statistics
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -151,6 +153,8 @@ def collect_rows(
     keys: Iterable[dict[str, Any]],
     compute: Callable[[dict[str, Any]], dict[str, Any]],
     checkpoint: Path | None,
+    *,
+    processes: int = 1,
 ) -> list[dict[str, Any]]:
     """Compute a row for each key, or take it from a file of JSON lines; each row is written as it comes.
 
@@ -162,27 +166,45 @@ def collect_rows(
         Computes what a row has beside its key.
     checkpoint : Path or None
         The file. Rows of another commit are not taken.
+    processes : int
+        How many rows are computed at the same time, each in a process; `compute` is then a function of a
+        module.
 
     Returns
     -------
     list of dict
         The rows, in the order of the keys.
     """
-    commit, known, rows = find_commit(), dict[str, dict[str, Any]](), list[dict[str, Any]]()
+    commit, known = find_commit(), dict[str, dict[str, Any]]()
     if checkpoint is not None and checkpoint.exists():
         for line in checkpoint.read_text(encoding="utf-8").splitlines():
             saved = json.loads(line)
             if saved.pop("commit") == commit:
-                known[json.dumps(saved["key"], sort_keys=True)] = saved["row"]
-    for key in keys:
-        row = known.get(json.dumps(key, sort_keys=True))
-        if row is None:
-            row = compute(key)
-            if checkpoint is not None:
-                with checkpoint.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, "row": row, "commit": commit}) + "\n")
-        rows.append(key | row)
-    return rows
+                known[_name_key(saved["key"])] = saved["row"]
+
+    def keep(key: dict[str, Any], row: dict[str, Any]) -> None:
+        known[_name_key(key)] = row
+        if checkpoint is not None:
+            with checkpoint.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "row": row, "commit": commit}) + "\n")
+
+    listed = list(keys)
+    missing = [key for key in listed if _name_key(key) not in known]
+    if processes == 1:
+        for key in missing:
+            keep(key, compute(key))
+    else:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+            waited = {pool.submit(compute, key): key for key in missing}
+            for done in as_completed(waited):
+                keep(waited[done], done.result())
+    return [key | known[_name_key(key)] for key in listed]
+
+
+def _name_key(key: dict[str, Any]) -> str:
+    """Return the text by which a row is found in a file."""
+    return json.dumps(key, sort_keys=True)
 
 
 def compute_ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:

@@ -66,3 +66,13 @@ def test_the_runner_lists_every_benchmark_and_knows_its_options():
     assert "--repeats" in done.stdout
     done = subprocess.run([*runner, "trillion"], capture_output=True, text=True, check=False)
     assert "there is no benchmark 'trillion'" in done.stderr
+
+
+def test_rows_computed_by_two_processes_keep_the_order_of_the_keys_and_a_file_of_them(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    measurement = importlib.import_module("measurement")
+    keys, file = [{"number": number} for number in (3, 1, 2)], tmp_path / "rows.jsonl"
+    measurement.collect_rows(keys[:1], lambda key: {"square": key["number"] ** 2}, file)
+    rows = measurement.collect_rows(keys, dict.copy, file, processes=2)
+    assert rows == [{"number": 3, "square": 9}, {"number": 1}, {"number": 2}]
+    assert len(file.read_text().splitlines()) == 3

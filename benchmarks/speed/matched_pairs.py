@@ -255,9 +255,14 @@ def main(arguments: Sequence[str]) -> None:
         "--pairs", metavar="N,N,N", help="the number of planted pairs of each kind, for each setting"
     )
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
+    parser.add_argument(
+        "--processes", metavar="N", type=int, default=1, help="how many searches run at the same time"
+    )
     options = parser.parse_args(arguments)
     numbers = None if options.pairs is None else [int(number) for number in options.pairs.split(",")]
-    rows = collect_rows(list_keys(numbers), search_planted_pair, options.checkpoint)
+    rows = collect_rows(
+        list_keys(numbers), search_planted_pair, options.checkpoint, processes=options.processes
+    )
     summary = summarize(rows)
     head = list(summary[0])
     table = format_table(
