@@ -15,6 +15,7 @@ A whole run takes hours.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from functools import cache, partial
@@ -44,6 +45,7 @@ ROWS = 1000
 N_DRAWN = 20_000  # formulas of a pool
 # formulas, noise relative to the root mean square, planted pairs of each kind
 SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 10))
+_KEY = ("formulas", "noise", "kind", "pair")
 _MIN_DIFFERENT_ROWS = 10
 _CENTRAL_SHARE = 0.9  # of the fresh rows, without those of the largest values
 
@@ -249,6 +251,19 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return summary
 
 
+def join_results(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Join the searches of several results, with their commits and machines; the last of equal ones counts."""
+    joined = {}
+    for path in paths:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        machine = " ".join(f"{found['machine'][name]}" for name in ("cpu", "cores", "date"))
+        for row in found["rows"]:
+            key = tuple(row[name] for name in _KEY)
+            joined[key] = {"commit": found["commit"], "machine": machine} | row
+    keys = (tuple(key[name] for name in _KEY) for key in list_keys(None))
+    return [joined[key] for key in keys if key in joined]
+
+
 def main(arguments: Sequence[str]) -> None:
     """Search the planted pairs of each setting."""
     parser = make_parser(__doc__)
@@ -262,13 +277,20 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--processes", metavar="N", type=int, default=1, help="how many searches run at the same time"
     )
+    parser.add_argument(
+        "--join", metavar="FILE", type=Path, nargs="+", help="results that are joined, with no new search"
+    )
     options = parser.parse_args(arguments)
     numbers = None if options.pairs is None else [int(number) for number in options.pairs.split(",")]
-    rows = collect_rows(
-        list_keys(numbers),
-        partial(search_planted_pair, jobs=options.jobs),
-        options.checkpoint,
-        processes=options.processes,
+    rows = (
+        join_results(options.join)
+        if options.join
+        else collect_rows(
+            list_keys(numbers),
+            partial(search_planted_pair, jobs=options.jobs),
+            options.checkpoint,
+            processes=options.processes,
+        )
     )
     summary = summarize(rows)
     head = list(summary[0])
