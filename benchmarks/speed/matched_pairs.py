@@ -252,7 +252,7 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def join_results(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Join the searches of several results, with their commits and machines; the last of equal ones counts."""
+    """Join the searches of several results, with commits and machines; the last of equal ones counts."""
     joined = {}
     for path in paths:
         found = json.loads(path.read_text(encoding="utf-8"))
