@@ -22,6 +22,7 @@ from symscreen.errors import OptionError
 if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.export.bundle import Bundle
+    from symscreen.fitting.search_stages import FitTask
     from symscreen.results.fit_result import AnyFitResult
 
 
@@ -30,32 +31,38 @@ if TYPE_CHECKING:
 @add_options("fit", FitOptions)
 @click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
 @click.option(
-    "--baselines",
-    is_flag=True,
-    help="Also compare the fit with ridge regression, gradient boosting and a random forest, by "
-    "cross-validation of the whole search. It takes five times as long as the fit.",
+    "--baselines/--no-baselines",
+    default=None,
+    help="Compare the fit with ridge regression, gradient boosting and a random forest, by cross-validation. "
+    "By default up to 20,000 values (rows times inputs), where each fold repeats the stage that found the "
+    "formula. With --baselines, each fold repeats the whole search, which takes five times as long as the "
+    "fit.",
 )
 @force_option
 @reject_target_types
-def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool, **options: Any) -> None:
+def fit(
+    data: str, out: str | None, *, baselines: bool | None, force: bool, quiet: bool, **options: Any
+) -> None:
     """Find a formula: a weighted sum of few features.
 
-    It prints the formula, its coefficients with intervals, and models that fit about as well.
+    It prints the formula, its coefficients with intervals, models that fit about as well, and how well other
+    regressors predict the same rows.
 
     \b
     Examples:
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
       symscreen fit data.csv --effort quick --baselines
+      symscreen fit data.csv --no-baselines
       symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
       symscreen fit data.csv --per material --out model.json
       symscreen apply model.json new.csv
     """
-    from symscreen.fitting.baselines import compare_task
     from symscreen.fitting.fit import prepare_fit
     from symscreen.fitting.procedure import run_fit
+    from symscreen.report.terminal.listings import make_notes, print_table
 
     check_output_path(out, list_input_files(data, options), force=force)
     if baselines and options["per"] is not None:
@@ -70,8 +77,22 @@ def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool
             return
         print_notices((f"written: {out}",), quiet=quiet)
     print_fit(result)
-    if baselines:
-        click.echo(str(compare_task(task)))
+    if baselines is not False:
+        with show_fit_progress(quiet=quiet) as on_progress:
+            compared = replace(task, on_progress=on_progress)
+            lines = compare_fit(compared, None if baselines else result)
+        if lines:
+            click.echo()
+            print_table(make_notes(lines))
+
+
+def compare_fit(task: FitTask, result: AnyFitResult | None) -> list[str]:
+    """Compare a fit with other regressors, with its result as by default; return lines to print."""
+    from symscreen.fitting.baselines import compare_by_default, compare_task
+
+    found = compare_task(task) if result is None else compare_by_default(task, result)
+    lines = [found] if isinstance(found, str) else [f"{found}.", found.note]
+    return [line for line in lines if line]
 
 
 def print_fit(result: AnyFitResult) -> None:
