@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -18,12 +19,14 @@ from symscreen.cli.output import (
 )
 from symscreen.config.screen_options import FitOptions
 from symscreen.errors import OptionError
+from symscreen.messages import COMMAND_LINE, render_message
 
 if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.export.bundle import Bundle
+    from symscreen.fitting.search_monitor import FitProgress, FitProgressListener
     from symscreen.fitting.search_stages import FitTask
-    from symscreen.results.fit_result import AnyFitResult
+    from symscreen.results.fit_result import AnyFitResult, FitResult
 
 
 @click.command(cls=GroupedCommand)
@@ -60,6 +63,7 @@ def fit(
       symscreen fit data.csv --per material --out model.json
       symscreen apply model.json new.csv
     """
+    from symscreen.fitting.baselines import check_comparable
     from symscreen.fitting.fit import prepare_fit
     from symscreen.fitting.procedure import run_fit
     from symscreen.report.terminal.listings import make_notes, print_table
@@ -69,6 +73,8 @@ def fit(
         raise OptionError("--baselines cannot be combined with --per: leave one of them out")
     with show_fit_progress(quiet=quiet) as on_progress:
         task = prepare_fit(data, None, cast("FitKeywords", options))
+        if baselines:
+            check_comparable(task)
         result = run_fit(replace(task, on_progress=on_progress))
     print_notices(result.notices, quiet=quiet)
     if out is not None:
@@ -79,20 +85,36 @@ def fit(
     print_fit(result)
     if baselines is not False:
         with show_fit_progress(quiet=quiet) as on_progress:
-            compared = replace(task, on_progress=on_progress)
-            lines = compare_fit(compared, None if baselines else result)
+            listener = None if on_progress is None else partial(report_with_formula, on_progress, result)
+            watched = replace(task, on_progress=listener)
+            lines = compare_on_request(watched) if baselines else compare_by_default(watched, result)
         if lines:
             click.echo()
             print_table(make_notes(lines))
 
 
-def compare_fit(task: FitTask, result: AnyFitResult | None) -> list[str]:
-    """Compare a fit with other regressors, with its result as by default; return lines to print."""
-    from symscreen.fitting.baselines import compare_by_default, compare_task
+def report_with_formula(listener: FitProgressListener, result: AnyFitResult, report: FitProgress) -> None:
+    """Report the progress of a comparison with the formula of the fit, which an interruption then shows."""
+    from symscreen.report.terminal.result_tables import format_equation
 
-    found = compare_task(task) if result is None else compare_by_default(task, result)
+    fitted = cast("FitResult", result)  # results of other types are not compared
+    listener(replace(report, formula=format_equation(fitted), r2=fitted.r2))
+
+
+def compare_on_request(task: FitTask) -> list[str]:
+    """Compare a fit with other regressors, with the whole search in each fold; return lines to print."""
+    from symscreen.fitting import baselines
+
+    return [f"{baselines.compare_task(task)}."]
+
+
+def compare_by_default(task: FitTask, result: AnyFitResult) -> list[str]:
+    """Compare a fit with other regressors where a comparison is quick; return lines to print."""
+    from symscreen.fitting import baselines
+
+    found = baselines.compare_by_default(task, result)
     lines = [found] if isinstance(found, str) else [f"{found}.", found.note]
-    return [line for line in lines if line]
+    return [render_message(line, COMMAND_LINE) for line in lines if line]
 
 
 def print_fit(result: AnyFitResult) -> None:

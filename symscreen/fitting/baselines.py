@@ -139,7 +139,7 @@ def compare_baselines(
 
 def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
     """Compare a fit with other regressors; see `compare_baselines`."""
-    _check_comparable(task, n_folds)
+    check_comparable(task, n_folds)
     return _cross_validate(task, n_folds)
 
 
@@ -188,8 +188,8 @@ def _find_reason_against(task: FitTask, result: AnyFitResult, part: SearchPart) 
     return Message(f"Not compared with other regressors: {reason}; {name_option('baselines')} does it.")
 
 
-def _check_comparable(task: FitTask, n_folds: int) -> None:
-    """Refuse what cannot be compared with other regressors."""
+def check_comparable(task: FitTask, n_folds: int = N_FOLDS) -> None:
+    """Refuse a fit that cannot be compared with other regressors."""
     if task.groups is not None:
         raise OptionError(
             f"the comparison with other regressors has no groups: leave {name_option('per')} out"
