@@ -6,13 +6,14 @@ the formula, with smaller pools, and only for tables of a limited size.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from symscreen.data import take_rows
-from symscreen.errors import OptionError
+from symscreen.errors import InputError, OptionError
 from symscreen.expressions.linear_formula import Formula
 from symscreen.fitting.coefficients import get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.fit import prepare_fit
@@ -165,7 +166,12 @@ def compare_by_default(task: FitTask, result: AnyFitResult) -> Comparison | str:
         return ""
     part = find_search_part(cast("FitResult", result))
     reason = _find_reason_against(task, result, part)
-    return _cross_validate(replace(task, search_part=part), N_FOLDS) if reason is None else reason
+    if reason is not None:
+        return reason
+    try:
+        return _cross_validate(replace(task, search_part=part), N_FOLDS)
+    except InputError as error:  # the rows without a fold may be too few, or equal, for a fit
+        return Message(f"Not compared with other regressors: {error.template}.")
 
 
 def _find_reason_against(task: FitTask, result: AnyFitResult, part: SearchPart) -> str | None:
@@ -260,13 +266,25 @@ def _make_baselines() -> dict[str, _Model]:
 
     def bind(regressor: Any) -> _Model:
         def predict(task: FitTask, training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
-            columns = np.column_stack([*get_input_columns(task.dataset).values()])
-            (target,) = get_targets(task.dataset).values()
-            return np.asarray(regressor.fit(columns[training], target[training]).predict(columns[test]))
+            inputs = [_rescale(values)[0] for values in get_input_columns(task.dataset).values()]
+            columns = np.column_stack(inputs)
+            target, centre, scale = _rescale(*get_targets(task.dataset).values())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a regressor that converges badly is compared as it is
+                regressor.fit(columns[training], target[training])
+                return np.asarray(centre + scale * regressor.predict(columns[test]))
 
         return predict
 
     return {name: bind(regressor) for name, regressor in regressors.items()}
+
+
+def _rescale(values: Values) -> tuple[Values, float, float]:
+    """Map values to [−1, 1], for trees of scikit-learn have inputs of 32 bits; return centre and scale."""
+    low, high = float(values.min()), float(values.max())
+    centre = low / 2 + high / 2
+    scale = float(np.abs(values - centre).max()) or 1.0
+    return (values - centre) / scale, centre, scale
 
 
 def _compute_r2(target: Values, predicted: Values) -> float:

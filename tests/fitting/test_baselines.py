@@ -163,6 +163,24 @@ def test_where_no_formula_is_better_the_mean_of_the_other_rows_is_compared(frame
     assert found.note.startswith("Its formula is the mean in each fold")
 
 
+def test_other_regressors_do_not_depend_on_the_units_of_the_columns(frame, monkeypatch):
+    monkeypatch.setattr("symscreen.fitting.baselines._N_TREES", 3)
+    found, scaled = (
+        compare_by_default(prepare_fit(table, None, OPTIONS), make_result(None, (), "none"))
+        for table in (frame, frame.assign(a=frame["a"] * 2.0**900, y=frame["y"] * 2.0**-900))
+    )
+    assert scaled.r2 == pytest.approx(found.r2, abs=1e-6)
+
+
+def test_a_fold_that_cannot_be_fitted_leaves_out_the_comparison(frame, monkeypatch):
+    def refuse(*_):
+        raise OptionError("the rows are too few")
+
+    monkeypatch.setattr("symscreen.fitting.baselines.run_fit", refuse)
+    found = compare_by_default(prepare_fit(frame, None, OPTIONS), make_result())
+    assert found == "Not compared with other regressors: the rows are too few."
+
+
 def test_a_part_of_a_search_runs_the_stage_that_found_the_law_and_no_other(frame, monkeypatch):
     frame["y"] = 3 * frame["a"] ** 2 / frame["b"] * np.exp(0.01 * np.sin(np.arange(60)))
     stages = search._STAGES
