@@ -103,10 +103,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--effort", action="append", choices=EFFORTS, help="efforts of the fits; all if left out"
     )
+    parser.add_argument("--table", action="append", choices=TABLES, help="tables; all if left out")
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     parser.add_argument("--processes", type=int, default=1, help="tables that are measured at the same time")
     chosen = parser.parse_args(arguments)
-    keys = [{"effort": effort, "table": name} for effort in chosen.effort or EFFORTS for name in TABLES]
+    keys = [
+        {"effort": effort, "table": name}
+        for effort in chosen.effort or EFFORTS
+        for name in chosen.table or TABLES
+    ]
     measured = collect_rows(keys, measure_table, chosen.checkpoint, processes=chosen.processes)
     head = ["effort", "table", "rows x columns", "R2 of the fit", "default", "nested", "ridge", "boosting"]
     head += ["forest", "fit, s", "default, s", "nested, s"]
