@@ -195,8 +195,8 @@ def quote_comparison(found: Results) -> dict[str, str]:
             f"{row['rows']:,}",
             row["columns"],
             row["effort"],
-            *(f"{row[way]['formula']:.2f}" for way in ("default", "nested")),
-            *(f"{row['nested'][name]:.2f}" for name in names),
+            *(f"{row[way]['formula']:z.2f}" for way in ("default", "nested")),
+            *(f"{row['nested'][name]:z.2f}" for name in names),
         ]
         for row in compared
     ]
