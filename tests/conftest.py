@@ -46,6 +46,20 @@ def _no_compile_notice():
     COMPILE_NOTICE.mute()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def default_comparison():
+    """Fits of the command line are not compared with other regressors by default, which takes seconds.
+
+    Tests of the default put the function back that this fixture yields.
+    """
+    from symscreen.cli import fit
+
+    original = fit.compare_by_default
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fit, "compare_by_default", lambda *_: [])
+        yield original
+
+
 @pytest.fixture
 def rng(request) -> np.random.Generator:
     name = request.node.nodeid.encode()

@@ -116,7 +116,8 @@ def test_a_changed_digit_of_a_results_file_is_found(figures, tmp_path):
     for path, content in ((tmp_path / "same", text), (tmp_path / "other", text.replace("0.66", "0.67", 1))):
         path.mkdir()
         (path / "shared_terms.json").write_text(content)
-        (path / "law_claims.json").write_text((RESULTS / "law_claims.json").read_text(encoding="utf-8"))
+        for other in ("law_claims.json", "comparison.json"):
+            (path / other).write_text((RESULTS / other).read_text(encoding="utf-8"))
     assert not figures.find_differences(page, tmp_path / "same")
     differences = figures.find_differences(page, tmp_path / "other")
     assert len(differences) == 1

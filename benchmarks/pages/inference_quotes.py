@@ -185,6 +185,32 @@ def quote_law_claims(found: Results) -> dict[str, str]:
     return {"summary": format_table(head, [list(row.values()) for row in found["summary"]])}
 
 
+def quote_comparison(found: Results) -> dict[str, str]:
+    """Quote cross-validated R² of fits by the default comparison and by repetition of the whole search."""
+    compared = [row for row in found["rows"] if row["default"] is not None]
+    names = ("ridge", "gradient boosting", "random forest")
+    rows = [
+        [
+            row["table"],
+            f"{row['rows']:,}",
+            row["columns"],
+            row["effort"],
+            *(f"{row[way]['formula']:z.2f}" for way in ("default", "nested")),
+            *(f"{row['nested'][name]:z.2f}" for name in names),
+        ]
+        for row in compared
+    ]
+    differences = [abs(row["default"]["formula"] - row["nested"]["formula"]) for row in compared]
+    head = ["table", "rows", "inputs", "effort", "formula, by default", "formula, whole search", *names]
+    return {
+        "tables": format_table(head, rows),
+        "largest": f"{max(differences):.3f}",
+        "close": f"{sum(each <= 0.03 for each in differences)}",
+        "number": f"{len(compared)}",
+        "cost": f"{statistics.median(row['default_s'] / row['fit_s'] for row in compared):.2f}",
+    }
+
+
 def quote_first_answer(found: Results) -> dict[str, str]:
     """Quote the verdicts on noise, how often planted laws come first, and how many formulas are distinct."""
     noise, planted = found["noise"], found["planted"]

@@ -37,6 +37,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "bart_additive": recovery_quotes.quote_bart_additive,
     "bart_trees": recovery_quotes.quote_bart_trees,
     "deep_formulas": recovery_quotes.quote_deep_formulas,
+    "comparison": inference_quotes.quote_comparison,
     "law_claims": inference_quotes.quote_law_claims,
     "first_answer": inference_quotes.quote_first_answer,
     "coverage": inference_quotes.quote_coverage,

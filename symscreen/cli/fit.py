@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -18,11 +19,14 @@ from symscreen.cli.output import (
 )
 from symscreen.config.screen_options import FitOptions
 from symscreen.errors import OptionError
+from symscreen.messages import COMMAND_LINE, render_message
 
 if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.export.bundle import Bundle
-    from symscreen.results.fit_result import AnyFitResult
+    from symscreen.fitting.search_monitor import FitProgress, FitProgressListener
+    from symscreen.fitting.search_stages import FitTask
+    from symscreen.results.fit_result import AnyFitResult, FitResult
 
 
 @click.command(cls=GroupedCommand)
@@ -30,38 +34,47 @@ if TYPE_CHECKING:
 @add_options("fit", FitOptions)
 @click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
 @click.option(
-    "--baselines",
-    is_flag=True,
-    help="Also compare the fit with ridge regression, gradient boosting and a random forest, by "
-    "cross-validation of the whole search. It takes five times as long as the fit.",
+    "--baselines/--no-baselines",
+    default=None,
+    help="Compare the fit with ridge regression, gradient boosting and a random forest, by cross-validation. "
+    "By default up to 20,000 values (rows times inputs), where each fold repeats the stage that found the "
+    "formula. With --baselines, each fold repeats the whole search, which takes five times as long as the "
+    "fit.",
 )
 @force_option
 @reject_target_types
-def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool, **options: Any) -> None:
+def fit(
+    data: str, out: str | None, *, baselines: bool | None, force: bool, quiet: bool, **options: Any
+) -> None:
     """Find a formula: a weighted sum of few features.
 
-    It prints the formula, its coefficients with intervals, and models that fit about as well.
+    It prints the formula, its coefficients with intervals, models that fit about as well, and how well other
+    regressors predict the same rows.
 
     \b
     Examples:
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
       symscreen fit data.csv --effort quick --baselines
+      symscreen fit data.csv --no-baselines
       symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
       symscreen fit data.csv --per material --out model.json
       symscreen apply model.json new.csv
     """
-    from symscreen.fitting.baselines import compare_task
+    from symscreen.fitting.baselines import check_comparable
     from symscreen.fitting.fit import prepare_fit
     from symscreen.fitting.procedure import run_fit
+    from symscreen.report.terminal.listings import make_notes, print_table
 
     check_output_path(out, list_input_files(data, options), force=force)
     if baselines and options["per"] is not None:
         raise OptionError("--baselines cannot be combined with --per: leave one of them out")
     with show_fit_progress(quiet=quiet) as on_progress:
         task = prepare_fit(data, None, cast("FitKeywords", options))
+        if baselines:
+            check_comparable(task)
         result = run_fit(replace(task, on_progress=on_progress))
     print_notices(result.notices, quiet=quiet)
     if out is not None:
@@ -70,8 +83,38 @@ def fit(data: str, out: str | None, *, baselines: bool, force: bool, quiet: bool
             return
         print_notices((f"written: {out}",), quiet=quiet)
     print_fit(result)
-    if baselines:
-        click.echo(str(compare_task(task)))
+    if baselines is not False:
+        with show_fit_progress(quiet=quiet) as on_progress:
+            listener = None if on_progress is None else partial(report_with_formula, on_progress, result)
+            watched = replace(task, on_progress=listener)
+            lines = compare_on_request(watched) if baselines else compare_by_default(watched, result)
+        if lines:
+            click.echo()
+            print_table(make_notes(lines))
+
+
+def report_with_formula(listener: FitProgressListener, result: AnyFitResult, report: FitProgress) -> None:
+    """Report the progress of a comparison with the formula of the fit, which an interruption then shows."""
+    from symscreen.report.terminal.result_tables import format_equation
+
+    fitted = cast("FitResult", result)  # results of other types are not compared
+    listener(replace(report, formula=format_equation(fitted), r2=fitted.r2))
+
+
+def compare_on_request(task: FitTask) -> list[str]:
+    """Compare a fit with other regressors, with the whole search in each fold; return lines to print."""
+    from symscreen.fitting import baselines
+
+    return [f"{baselines.compare_task(task)}."]
+
+
+def compare_by_default(task: FitTask, result: AnyFitResult) -> list[str]:
+    """Compare a fit with other regressors where a comparison is quick; return lines to print."""
+    from symscreen.fitting import baselines
+
+    found = baselines.compare_by_default(task, result)
+    lines = [found] if isinstance(found, str) else [f"{found}.", found.note]
+    return [render_message(line, COMMAND_LINE) for line in lines if line]
 
 
 def print_fit(result: AnyFitResult) -> None:

@@ -6,7 +6,7 @@ the same result on any machine. Each effort searches what the one before searche
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -104,3 +104,16 @@ EFFORTS: dict[EffortName, Effort] = {
     ),
 }
 """The efforts by name, smallest first."""
+
+
+def limit_effort(effort: Effort) -> Effort:
+    """Return an effort with the pools and subsets of a quick search, whose stages and layers stay."""
+    quick = EFFORTS["quick"]
+    return replace(
+        effort,
+        pool_formulas=quick.pool_formulas,
+        n_refined_laws=quick.n_refined_laws,
+        exhaustive_features=quick.exhaustive_features,
+        core_features=quick.core_features,
+        four_term_features=quick.four_term_features,
+    )

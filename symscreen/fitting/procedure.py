@@ -118,7 +118,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     }
     record = _build_fit_record(choice, search_rows.target.n, estimation_rows.target.n)
     record |= _judge_fit(choice, fits, estimation_rows)
-    record |= {"stage": selected.stage, **choice.partial}
+    sizes = choice.found.terms.search_sizes[list(selected.term_indices)]
+    record |= {"stage": selected.stage, "search_sizes": sizes.tolist(), **choice.partial}
     if choice.error_scale is not None:
         record["error_scale"] = choice.error_scale.record
     elif choice.found.exclusion is not None and selected.unexplained_share > EXACT_SHARE:

@@ -17,7 +17,7 @@ from symscreen.config.space_options import build_layer_schedule
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus
 from symscreen.fitting.coefficients import get_input_columns, get_targets
-from symscreen.fitting.effort import EFFORTS
+from symscreen.fitting.effort import EFFORTS, limit_effort
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
 from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
 from symscreen.fitting.laws.deep_pool import check_deep_memory
@@ -57,8 +57,10 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.effort import Effort
     from symscreen.fitting.grouped.grouped_rows import FitGroups
+    from symscreen.fitting.laws.law import LawData
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.fitting.search_monitor import FitProgressListener
+    from symscreen.fitting.search_part import SearchPart
     from symscreen.grammar import Grammar, Layer
     from symscreen.linear_models.row_weights import RowWeights
     from symscreen.units import Units
@@ -102,6 +104,8 @@ class FitTask(ScreeningTask):
         Whether the weights are estimates of 1/variance, so that each row counts as one.
     groups : FitGroups or None
         The groups that have constants of their own.
+    search_part : SearchPart or None
+        The only part of the search that runs, with the pools and subsets of a quick one; None for all of it.
     on_progress : callable or None
         Called with a `FitProgress` when a stage starts, and when there is a better formula.
     """
@@ -117,12 +121,14 @@ class FitTask(ScreeningTask):
     source_weights: Values | None = None
     has_estimated_weights: bool = False
     groups: FitGroups | None = None
+    search_part: SearchPart | None = None
     on_progress: FitProgressListener | None = None
 
     @property
     def effort(self) -> Effort:
         """The limits of the search."""
-        return EFFORTS[self.options.effort]
+        effort = EFFORTS[self.options.effort]
+        return effort if self.search_part is None else limit_effort(effort)
 
     def count_rows(self, dataset: Dataset) -> float:
         """Return the number of rows of a dataset; with weights of the user, the effective number."""
@@ -207,6 +213,8 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
     monitor = SearchMonitor() if monitor is None else monitor
     nothing = ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0)
     task = SearchTask(fit, notices, nothing, monitor=monitor)
+    if fit.search_part is not None:
+        return _run_search_part(task, fit.search_part)
     exclusion = None
     if _searches_laws(fit):
         space, _ = generate_space(fit, fit.layer_schedule[0])  # refuses too little memory
@@ -215,22 +223,11 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
         if monitor.is_watched:  # a first answer before the long searches
             monitor.start(f"layers {''.join(layer.kind for layer in fit.layer_schedule[0])}", is_needed=True)
             search_models([space], task.data, fit.backend, task.budget, monitor=monitor)
-    if _searches_laws(fit) or (fit.guesses and len(get_targets(fit.dataset)) == 1):
+    if _searches_laws(fit) or _has_guesses(fit):
         data = task.data
-        law_data = build_law_data(
-            data.inputs,
-            data.target.values,
-            fit.grammar,
-            data.is_allowed,
-            pool_limit=fit.effort.pool_formulas,
-            required_inputs=fit.required_inputs,
-            row_weights=data.row_weights,
-            units=fit.units,
-            jobs=fit.backend.jobs,
-        )
+        law_data = _build_law_data(fit, data)
         is_law_found = False
-        guess_laws = [replace(law, stage="guesses") for law in list_guess_laws(fit.guesses, law_data)]
-        found = fit_laws(guess_laws, law_data.columns, law_data.target, law_data.row_weights)
+        found = _fit_guesses(fit, law_data)
         if _searches_laws(fit):
             ends_early = fit.effort.ends_early
             if not (ends_early and is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST)):
@@ -246,6 +243,49 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
         task = replace(task, laws=(*task.laws, *drop_intercepts(task)))
     merged = replace(add_laws(task.found, task.laws), exclusion=exclusion)
     return keep_required_inputs(merged, fit.required_inputs)
+
+
+def _run_search_part(task: SearchTask, part: SearchPart) -> ModelSearchResult:
+    """Run one stage of a search: spaces up to the size of the part, or one search for laws."""
+    fit, data, laws = task.fit, task.data, list[FittedLaw]()
+    if part.stage is not None and (not part.searches_spaces or _has_guesses(fit)):
+        law_data = _build_law_data(fit, data)
+        laws = _fit_guesses(fit, law_data)
+        if not part.searches_spaces:
+            laws += find_laws(law_data, fit.effort, only_stage=part.stage)
+        laws = fit_laws([each.law for each in laws], data.inputs, data.target.values, data.row_weights)
+    if part.searches_spaces:
+        for stage in list_stages(fit):
+            task = replace(task, found=stage(task))
+        if _searches_laws(fit):
+            laws += drop_intercepts(task)
+    return keep_required_inputs(add_laws(task.found, laws), fit.required_inputs)
+
+
+def _has_guesses(fit: FitTask) -> bool:
+    """Return whether there are formulas of the user that may be laws."""
+    return bool(fit.guesses) and len(get_targets(fit.dataset)) == 1
+
+
+def _build_law_data(fit: FitTask, data: FitData) -> LawData:
+    """Build what the searches for laws read."""
+    return build_law_data(
+        data.inputs,
+        data.target.values,
+        fit.grammar,
+        data.is_allowed,
+        pool_limit=fit.effort.pool_formulas,
+        required_inputs=fit.required_inputs,
+        row_weights=data.row_weights,
+        units=fit.units,
+        jobs=fit.backend.jobs,
+    )
+
+
+def _fit_guesses(fit: FitTask, law_data: LawData) -> list[FittedLaw]:
+    """Fit the formulas of the user as laws."""
+    laws = [replace(law, stage="guesses") for law in list_guess_laws(fit.guesses, law_data)]
+    return fit_laws(laws, law_data.columns, law_data.target, law_data.row_weights)
 
 
 def drop_intercepts(task: SearchTask) -> list[FittedLaw]:
@@ -414,6 +454,7 @@ def _generate_spaces(
     """Grow the spaces of the schedule one by one; layers beyond a share of the limits go to `skipped`.
 
     The first space is grown even if the time is over, unless it is that of a narrow grammar, with a suffix.
+    Of a part of a search, the spaces that are larger than it are left out.
     """
     pool_sizes: dict[tuple[Layer, ...], int] = {(): len(fit.dataset.names)}
     has_user_layers = fit.options.layers is not None
@@ -445,6 +486,8 @@ def _generate_spaces(
         pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], fit)
         if space.size:
             yield space
+        if fit.search_part is not None and space.size >= fit.search_part.n_features:
+            return
 
 
 def _count_pool(space: Space) -> int:

@@ -373,7 +373,7 @@ def test_the_record_of_a_fit_has_the_options_that_say_so(rng):
     assert (record["pool_size"], record["prune_by"]) == ({"u": 7, "b": 7}, [])
     recorded = {field.name for field in list_options(FitOptions) if get_option(field).fit_record}
     others = {"searched", "models", "rows_choosing", "rows_estimating", "cv_error", "verdict", "stage"}
-    others |= {"input_ranges", "numbers", "box", "safety"}
+    others |= {"input_ranges", "numbers", "box", "safety", "search_sizes"}
     assert set(record) == recorded | others
     by_criterion = run_fit(replace(task, options=replace(options, criterion="bic"))).record
     assert by_criterion["folds"] is None

@@ -62,7 +62,11 @@ _MAX_UNDEFINED = 2  # undefined laws of each number of constants that are refine
 
 
 def find_laws(
-    data: LawData, effort: Effort = EFFORTS["default"], monitor: SearchMonitor | None = None
+    data: LawData,
+    effort: Effort = EFFORTS["default"],
+    monitor: SearchMonitor | None = None,
+    *,
+    only_stage: str | None = None,
 ) -> list[FittedLaw]:
     """Find candidates for the law of a target; the stages end once a clear winner explains all.
 
@@ -74,6 +78,8 @@ def find_laws(
         Which stages run, and whether they end early.
     monitor : SearchMonitor, optional
         Reports the stages and the best law, and starts no stage after a time limit.
+    only_stage : str, optional
+        Name of the one stage that runs.
 
     Returns
     -------
@@ -84,7 +90,7 @@ def find_laws(
     nothing = ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0)
     found: list[FittedLaw] = []
     for place, (name, find_stage_laws) in list_law_stages(data, effort, monitor.should_stop):
-        if not monitor.start(name):
+        if (only_stage is not None and name != only_stage) or not monitor.start(name):
             continue
         laws = refine_undefined_laws(find_stage_laws(data), data)
         fitted = fit_laws(laws, data.columns, data.target, data.row_weights)
