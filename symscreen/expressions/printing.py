@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from symscreen.data.time_operators import split_time_column
 from symscreen.errors import OptionError
 from symscreen.expressions.operator_notations import find_notation
 from symscreen.expressions.traversal import fold_expression
@@ -102,7 +103,11 @@ class _FormulaPrinter(Printer[PrintedText]):
     @staticmethod
     @lru_cache(maxsize=4096)  # formulas repeat the names of a few columns
     def write_column(name: str) -> PrintedText:
-        return PrintedText(quote_column(name, _OPERATOR_NAMES))
+        parts = split_time_column(name)
+        if parts is None:
+            return PrintedText(quote_column(name, _OPERATOR_NAMES))
+        operator, column = parts
+        return PrintedText(f"{operator}({quote_column(column, _OPERATOR_NAMES)})")
 
     def write_number(self, constant: Constant) -> PrintedText:
         name = find_constant_name(constant.value)

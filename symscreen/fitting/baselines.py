@@ -14,7 +14,6 @@ from symscreen.fitting.coefficients import get_input_columns, get_targets, predi
 from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.training_medians import fill_from_rows
-from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.messages import name_option
 
 if TYPE_CHECKING:
@@ -85,7 +84,8 @@ def compare_baselines(
     X, y
         As in `symscreen.fit`.
     n_folds : int
-        Number of folds, at least 2. They are balanced over the target.
+        Number of folds, at least 2. They are balanced over the target; with `time`, they are stretches of each
+        run.
     **options
         The options of `symscreen.fit`.
 
@@ -127,7 +127,7 @@ def compare_task(task: FitTask, n_folds: int = N_FOLDS) -> Comparison:
             f"{n} rows are too few for a comparison in {n_folds} folds: it needs 2 folds or more, and "
             f"{_MIN_ROWS_PER_FOLD} rows in each"
         )
-    folds = assign_folds(n, n_folds, task.options.seed)
+    folds = choose_folds(task, n_folds)
     models: dict[str, _Model] = {"formula": _predict_by_formula, **_make_baselines()}
     predictions = {each: np.full(n, np.nan) for each in models}
     n_undefined = 0
