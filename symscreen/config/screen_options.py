@@ -281,12 +281,13 @@ class DataOptions:
         None,
         metavar="COL",
         help="The column of times, numbers or dates; operators such as lag1, diff and mean7 need it.",
-        doc="The column of times, numbers or dates, which orders the rows and is no input unless `inputs` names "
-        "it. The rows of the table may be in any order. With it, the unary operators of the grammar may be "
-        "``lag1``, ``lag2`` and so on (the value one or two rows before), ``diff`` (the difference to the row "
-        "before) and ``mean7`` (the mean of this row and the six before). They act on columns, before the first "
-        "layer, and never use a later row or another run. p-values are not computed, and permutations are "
-        "circular shifts of each run. `split`, and the folds of a fit, hold out stretches of time.",
+        doc="The column of times, numbers or dates. It orders the rows, which may be in any order in the "
+        "table, and is no input unless `inputs` names it. The unary operators of the grammar may then be "
+        "``lag1``, ``lag2`` and so on (the value one or two rows before), ``diff`` (the difference to the "
+        "row before) and ``mean7`` (the mean of this row and the six before). They act on columns, before "
+        "the first layer, and never use a later row or another run. p-values are not computed, and "
+        "permutations are circular shifts of each run. `split` and the folds of a fit hold out stretches of "
+        "time.",
         type="str",
         verbs=_ALL,
         estimator=False,
@@ -296,8 +297,8 @@ class DataOptions:
         None,
         metavar="COL",
         help="The column that tells runs apart (--time); by default the table is one run.",
-        doc="The column that tells runs apart: numbers, text or dates. By default the table is one run. It needs "
-        "`time`, and is no input unless `inputs` names it.",
+        doc="The column that tells runs apart: numbers, text or dates. By default the table is one run. It "
+        "needs `time`, and is no input unless `inputs` names it.",
         type="str",
         verbs=_ALL,
         estimator=False,

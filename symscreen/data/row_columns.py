@@ -194,7 +194,7 @@ def find_used_rows(
     row_mask &= ~order.is_start
     n_left = int(row_mask.sum())
     starts = f"{format_count(int(order.is_start.sum()), 'row')} of {frame.n} at the start of runs"
-    need = f"the operators of time need the {format_count(order.n_before, 'row')} before"
+    need = f"the operators of time need {format_count(order.n_before, 'row')} before a row"
     if n_left < MIN_ROWS:
         raise DataError(
             f"{frame.source} has {format_count(n_left, 'row')} after leaving out {starts} ({need}): at least "

@@ -129,8 +129,8 @@ def _read_times(frame: SourceFrame, name: str) -> NDArray[Any]:
         values, is_bad = column.numbers, ~np.isfinite(column.numbers)
     else:
         raise DataError(
-            f"{frame.source}: {name_option_column('time', name)} holds {column.damage or column.description}; "
-            "give numbers or dates"
+            f"{frame.source}: {name_option_column('time', name)} holds "
+            f"{column.damage or column.description}; give numbers or dates"
         )
     if is_bad.any():
         raise DataError(
@@ -146,12 +146,9 @@ def _report_repeated_time(frame: SourceFrame, time: str, trajectory: str | None,
     value = f"{column.numbers[row]:g}" if column.numbers is not None else ""
     if column.times is not None:
         value = str(column.times.values[row])
-    remedy = (
-        f"name the column that tells runs apart with {name_option('trajectory')}, or keep one row for each time"
-        if trajectory is None
-        else "keep one row for each time"
-    )
-    where = "" if trajectory is None else " in a run"
+    where, remedy = " in a run", "keep one row for each time"
+    if trajectory is None:
+        where, remedy = "", f"name the column of runs with {name_option('trajectory')}, or {remedy}"
     raise DataError(
         f"{frame.source}: {name_option_column('time', time)} has the value {value} twice{where}; {remedy}"
     )

@@ -55,7 +55,8 @@ def exclude_order_columns(options: ScreenOptions) -> ScreenOptions:
         return options
     if options.time == options.trajectory:
         raise OptionError(
-            f"{quote(options.time)} is in both {name_option('time')} and {name_option('trajectory')}: keep one"
+            f"{quote(options.time)} is in both {name_option('time')} and {name_option('trajectory')}: keep "
+            "one"
         )
     names = [options.time] if options.trajectory is None else [options.time, options.trajectory]
     inputs, exclude = to_list(options.inputs), to_list(options.exclude)
@@ -91,8 +92,8 @@ def encode_time_columns(
     Returns
     -------
     X : object
-        A SourceFrame with the order and the derived columns, if there is a column of times. They are NaN where
-        a window reaches beyond the start of a run, or a value in it is missing.
+        A SourceFrame with the order and the derived columns, if there is a column of times. They are NaN
+        where a window reaches beyond the start of a run, or a value in it is missing.
     options : ScreenOptions
         The options with updated `inputs`.
 
@@ -113,53 +114,50 @@ def encode_time_columns(
     frame = read_frame(X)
     order = read_row_order(frame, options.time, options.trajectory)
     order = replace(order, n_before=max((each.n_before for each in operators), default=0))
-    exclude = to_list(options.exclude)
+    inputs, exclude = to_list(options.inputs), to_list(options.exclude)
     target_columns = list_target_columns(frame, y, options, exclude)
-    definitions = {
-        definition.name: definition
-        for name, column in frame.columns.items()
-        if column.is_numeric and column.indicator is None
-        for operator in operators
-        for definition in [TimeColumn(name, operator.name, options.time, options.trajectory)]
-    }
-    named = [name for name in to_list(options.inputs) if name in definitions and name not in frame.columns]
-    plain = (
-        None if options.inputs is None else [name for name in to_list(options.inputs) if name not in named]
-    )
-    chosen: list[str] = []
+    definitions = _list_definitions(frame, options.time, options.trajectory, operators)
+    named = [name for name in inputs if name in definitions and name not in frame.columns]
+    plain = None if options.inputs is None else [name for name in inputs if name not in named]
+    acted_on: list[str] = []
     if plain is None or plain:
         kept = [name for name in exclude if name not in definitions]
-        chosen, _ = choose_inputs(frame, target_columns, plain, kept)
-    derived = _choose_definitions(frame, definitions, operators, chosen, named, target_columns)
+        acted_on, _ = choose_inputs(frame, target_columns, plain, kept)
+    derived = {name: each for name, each in definitions.items() if each.column in acted_on or name in named}
+    _check_definitions(frame, derived, target_columns)
     columns = {name: _compute_column(frame, each, order) for name, each in derived.items()}
     frame = replace(frame, columns=frame.columns | columns, row_order=order)
     return frame, replace(options, inputs=None if plain is None else [*plain, *derived])
 
 
-def _choose_definitions(
-    frame: SourceFrame,
-    definitions: Mapping[str, TimeColumn],
-    operators: Sequence[TimeOperator],
-    inputs: Sequence[str],
-    named: Sequence[str],
-    target_columns: Collection[str],
+def _list_definitions(
+    frame: SourceFrame, time: str, trajectory: str | None, operators: Sequence[TimeOperator]
 ) -> dict[str, TimeColumn]:
-    """Return the columns to derive: of every input by every operator, and those that the user named."""
-    names = [f"{operator.name}({name})" for name in inputs for operator in operators]
-    chosen = {name: definitions[name] for name in dict.fromkeys([*names, *named]) if name in definitions}
-    operators_by_name = {operator.name: operator for operator in operators}
-    for name, definition in chosen.items():
+    """Return what operators of time compute of each numeric column, by name."""
+    definitions = [
+        TimeColumn(name, operator.name, time, trajectory)
+        for name, column in frame.columns.items()
+        if column.is_numeric and column.indicator is None
+        for operator in operators
+    ]
+    return {definition.name: definition for definition in definitions}
+
+
+def _check_definitions(
+    frame: SourceFrame, definitions: Mapping[str, TimeColumn], target_columns: Collection[str]
+) -> None:
+    """Refuse the names of existing columns, and what contains the target of the row itself."""
+    for name, definition in definitions.items():
         if name in frame.columns:
             raise DataError(
                 f"{frame.source} has a column {quote(name)}, which would be computed from "
                 f"{quote(definition.column)}: rename it, or leave the operator out"
             )
-        if definition.column in target_columns and operators_by_name[definition.operator].uses_own_row:
+        if definition.column in target_columns and _get_operator(definition).uses_own_row:
             raise DataError(
                 f"{quote(name)} holds the target of its own row: of a target only lags, such as "
                 f"{quote(f'lag1({definition.column})')}, can be inputs"
             )
-    return chosen
 
 
 def compute_time_column(frame: SourceFrame, definition: TimeColumn) -> SourceColumn:
@@ -183,10 +181,17 @@ def compute_time_column(frame: SourceFrame, definition: TimeColumn) -> SourceCol
 
 def _compute_column(frame: SourceFrame, definition: TimeColumn, order: RowOrder) -> SourceColumn:
     """Compute the column of a definition from a numeric column of a frame."""
-    operator, numbers = parse_time_operator(definition.operator), frame.columns[definition.column].numbers
-    assert operator is not None and numbers is not None  # noqa: S101, PT018  # both were checked
-    values = operator.compute(lambda n_back: order.shift(numbers, n_back))
+    numbers = frame.columns[definition.column].numbers
+    assert numbers is not None  # noqa: S101  # the callers check it
+    values = _get_operator(definition).compute(lambda n_back: order.shift(numbers, n_back))
     return replace(make_numeric_column(values), indicator=definition)
+
+
+def _get_operator(definition: TimeColumn) -> TimeOperator:
+    """Return the operator of a definition."""
+    operator = parse_time_operator(definition.operator)
+    assert operator is not None  # noqa: S101  # definitions are checked where they are made
+    return operator
 
 
 def build_time_record(definitions: Mapping[str, DerivedColumn]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_WINDOW = 1000  # rows that an operator looks back
 TIME_OPERATOR_FORMS = ("lag1", "diff", "mean7")  # one of each kind, for messages and listings
 _NAME = re.compile(r"(lag|mean)([0-9]{1,9})|diff", re.ASCII)
-_CALL = re.compile(rf"({_NAME.pattern})\((.*)\)", re.ASCII | re.DOTALL)
+_CALL = re.compile(r"(\w+)\((.*)\)", re.ASCII | re.DOTALL)
 _LEAST = {"lag": 1, "mean": 2}
 
 
@@ -90,10 +90,14 @@ def parse_time_operator(name: str) -> TimeOperator | None:
     kind = match[1]
     if kind is None:
         return TimeOperator(name, "diff", 1)
-    number, least = int(match[2]), _LEAST[kind]
-    if not least <= number <= MAX_WINDOW or match[2].startswith("0"):
-        raise GrammarError(f"the operator {name!r} needs a number from {least} to {MAX_WINDOW}")
+    number = int(match[2])
+    if not _has_valid_number(kind, match[2]):
+        raise GrammarError(f"the operator {name!r} needs a number from {_LEAST[kind]} to {MAX_WINDOW}")
     return TimeOperator(name, kind, number if kind == "lag" else number - 1)
+
+
+def _has_valid_number(kind: str, digits: str) -> bool:
+    return _LEAST[kind] <= int(digits) <= MAX_WINDOW and not digits.startswith("0")
 
 
 def split_time_column(name: str) -> tuple[str, str] | None:
@@ -105,4 +109,7 @@ def split_time_column(name: str) -> tuple[str, str] | None:
     (('lag1', 'a b'), None)
     """
     match = _CALL.fullmatch(name)
-    return None if match is None else (match[1], match[4])
+    operator = None if match is None else _NAME.fullmatch(match[1])
+    if match is None or operator is None or (operator[1] and not _has_valid_number(operator[1], operator[2])):
+        return None
+    return match[1], match[2]

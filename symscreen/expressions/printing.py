@@ -335,7 +335,11 @@ class _LatexPrinter(_MathPrinter):
         self.names = names
 
     def write_column(self, name: str) -> PrintedText:
-        return PrintedText(self.names.get(name) or format_column_latex(name))
+        parts = split_time_column(name)
+        if parts is None or name in self.names:
+            return PrintedText(self.names.get(name) or format_column_latex(name))
+        operator, column = parts
+        return PrintedText(rf"\mathrm{{{operator}}}\left({format_column_latex(column)}\right)")
 
     def format_pi(self) -> str:
         return r"\pi"
@@ -410,6 +414,10 @@ class _MathmlPrinter(_MathPrinter):
     start_pattern, minus = re.compile(r"(?:<(?:mrow|msup)>)*<m[no]>(.)"), "−"
 
     def write_column(self, name: str) -> PrintedText:
+        if parts := split_time_column(name):
+            operator, column = parts
+            argument = self.parentheses.format(self.write_column(column).text)
+            return PrintedText(self.function.format(self.format_function_name(operator, ""), argument))
         if match := _SHORT_NAME.fullmatch(name):
             letter, number = match.groups()
             return PrintedText(

@@ -212,7 +212,10 @@ def _build_expression(
 
 def _is_time_call(tree: SyntaxNode, operators: Mapping[str, Operator]) -> bool:
     """Say whether a call is that of an operator of time, such as ``lag1(x)``."""
-    return str(tree.value) not in operators and parse_time_operator(str(tree.value)) is not None
+    try:
+        return str(tree.value) not in operators and parse_time_operator(str(tree.value)) is not None
+    except GrammarError as error:
+        raise FormulaError(str(error)) from None
 
 
 def _build_time_column(tree: SyntaxNode, column_names: Collection[str] | None) -> Column:
@@ -220,9 +223,8 @@ def _build_time_column(tree: SyntaxNode, column_names: Collection[str] | None) -
     operator, argument = str(tree.value), tree.arguments[0]
     if len(tree.arguments) > 1 or argument.kind not in {"name", "column"}:
         raise FormulaError(
-            f"{operator} acts on one column, not on a formula: write {operator}(x*z) as {operator}(x)*{operator}(z)"
-            if operator.startswith("lag")
-            else f"{operator} acts on one column, not on a formula"
+            f"{operator} acts on one column, not on a formula; write lag1(x*z) as lag1(x)*lag1(z), and "
+            "diff(x*z) as x*z - lag1(x)*lag1(z)"
         )
     name = f"{operator}({argument.value})"
     if column_names is not None and name not in column_names:

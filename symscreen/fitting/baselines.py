@@ -13,6 +13,7 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.fitting.coefficients import get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.row_splits import choose_folds
 from symscreen.fitting.training_medians import fill_from_rows
 from symscreen.messages import name_option
 
@@ -84,8 +85,7 @@ def compare_baselines(
     X, y
         As in `symscreen.fit`.
     n_folds : int
-        Number of folds, at least 2. They are balanced over the target; with `time`, they are stretches of each
-        run.
+        Number of folds, at least 2. They are balanced over the target, or stretches of each run with `time`.
     **options
         The options of `symscreen.fit`.
 

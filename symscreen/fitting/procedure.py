@@ -451,8 +451,8 @@ def _format_fit_notices(
     if task.row_order is not None and chosen_model.unexplained_share > EXACT_SHARE:
         notices.append(
             Message(
-                f"the criterion and the intervals take errors for independent; with {name_option('time')}, look at "
-                "the residuals: errors of neighbouring rows may be alike"
+                "the criterion and the intervals take errors for independent; look at the residuals: with "
+                f"{name_option('time')}, those of neighbouring rows may be alike"
             )
         )
     not_snapped = [formula.target for formula, _, snapped in fits if not snapped]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.backends import Backend
     from symscreen._typing import Integers
+    from symscreen.backends import Backend
     from symscreen.data import Dataset
     from symscreen.data.row_order import RowOrder
     from symscreen.expressions.tree import Expression

@@ -319,8 +319,8 @@ def _assign_time_units(
         unit = columns[indicator.column]
         if unit.offset and indicator.operator == "diff":
             raise OptionError(
-                f"{indicator.column!r} has the unit {unit.text} with an offset, which differences lack: give it "
-                f"in {unit.base}, or leave diff out"
+                f"{indicator.column!r} has the unit {unit.text} with an offset, which differences lack: give "
+                f"it in {unit.base}, or leave diff out"
             )
         units[name] = unit
     return units

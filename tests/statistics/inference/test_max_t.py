@@ -5,7 +5,12 @@ import pytest
 from scipy.stats import rankdata
 
 from symscreen.screeners import SCREENERS, T0
-from symscreen.statistics.inference.max_t import compute_max_t_p_values, compute_z_scores, permute_target
+from symscreen.statistics.inference.max_t import (
+    compute_max_t_p_values,
+    compute_z_scores,
+    draw_circular_shifts,
+    permute_target,
+)
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.workspace import Workspace
 from symscreen.targets import NumericTarget
@@ -107,3 +112,16 @@ def test_a_family_p_value_counts_who_does_as_well(rng):
     assert compute_max_t_p_values(z, best).tolist() == expected
     last_bit = np.where(z == 0, z, np.nextafter(z, 3))  # which never decides
     assert compute_max_t_p_values(last_bit, best).tolist() == expected
+
+
+def test_circular_shifts_keep_the_order_within_each_run():
+    rng = np.random.default_rng(3)
+    runs = [np.array([4, 0, 2, 6]), np.array([1, 5, 3])]
+    shifts = set()
+    for _ in range(200):
+        drawn = draw_circular_shifts(runs, rng)
+        for rows in runs:
+            start = rows.tolist().index(drawn[rows[0]])
+            assert drawn[rows].tolist() == np.roll(rows, -start).tolist()
+        shifts.add(tuple(drawn.tolist()))
+    assert len(shifts) == 12
