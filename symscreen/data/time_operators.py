@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 MAX_WINDOW = 1000  # rows that an operator looks back
-TIME_OPERATOR_FORMS = ("lag1", "diff", "mean7")  # one of each kind, for messages and listings
 _NAME = re.compile(r"(lag|mean)([0-9]{1,9})|diff", re.ASCII)
 _CALL = re.compile(r"(\w+)\((.*)\)", re.ASCII | re.DOTALL)
 _LEAST = {"lag": 1, "mean": 2}
