@@ -26,8 +26,8 @@ def operators(grammar: str | None) -> None:
         return
     print_table(show_operators(OPERATORS.values()))
     click.echo(
-        f"\nof time, with --time: lag1, …, lag{MAX_WINDOW} (so many rows before), diff (from the row before), "
-        f"mean2, …, mean{MAX_WINDOW} (of the last rows)"
+        f"\noperators of time, with --time: lag1 … lag{MAX_WINDOW} (the value so many rows before),\n"
+        f"diff (the difference to the row before), mean2 … mean{MAX_WINDOW} (the mean of the last rows)"
     )
     click.echo(f"\ngrammars: {', '.join(list_grammar_names())} (symscreen operators NAME shows one)")
     for further in find_plugins("grammar", list_grammar_names()):
