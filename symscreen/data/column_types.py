@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.data.time_operators import parse_time_operator
+from symscreen.errors import GrammarError
 from symscreen.messages import quote
 
 if TYPE_CHECKING:
@@ -141,6 +143,11 @@ class TimeColumn:
     trajectory : str or None
         The column that tells runs apart; None if the rows are one run.
 
+    Raises
+    ------
+    GrammarError
+        If there is no such operator.
+
     Examples
     --------
     >>> TimeColumn("x", "lag1", "t").name
@@ -151,6 +158,12 @@ class TimeColumn:
     operator: str
     time: str
     trajectory: str | None = None
+
+    def __post_init__(self) -> None:
+        if parse_time_operator(self.operator) is None:
+            raise GrammarError(
+                f"there is no operator of time {quote(self.operator)}; lag1, diff and mean7 are some"
+            )
 
     @property
     def name(self) -> str:

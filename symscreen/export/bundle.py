@@ -27,7 +27,6 @@ from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
 from symscreen.data import FilledColumn, LevelIndicator, MissingIndicator, TimeColumn
 from symscreen.data.documents import FiniteNumber, convert_document, format_place, parse_document
-from symscreen.data.time_operators import parse_time_operator
 from symscreen.errors import FormulaError, GrammarError, InputError, OptionError, OutputError
 from symscreen.export.operator_definitions import (
     build_operators,
@@ -380,8 +379,8 @@ def _build_indicator(stored: _StoredIndicator) -> DerivedColumn:
     if stored.level is not None:
         return LevelIndicator(stored.column, stored.level, stored.gated_column)
     if stored.operator is not None:
-        if parse_time_operator(stored.operator) is None or stored.time is None:
-            raise FormulaError(f"{reprlib.repr(stored.operator)} is no operator of time, or has no time")
+        if stored.time is None:
+            raise FormulaError(f"the operator {reprlib.repr(stored.operator)} has no time")
         return TimeColumn(stored.column, stored.operator, stored.time, stored.trajectory)
     return (
         MissingIndicator(stored.column) if stored.fill is None else FilledColumn(stored.column, stored.fill)

@@ -96,7 +96,7 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
         return definitions | _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
-            f"the record's levels of categorical columns cannot be read ({error}); run the screen again"
+            f"the record's derived columns cannot be read ({error}); run the screen again"
         ) from None
 
 

@@ -12,6 +12,8 @@ import pytest
 import symscreen
 from symscreen.config.option_record import format_command
 from symscreen.errors import DataError, FormulaError
+from symscreen.export import build_indicators_from_record
+from symscreen.export.bundle import format_bundle, parse_bundle
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import write_ranking
@@ -123,6 +125,16 @@ def test_a_bundle_needs_the_columns_of_times_and_runs(table, fitted, tmp_path):
         symscreen.apply_bundle(tmp_path / "m.json", table.drop(columns="t"))
     ready = table.drop(columns=["t", "run"]).assign(**{"lag2(x)": 1.0})
     np.testing.assert_allclose(symscreen.apply_bundle(tmp_path / "m.json", ready)["y"], 3.0 * table["z"])
+
+
+def test_an_altered_operator_of_time_is_refused(fitted, result):
+    text = format_bundle(fitted.formula)
+    for changed, message in (("lag0", "needs a number"), ("eval", "there is no operator of time 'eval'")):
+        with pytest.raises(FormulaError, match=f"the bundle, indicators: .*{message}"):
+            parse_bundle(text.replace('"operator": "lag2"', f'"operator": "{changed}"'), "the bundle")
+    options = {**result.record["options"], "time_columns": {"lag2(x)": {"column": "x", "operator": "eval"}}}
+    with pytest.raises(FormulaError, match="derived columns cannot be read"):
+        build_indicators_from_record({**result.record, "options": options})
 
 
 def test_the_past_of_the_target_is_an_input_where_it_is_named(table):
