@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
+from symscreen.cli.command import run_command
 from symscreen.config.option_record import format_command
 from symscreen.errors import DataError, FormulaError
 from symscreen.export import build_indicators_from_record
@@ -162,11 +163,13 @@ def test_why_knows_columns_of_operators_of_time(table):
         symscreen.why(table, "lag3(x)", **options)
 
 
-def test_a_grammar_file_may_list_operators_of_time(table, tmp_path):
+def test_a_grammar_file_may_list_operators_of_time(table, tmp_path, capsys):
     path = tmp_path / "dynamic.toml"
     path.write_text('unary = ["square", "lag2"]\nbinary = ["mul"]\nlayers = "ub"\n')
     options = {name: value for name, value in OPTIONS.items() if name not in {"unary", "binary", "layers"}}
     assert symscreen.screen(table, operators=path, **options).table["expression"][0] == "lag2(x)*z"
+    assert run_command(["operators", str(path)]) == 0
+    assert "of time: lag2" in capsys.readouterr().out
     path.write_text('unary = ["lag2"]\n[define.lag2]\nformula = "x + 1"\n')
     with pytest.raises(symscreen.errors.GrammarError, match="this name is in use"):
         symscreen.screen(table, operators=path, **options)
