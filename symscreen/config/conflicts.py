@@ -80,7 +80,13 @@ CONFLICTS = (
             "{name} cannot be combined with {other}: it takes rows for independent, and neighbours in time "
             f"are not; leave it out, or use {name_option('permutations', 200)}, which shifts runs in time",
         )
-        for name in ("p_values", "fdr", "stability", "intervals", "groups")
+        for name in ("p_values", "fdr", "stability", "intervals")
+    ),
+    Conflict(
+        "groups",
+        "time",
+        "{name} cannot be combined with {other}: rows are either groups or runs in time; name runs with "
+        f"{name_option('trajectory')}",
     ),
     Conflict(
         "missing",

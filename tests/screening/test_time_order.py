@@ -12,7 +12,7 @@ import pytest
 import symscreen
 from symscreen.cli.command import run_command
 from symscreen.config.option_record import format_command
-from symscreen.errors import DataError, FormulaError
+from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import build_indicators_from_record
 from symscreen.export.bundle import format_bundle, parse_bundle
 from symscreen.expressions.printing import to_text
@@ -154,6 +154,15 @@ def test_formulas_with_operators_of_time_are_read_as_they_are_written():
             parse_expression(text)
     with pytest.raises(FormulaError, match="needs a number from 1 to 1000"):
         parse_expression("lag0(x)")
+
+
+def test_a_fit_of_the_features_needs_the_table(table, result):
+    with pytest.raises(OptionError, match="fit needs X here: .* times are no part of it"):
+        result.fit()
+    fitted = result.fit(
+        table, target="y", time="t", trajectory="run", unary="lag2", layers="u", effort="quick"
+    )
+    assert fitted.formula.round_numbers(3).equation == "y = 3*lag2(x)*z"
 
 
 def test_why_knows_columns_of_operators_of_time(table):
