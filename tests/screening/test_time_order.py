@@ -157,11 +157,10 @@ def test_formulas_with_operators_of_time_are_read_as_they_are_written():
 
 
 def test_a_fit_of_the_features_needs_the_table(table, result):
-    with pytest.raises(OptionError, match="fit needs X here: .* times are no part of it"):
+    with pytest.raises(OptionError, match=r"fit needs X here: .* times are no part of it"):
         result.fit()
-    fitted = result.fit(
-        table, target="y", time="t", trajectory="run", unary="lag2", layers="u", effort="quick"
-    )
+    options = {name: OPTIONS[name] for name in ("target", "time", "trajectory", "unary")}
+    fitted = result.fit(table, layers="u", effort="quick", **options)
     assert fitted.formula.round_numbers(3).equation == "y = 3*lag2(x)*z"
 
 
