@@ -83,8 +83,11 @@ fuzz: .env-test/ready
 	$(call make-environment,.env-demo,.)
 	touch $@
 
-.env-test/ready: pyproject.toml
+.env-test/installed: pyproject.toml
 	$(call make-environment,.env-test,".[test]")
+	touch $@
+
+.env-test/ready: .env-test/installed
 	.env-test/bin/python tests/helpers/warm_kernels.py
 	touch $@
 

@@ -55,7 +55,18 @@ def install_programs(names: list[str]) -> dict[str, str]:
 
 
 def install_packages(names: list[str]) -> dict[str, str]:
-    """Install Python packages, or this checkout with an extra, and return why each that failed did."""
+    """Install Python packages, or what an extra of this checkout needs, and return why each that failed did.
+
+    uv installs them at once, where the environment has it; what it cannot install is left to pip.
+    """
+    uv = Path(sys.executable).with_name("uv")
+    extras = [name.removeprefix(".[").removesuffix("]") for name in names if name.startswith(".[")]
+    others = [name for name in names if not name.startswith(".[")]
+    if names and uv.exists():
+        from_checkout = ("-r", "pyproject.toml", *(f"--extra={name}" for name in extras)) if extras else ()
+        command = (str(uv), "pip", "install", "--quiet", "--python", sys.executable)
+        if not run_installer(*command, *from_checkout, *others):
+            return dict.fromkeys(names, "")
     command = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     editable = {name: ("--editable",) if name.startswith(".") else () for name in names}
     return {name: run_installer(*command, *editable[name], name) for name in names}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.page_examples import run_examples
 
 from symscreen.cli.command import run_command
 
@@ -23,19 +22,16 @@ def _blocks(language):
 @pytest.mark.slow
 def test_the_python_example_prints_what_the_page_tells(tmp_path):
     _, example = _blocks("python")
-    (tmp_path / "example.py").write_text(example)
-    command = [sys.executable, "-W", "error", "example.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    printed = run_examples(example, tmp_path)
     told = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
     told.append(example.splitlines()[-1].partition("  # ")[2])
-    assert done.stdout.splitlines() == told
+    assert printed.splitlines() == told
 
 
 @pytest.mark.slow
 def test_the_comparison_with_other_regressors_is_as_the_page_says(tmp_path):
     example, _ = _blocks("python")
-    (tmp_path / "example.py").write_text(example)
-    subprocess.run([sys.executable, "-W", "error", "example.py"], cwd=tmp_path, check=True)
+    run_examples(example, tmp_path)
 
 
 def test_several_targets_are_fitted_as_the_page_says(rng, tmp_path, monkeypatch, capsys):

@@ -103,3 +103,24 @@ def test_an_extra_is_installed_from_this_checkout(gate, tmp_path, monkeypatch):
 def test_an_installer_that_hangs_is_given_up(gate, monkeypatch):
     monkeypatch.setattr(gate, "_TIME_LIMIT_S", 0.2)
     assert gate.run_installer("/bin/sleep", "30") == "/bin/sleep took more than 0.2 s"
+
+
+UV = """#!/bin/sh
+echo "uv $@" >> LOG
+exit STATUS
+"""
+
+
+@pytest.mark.parametrize(("status", "n_lines"), [("0", 1), ("1", 3)])
+def test_uv_installs_all_packages_at_once_and_pip_what_it_cannot(
+    gate, tmp_path, monkeypatch, status, n_lines
+):
+    uv = tmp_path / "uv"
+    uv.write_text(UV.replace("LOG", str(tmp_path / "log")).replace("STATUS", status))
+    uv.chmod(0o755)
+    extra = Requirement("the package elsewhere", lambda: None, "pip", pip=".[elsewhere]")
+    monkeypatch.setattr(gate, "REQUIREMENTS", {"nowhere": PACKAGE, "elsewhere": extra})
+    gate.install_missing()
+    lines = read_log(tmp_path)
+    assert lines[0].endswith("-r pyproject.toml --extra=elsewhere nowhere")
+    assert [line.startswith("-m pip install") for line in lines[1:]] == [True] * (n_lines - 1)

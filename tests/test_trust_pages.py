@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.page_examples import run_examples
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -49,11 +48,9 @@ def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatc
     ],
 )
 def test_the_python_example_prints_what_it_should(page, expected, tmp_path):
-    (tmp_path / "example.py").write_text("\n".join(_blocks(page, "python")))
-    command = [sys.executable, "-W", "error", "example.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    printed = re.sub(r" {2,}", "    ", run_examples("\n".join(_blocks(page, "python")), tmp_path))
     for text in expected:
-        assert text in re.sub(r" {2,}", "    ", done.stdout)
+        assert text in printed
 
 
 def test_every_relation_is_explained():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.page_examples import run_examples
 from helpers.requirements import require
 
 from symscreen.cli.command import run_command
@@ -44,10 +43,7 @@ def test_each_command_runs(rng, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_the_python_example_prints_what_the_page_tells(tmp_path):
-    (tmp_path / "example.py").write_text(_blocks("python")[0])
-    command = [sys.executable, "-W", "error", "example.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    printed = re.sub(r" +", " ", done.stdout)
+    printed = re.sub(r" +", " ", run_examples(_blocks("python")[0], tmp_path))
     assert "0 mass*speed**2 kg*m**2/s**2" in printed
     assert (
         "mass + speed has no unit: mass + speed: add requires equal units, but mass is in kg and" in printed

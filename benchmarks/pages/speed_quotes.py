@@ -327,4 +327,5 @@ def quote_matched_pairs(found: Results) -> dict[str, str]:
         "most processor time",
         "peak",
     ]
-    return {"table": format_table(head, rows)}
+    in_pairs = [one["wall_s"] for one in found["rows"] if one.get("jobs") == 2]
+    return {"table": format_table(head, rows), "two_threads_s": f"{max(in_pairs):.0f}"}

@@ -15,9 +15,10 @@ A whole run takes hours.
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from functools import cache
+from functools import cache, partial
 from math import log
 from pathlib import Path
 from statistics import median
@@ -44,6 +45,7 @@ ROWS = 1000
 N_DRAWN = 20_000  # formulas of a pool
 # formulas, noise relative to the root mean square, planted pairs of each kind
 SETTINGS = ((1_000_000, 0.0, 100), (100_000, 0.01, 50), (1_000_000, 0.01, 10))
+_KEY = ("formulas", "noise", "kind", "pair")
 _MIN_DIFFERENT_ROWS = 10
 _CENTRAL_SHARE = 0.9  # of the fresh rows, without those of the largest values
 
@@ -54,7 +56,7 @@ def make_columns(seed: int) -> dict[str, np.ndarray]:
     return {name: rng.uniform(1.0, 5.0, ROWS) for name in "abcd"}
 
 
-def make_data(target: np.ndarray, pool_limit: int) -> LawData:
+def make_data(target: np.ndarray, pool_limit: int, jobs: int = 1) -> LawData:
     """Build the data of a search."""
     grammar = Grammar(
         "pairs",
@@ -63,7 +65,7 @@ def make_data(target: np.ndarray, pool_limit: int) -> LawData:
         tuple(OPERATORS[name] for name in BINARY),
         constants=(1, 2),
     )
-    return build_law_data(make_columns(0), target, grammar, pool_limit=pool_limit)
+    return build_law_data(make_columns(0), target, grammar, pool_limit=pool_limit, jobs=jobs)
 
 
 @cache
@@ -185,14 +187,14 @@ def list_keys(numbers: Sequence[int] | None) -> Iterator[dict[str, Any]]:
                 yield {"formulas": formulas, "noise": noise, "kind": kind, "pair": pair}
 
 
-def search_planted_pair(key: dict[str, Any]) -> dict[str, Any]:
-    """Search a planted pair."""
+def search_planted_pair(key: dict[str, Any], jobs: int = 1) -> dict[str, Any]:
+    """Search a planted pair with a number of threads."""
     rng = np.random.default_rng([41, key["formulas"], key["pair"], len(key["kind"])])
     plant = Plant(draw_formulas(key["formulas"]), key["kind"], rng, is_noisy=key["noise"] > 0.0)
     errors = key["noise"] * np.sqrt((plant.target**2).mean()) * rng.standard_normal(ROWS)
     reset_peak_memory()
     start, used = time.perf_counter(), time.process_time()
-    data = make_data(plant.target + errors, key["formulas"])
+    data = make_data(plant.target + errors, key["formulas"], jobs)
     len(data.pool)
     grown, used_by_growth = time.perf_counter(), time.process_time() - used
     used = time.process_time()
@@ -208,6 +210,7 @@ def search_planted_pair(key: dict[str, Any]) -> dict[str, Any]:
         "growth_wall_s": grown - start,
         "peak_gb": read_peak_memory(),
         "load": os.getloadavg()[0],
+        "jobs": jobs,
     }
 
 
@@ -248,6 +251,19 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return summary
 
 
+def join_results(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Join the searches of several results, with commits and machines; the last of equal ones counts."""
+    joined = {}
+    for path in paths:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        machine = " ".join(f"{found['machine'][name]}" for name in ("cpu", "cores", "date"))
+        for row in found["rows"]:
+            key = tuple(row[name] for name in _KEY)
+            joined[key] = {"commit": found["commit"], "machine": machine} | row
+    keys = (tuple(key[name] for name in _KEY) for key in list_keys(None))
+    return [joined[key] for key in keys if key in joined]
+
+
 def main(arguments: Sequence[str]) -> None:
     """Search the planted pairs of each setting."""
     parser = make_parser(__doc__)
@@ -256,12 +272,25 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     parser.add_argument(
+        "--jobs", metavar="N", type=int, default=1, help="threads of a search; they have no effect on places"
+    )
+    parser.add_argument(
         "--processes", metavar="N", type=int, default=1, help="how many searches run at the same time"
+    )
+    parser.add_argument(
+        "--join", metavar="FILE", type=Path, nargs="+", help="results that are joined, with no new search"
     )
     options = parser.parse_args(arguments)
     numbers = None if options.pairs is None else [int(number) for number in options.pairs.split(",")]
-    rows = collect_rows(
-        list_keys(numbers), search_planted_pair, options.checkpoint, processes=options.processes
+    rows = (
+        join_results(options.join)
+        if options.join
+        else collect_rows(
+            list_keys(numbers),
+            partial(search_planted_pair, jobs=options.jobs),
+            options.checkpoint,
+            processes=options.processes,
+        )
     )
     summary = summarize(rows)
     head = list(summary[0])

@@ -226,6 +226,7 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
             required_inputs=fit.required_inputs,
             row_weights=data.row_weights,
             units=fit.units,
+            jobs=fit.backend.jobs,
         )
         is_law_found = False
         guess_laws = [replace(law, stage="guesses") for law in list_guess_laws(fit.guesses, law_data)]

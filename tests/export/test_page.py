@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.page_examples import run_examples
 
 from symscreen.cli.command import run_command
 from symscreen.export import EXPORT_FORMATS
@@ -20,9 +19,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 2
-    (tmp_path / "example.py").write_text("\n".join(blocks))
-    command = [sys.executable, "-W", "error", "example.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    printed = run_examples("\n".join(blocks), tmp_path).splitlines()
     for line in (
         "=IF(COUNT(B2,C2)<2,NA(),B2 - COS(C2)/B2)",
         "SIN(CAST(`flow rate` AS REAL))",
@@ -31,7 +28,7 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
         "('(x1 - (cos(x2) / x1))', 'square(x1)') ('cos', 'square') ('-', '/')",
         "{'f1': 'x1 - cos(x2)/x1'}",
     ):
-        assert line in done.stdout.splitlines()
+        assert line in printed
 
 
 def test_the_commands_run(tmp_path, monkeypatch, frame):

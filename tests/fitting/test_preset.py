@@ -108,7 +108,7 @@ def test_long_chains_keep_inputs_of_a_crossed_table_that_short_ones_lose():
             target="y",
             preset="ibart",
             layers="b",
-            prune_by=f"bart[rule=gse,burn={burn},draws={draws},replicates=3,permutations=20]",
+            prune_by=f"bart[rule=gse,burn={burn},draws={draws},replicates=2,permutations=10]",
             jobs=1,
         )
         for burn, draws in ((1000, 500), (2000, 1000))

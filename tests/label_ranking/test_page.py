@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.page_examples import run_examples
 
 from symscreen import label_ranking
+from symscreen.cli.command import run_command
 from symscreen.label_ranking import theory
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "rankings.md").read_text()
@@ -22,25 +21,18 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "rankings.md").read_text(
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 3
-    (tmp_path / "example.py").write_text("\n".join(blocks))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "example.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-    assert "['tea>milk>coffee', 'coffee>milk=tea', 'milk>coffee']" in done.stdout
-    assert "[1.  1.5]" in done.stdout
-    assert "kemeny True" in done.stdout
+    out = run_examples("\n".join(blocks), tmp_path)
+    assert "['tea>milk>coffee', 'coffee>milk=tea', 'milk>coffee']" in out
+    assert "[1.  1.5]" in out
+    assert "kemeny True" in out
     printed = re.search(r"^```text\n(shift in .*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1]
-    assert printed in done.stdout
-    assert re.search(r"^0 +x1\*x3", done.stdout, re.MULTILINE)
+    assert printed in out
+    assert re.search(r"^0 +x1\*x3", out, re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_the_commands_run(tmp_path):
+def test_the_commands_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "data.csv").write_text(
         "a,b,tea,milk,coffee,preference\n"
         + "".join(f"{row},{row * 7 % 5},{1 + (row > 9)},{2 - (row > 9)},3,{order}\n"
@@ -51,9 +43,8 @@ def test_the_commands_run(tmp_path):
     assert len(lines) >= 3
     for line in lines:
         words = shlex.split(line, comments=True)[1:]
-        command = [sys.executable, "-m", "symscreen", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        assert "rankings of 3 labels (coffee, milk, tea)" in done.stdout
+        assert run_command(words) == 0
+        assert "rankings of 3 labels (coffee, milk, tea)" in capsys.readouterr().out
 
 
 def test_every_public_name_resolves():

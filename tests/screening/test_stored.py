@@ -13,8 +13,11 @@ from helpers.requirements import require
 import symscreen
 from symscreen.cli.command import run_command
 from symscreen.errors import DataError
+from symscreen.report import html_page
 from symscreen.report.html_page import build_report_html
 from symscreen.results.ranking_files import write_ranking
+
+N_DRAWN = 3  # kinds whose pictures are drawn
 
 KINDS = {
     "plain": {"top": 5},
@@ -62,6 +65,11 @@ def test_the_report_made_afterwards_is_that_of_the_run(kind, data, tmp_path, mon
         require("pint")
     monkeypatch.chdir(tmp_path)
     data.to_csv("d.csv", index=False)
+    if list(KINDS).index(kind) >= N_DRAWN:
+        # pictures take most of the time of a page; their texts are compared
+        monkeypatch.setattr(
+            html_page, "draw_inline_svg", lambda *figure, **options: str((figure[1:], options))
+        )
     result = symscreen.screen("d.csv", **asked_for(kind))
     endings = ["csv", "parquet", "json"]
     for ending in endings:

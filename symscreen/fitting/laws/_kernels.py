@@ -40,11 +40,13 @@ def scan_pairs(
     complexities: Integers,
     penalties: Values,
     n_rows: int,
+    block_start: int,
+    block_stop: int,
     budget: int,
     scores: Values,
     pairs: Integers,
 ) -> int:
-    """Find the pairs of formulas with the best scores.
+    """Find the pairs of formulas of a block with formulas before them that have the best scores.
 
     A formula A is a unit vector a, and cot φ, where φ is its angle to the response y. The rest of a is in the
     direction α. A pair explains R²/(1 − R²) = F = (u² + v² − 2·c·u·v)/(1 − c²), where u and v are the
@@ -75,6 +77,8 @@ def scan_pairs(
         Penalties by the complexity of a pair.
     n_rows : int
         n.
+    block_start, block_stop : int
+        Where the block begins and ends.
     budget : int
         Maximum number of pairs that are compared in more than the leading coordinates.
     scores : float64 array, shape (t,)
@@ -93,7 +97,8 @@ def scan_pairs(
     limits = _compute_limits(scores[worst], penalties, n_rows)
     excess = np.empty(_BLOCK, np.float32)
     for own_class in range(len(starts) - 1):
-        for first in range(starts[own_class], starts[own_class + 1]):
+        block_of_class = max(starts[own_class], block_start), min(starts[own_class + 1], block_stop)
+        for first in range(block_of_class[0], block_of_class[1]):
             for other_class in range(own_class + 1):
                 complexity = complexities[own_class] + complexities[other_class]
                 start, stop = starts[other_class], min(first, starts[other_class + 1])

@@ -91,6 +91,8 @@ class LawData:
         Maximum number of formulas, simplest first, whose pairs are ranked if no law is exact; None for all.
     should_stop : callable or None
         Returns whether the search must end, before the next batch of the pool or the ranking of pairs.
+    jobs : int
+        Number of threads that rank pairs; it has no effect on what is found.
     """
 
     columns: Mapping[str, Values]
@@ -105,6 +107,7 @@ class LawData:
     n_third_terms: int = _N_THIRD_TERMS
     max_ranked_formulas: int | None = None
     should_stop: Callable[[], bool] | None = None
+    jobs: int = 1
 
     @property
     def lattice(self) -> UnitLattice | None:
@@ -157,12 +160,13 @@ def build_law_data(
     required_inputs: RequiredInputs | None = None,
     row_weights: RowWeights | None = None,
     units: Units | None = None,
+    jobs: int = 1,
 ) -> LawData:
     """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
 
     Parameters
     ----------
-    columns, target, grammar, is_allowed, pool_limit, required_inputs, row_weights, units
+    columns, target, grammar, is_allowed, pool_limit, required_inputs, row_weights, units, jobs
         See `LawData`.
 
     Returns
@@ -181,4 +185,5 @@ def build_law_data(
         required_inputs,
         None if row_weights is None else row_weights.take(order),
         units,
+        jobs=jobs,
     )

@@ -88,6 +88,7 @@ def prepare_products(
         has_copies=not with_inputs,
         max_ranked=data.max_ranked_formulas,
         more_rows=more_rows,
+        jobs=data.jobs,
     )
 
 

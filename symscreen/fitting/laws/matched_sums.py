@@ -44,6 +44,7 @@ def prepare_sums(data: LawData) -> PairSearch | None:
         _SumFit(data),
         max_ranked=data.max_ranked_formulas,
         more_rows=None if rows is None else _take_rows(data, rows),
+        jobs=data.jobs,
     )
 
 

@@ -5,12 +5,17 @@ columns, are close to each other. A principal component analysis turns the direc
 coordinates contain most of their differences. These coordinates bound what a pair can explain, so that most
 pairs are left out after a few products, and none wrongly. The comparison ends early where more than 200 pairs
 per formula pass these bounds, which happens with strong noise. The remaining pairs are then not compared.
+
+Blocks of formulas are compared in rounds. The blocks of a round may run at the same time, since each begins
+with the scores that the rounds before have left. So the number of threads has no effect on what is found.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +34,8 @@ _FIRST_CLASS = 2.0**-2
 _MIN_DIRECTION = 1e-7  # norm of what is left of a formula, below which it is rounding
 _BUDGET_PER_FORMULA = 200  # pairs that are compared in more than the leading coordinates
 _BLOCK_FORMULAS = 10_000
+_SCANNED_FORMULAS = 2_000  # formulas of a block whose pairs are scanned
+_BLOCKS_OF_ROUND = 8
 _MIN_MISSING = 1e-14  # what two directions differ by at least, up to rounding
 
 
@@ -57,6 +64,7 @@ def rank_pairs(
     nuisance: Values,
     complexity: NDArray[np.int64],
     n_ranked: int,
+    jobs: int = 1,
 ) -> tuple[list[int], list[tuple[int, int]]]:
     """Rank formulas and pairs of formulas by n·log(1 + F)/2 − k·log(n)/2 − log N.
 
@@ -75,6 +83,8 @@ def rank_pairs(
         Complexity of all formulas of the pool.
     n_ranked : int
         Maximum number of formulas, and of pairs.
+    jobs : int
+        Number of threads.
 
     Returns
     -------
@@ -107,7 +117,7 @@ def rank_pairs(
         formulas = _Directions(
             formulas.indices, np.pad(formulas.directions, ((0, 0), (0, padding))), formulas.cotangents
         )
-    return singles, _scan(formulas, own, pairs_penalty, n_rows, np.full(n_ranked, best))
+    return singles, _scan(formulas, own, pairs_penalty, n_rows, np.full(n_ranked, best), jobs)
 
 
 def rank_pairs_again(
@@ -180,6 +190,7 @@ def _scan(
     penalties: Values,
     n_rows: int,
     scores: Values,
+    jobs: int,
 ) -> list[tuple[int, int]]:
     """Scan the pairs of formulas, and return those that exceed the initial scores, best first."""
     _rotate(formulas.directions)
@@ -189,8 +200,7 @@ def _scan(
     order = np.lexsort((formulas.indices, np.abs(formulas.directions[:, 0]), labels))
     starts = np.flatnonzero(np.r_[True, np.diff(labels[order]) > 0, True])
     coordinates = formulas.directions[order]
-    pairs = np.full((len(scores), 2), -1)
-    scan_pairs(
+    arrays = (
         coordinates,
         np.ascontiguousarray(coordinates[:, :N_LEADING].T),
         _compute_tails(coordinates),
@@ -198,14 +208,46 @@ def _scan(
         starts,
         complexity[order[starts[:-1]]],
         penalties,
-        n_rows,
-        _BUDGET_PER_FORMULA * len(order),
-        scores,
-        pairs,
     )
-    indices = np.sort(formulas.indices[order[pairs]], axis=1)
-    ranking = np.lexsort((indices[:, 1], indices[:, 0], -scores))
-    return [tuple(pair) for pair in indices[ranking[pairs[ranking, 0] >= 0]].tolist()]
+    pairs = np.full((len(scores), 2), -1)
+    budget = _BUDGET_PER_FORMULA * len(order)
+    blocks = list(pairwise([*range(0, len(order), _SCANNED_FORMULAS), len(order)]))
+    with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:
+        for start in range(0, len(blocks), _BLOCKS_OF_ROUND):
+            block_budget = budget if len(blocks) == 1 else budget // _BLOCKS_OF_ROUND
+            submitted = [
+                executor.submit(_scan_block, arrays, n_rows, block, block_budget, scores)
+                for block in blocks[start : start + _BLOCKS_OF_ROUND]
+            ]
+            found = [each.result() for each in submitted]
+            scores, pairs = _merge_best(scores, pairs, found)
+            if any(left < 0 for _, _, left in found):
+                break
+            budget -= sum(block_budget - left for _, _, left in found)
+    is_found = pairs[:, 0] >= 0
+    indices = np.sort(formulas.indices[order[pairs[is_found]]], axis=1)
+    ranking = np.lexsort((indices[:, 1], indices[:, 0], -scores[is_found]))
+    return [tuple(pair) for pair in indices[ranking].tolist()]
+
+
+def _scan_block(
+    arrays: tuple[NDArray[Any], ...], n_rows: int, block: tuple[int, int], budget: int, scores: Values
+) -> tuple[Values, NDArray[np.int64], int]:
+    """Scan the pairs of a block, and return the scores of new pairs, these, and the rest of the budget."""
+    own_scores, pairs = scores.copy(), np.full((len(scores), 2), -1)
+    left = scan_pairs(*arrays, n_rows, *block, budget, own_scores, pairs)
+    is_new = pairs[:, 0] >= 0
+    return own_scores[is_new], pairs[is_new], left
+
+
+def _merge_best(
+    scores: Values, pairs: NDArray[np.int64], found: Sequence[tuple[Values, NDArray[np.int64], int]]
+) -> tuple[Values, NDArray[np.int64]]:
+    """Return the best of all scores, as many as before, with their pairs."""
+    all_scores = np.concatenate([scores, *(own for own, _, _ in found)])
+    all_pairs = np.concatenate([pairs, *(own for _, own, _ in found)])
+    best = np.lexsort((all_pairs[:, 1], all_pairs[:, 0], -all_scores))[: len(scores)]
+    return all_scores[best], all_pairs[best]
 
 
 def _rotate(directions: NDArray[np.float32]) -> None:

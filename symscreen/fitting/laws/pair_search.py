@@ -130,6 +130,8 @@ class PairSearch:
         Maximum number of formulas, simplest first, whose pairs are ranked; None for all.
     more_rows : MoreRows or None
         Rows on which the best pairs are ranked again, if the pool has few rows.
+    jobs : int
+        Number of threads that rank pairs.
     """
 
     pool: FormulaPool
@@ -143,6 +145,7 @@ class PairSearch:
     has_copies: bool = False
     max_ranked: int | None = None
     more_rows: MoreRows | None = None
+    jobs: int = 1
 
     @lockfree_cached_property
     def merged(self) -> tuple[Projections, list[NDArray[np.int64]]]:
@@ -218,7 +221,9 @@ class PairSearch:
             return []
         blocks = self.iterate_blocks(self.formulas.indices[: self.max_ranked])
         n_ranked = self.n_ranked if self.more_rows is None else _N_RANKED_AGAIN
-        singles, pairs = rank_pairs(blocks, self.response, self.nuisance, self.pool.complexity, n_ranked)
+        singles, pairs = rank_pairs(
+            blocks, self.response, self.nuisance, self.pool.complexity, n_ranked, self.jobs
+        )
         if self.more_rows is not None and pairs:
             pairs = self._rank_again(pairs, self.more_rows)
         return self._fit_laws([*((index,) for index in singles[: self.n_ranked // 10]), *pairs])

@@ -28,6 +28,8 @@ _KEYS_PER_DECADE = _DIGITS_STOP - _DIGITS_START
 _N_DECADES = 300
 MAX_KEYS = (_N_DECADES + 1) * _KEYS_PER_DECADE  # number of different keys
 _POWERS_OF_TEN = np.array([float(f"1e{k}") for k in range(_N_DECADES + 4)])
+_MAX_EXACT_POWER = 22
+_N_PARSED = 1000  # with more p-values of a decade, all of the decade are computed once
 _ROUNDING_FACTOR = 1.0 - 1e-12  # keeps 0.1 at 1.000e-1 if its product with 10⁴ is rounded up
 
 
@@ -97,19 +99,29 @@ def decode_p_values(keys: NDArray[np.int32]) -> NDArray[np.float64]:
     """
     p = np.empty(len(keys))
     decades, digits = np.divmod(keys, _KEYS_PER_DECADE)
-    for decade in np.unique(decades).tolist():
-        in_decade = decades == decade
-        p[in_decade] = _compute_decade_values(decade)[digits[in_decade]]
+    digits += _DIGITS_START
+    powers = _N_DECADES + 3 - decades
+    exact = powers <= _MAX_EXACT_POWER  # 10^power is a float64, so that the quotient is correctly rounded
+    p[exact] = digits[exact] / _POWERS_OF_TEN[powers[exact]]
+    for power in np.unique(powers[~exact]).tolist():
+        in_decade = powers == power
+        own = digits[in_decade]
+        if len(own) < _N_PARSED:
+            p[in_decade] = _parse_p_values(own.tolist(), power)
+        else:
+            p[in_decade] = _compute_decade_values(power)[own - _DIGITS_START]
     return p
 
 
+def _parse_p_values(digits: Sequence[int], power: int) -> NDArray[np.float64]:
+    """Return the floats nearest to digits · 10^−power."""
+    return np.array([float(f"{each}e-{power}") for each in digits])
+
+
 @lru_cache(maxsize=_N_DECADES + 1)
-def _compute_decade_values(decade: int) -> NDArray[np.float64]:
-    """Compute the p-values of all keys of a decade, shape (_KEYS_PER_DECADE,)."""
-    power = _N_DECADES + 3 - decade
-    if power <= 22:  # 10^power is exact in a float64, so the quotient is correctly rounded
-        return np.asarray(np.arange(_DIGITS_START, _DIGITS_STOP) / _POWERS_OF_TEN[power])
-    return np.array([float(f"{digits}e-{power}") for digits in range(_DIGITS_START, _DIGITS_STOP)])
+def _compute_decade_values(power: int) -> NDArray[np.float64]:
+    """Compute all p-values of four digits with a power, shape (_KEYS_PER_DECADE,)."""
+    return _parse_p_values(range(_DIGITS_START, _DIGITS_STOP), power)
 
 
 def count_p_values(p: NDArray[np.float64]) -> PValueCounts:

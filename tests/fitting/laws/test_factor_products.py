@@ -22,7 +22,7 @@ LAWS = [
 ]
 
 
-def make_data(text, noise, rng, n=500):
+def make_data(text, noise, rng, n=250):
     columns = {name: rng.uniform(1, 2, n) for name in "tux"} | {"c": rng.uniform(3, 6, n)}
     target = evaluate_expression(parse_expression(text), columns)
     target = target + noise * target.std() * rng.normal(size=n)

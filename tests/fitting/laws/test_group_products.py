@@ -14,7 +14,7 @@ from symscreen.units import Units, compute_unit, parse_unit
 DIODE = {"i": "A", "q": "C", "u": "V", "k": "J/K", "t": "K"}
 
 
-def make_data(rng, formula, units, target_unit, noise=0.0, n=500):
+def make_data(rng, formula, units, target_unit, noise=0.0, n=250):
     columns = {name: rng.uniform(1, 2, n) for name in units}
     target = evaluate_expression(parse_expression(formula), columns)
     target = target + noise * np.sqrt((target**2).mean()) * rng.normal(size=n)

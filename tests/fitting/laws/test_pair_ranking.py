@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from symscreen.fitting.laws import pair_ranking
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.pair_ranking import rank_pairs, rank_pairs_again
 from symscreen.grammar import load_grammar
@@ -108,3 +109,36 @@ def test_blocks_have_no_effect(rng):
         [(np.arange(300), pool.values)], target, np.ones((100, 1)), pool.complexity, n_ranked=30
     )
     assert whole == rank(pool, target, [np.ones(100)], 30)
+
+
+def add_two(pool):
+    return pool.values[100] / pool.values[100].std() + pool.values[350] / pool.values[350].std()
+
+
+def test_small_blocks_and_the_number_of_threads_have_no_effect(rng, monkeypatch):
+    pool = make_pool(rng, 60, 400)
+    target = add_two(pool) + 0.1 * rng.standard_normal(60)
+    blocks, nuisance = [(np.arange(400), pool.values)], np.ones((60, 1))
+    whole = rank_pairs(blocks, target, nuisance, pool.complexity, 30)
+    assert len(whole[1]) == 30
+    monkeypatch.setattr(pair_ranking, "_SCANNED_FORMULAS", 13)
+    for jobs in (1, 3):
+        assert rank_pairs(blocks, target, nuisance, pool.complexity, 30, jobs) == whole
+
+
+def test_a_scan_that_ends_early_gives_the_same_pairs_with_any_number_of_threads(rng, monkeypatch):
+    pool = make_pool(rng, 60, 400)
+    target = add_two(pool) + 0.1 * rng.standard_normal(60)
+    monkeypatch.setattr(pair_ranking, "_SCANNED_FORMULAS", 13)
+    found = []
+    for budget in (200, 1):
+        monkeypatch.setattr(pair_ranking, "_BUDGET_PER_FORMULA", budget)
+        one, two = (
+            pair_ranking.rank_pairs(
+                [(np.arange(400), pool.values)], target, np.ones((60, 1)), pool.complexity, 30, jobs
+            )
+            for jobs in (1, 2)
+        )
+        assert one == two
+        found.append(one)
+    assert found[0] != found[1]

@@ -20,7 +20,7 @@ from symscreen.grammar import load_grammar
 GRAMMAR = load_grammar("basic").override(unary=["square", "sqrt", "inv", "sin", "cos", "acos"])
 
 
-def make_data(rng, formula, names, *, noise=0.0, n=300, low=0.3, high=2.0, grammar=GRAMMAR):
+def make_data(rng, formula, names, *, noise=0.0, n=150, low=0.3, high=2.0, grammar=GRAMMAR):
     columns = {name: rng.uniform(low, high, n) for name in sorted(names.split())}
     target = evaluate_expression(parse_expression(formula), columns)
     assert np.isfinite(target).all()
@@ -58,7 +58,7 @@ def test_a_quotient_without_noise_is_found_exactly_and_first(rng, formula, names
     [LAWS[4], *(pytest.param(*each, marks=pytest.mark.slow) for each in LAWS[2:4])],
 )
 def test_the_form_of_a_quotient_is_found_under_noise(rng, formula, names):
-    data, target = make_data(rng, formula, names, noise=0.01, n=600)
+    data, target = make_data(rng, formula, names, noise=0.01, n=400)
     exact = replace(data, target=target)
     refined = (refine_law(law, exact) for law in find_rational_forms(data))
     assert any(compute_share(law, data, target) < 1e-18 for law in refined if law is not None)

@@ -33,7 +33,7 @@ LENGTHS = {"a": "m", "b": "m", "angle": "1"}
 MOTION = {"w": "rad/s", "v": "m/s", "c": "m/s", "angle": "1", "m": "kg"}
 
 
-def make_data(rng, formula, units, target_unit, noise=0.0, n=300, *, has_units=True, pool_limit=3000):
+def make_data(rng, formula, units, target_unit, noise=0.0, n=150, *, has_units=True, pool_limit=2000):
     columns = {name: rng.uniform(1, 2, n) for name in units}
     if "c" in columns:
         columns["c"] += 2.0
@@ -78,7 +78,7 @@ def test_units_of_pure_numbers_change_nothing(search, rng):
 )
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_all_that_is_found_has_the_unit_of_the_target(search, formula, units, target_unit, noise, rng):
-    data = make_data(rng, formula, units, target_unit, noise, n=300 if noise == 0.0 else 1000)
+    data = make_data(rng, formula, units, target_unit, noise, n=150 if noise == 0.0 else 1000)
     laws = search(data)
     expected = parse_unit(target_unit).base
     assert laws

@@ -22,7 +22,7 @@ GRAMMAR = load_grammar("basic").override(
 )
 
 
-def make_data(rng, formula, names, *, noise=0.0, n=500, low=1.0, high=5.0, grammar=GRAMMAR):
+def make_data(rng, formula, names, *, noise=0.0, n=200, low=1.0, high=5.0, grammar=GRAMMAR):
     columns = {name: rng.uniform(low, high, n) for name in sorted(names.split())}
     target = evaluate_expression(parse_expression(formula), columns)
     noisy = target + noise * np.sqrt((target**2).mean()) * rng.normal(size=n)

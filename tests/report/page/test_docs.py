@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.page_examples import run_examples
 
 from symscreen.cli.command import run_command
 
@@ -19,8 +18,7 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text(en
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 2
-    (tmp_path / "example.py").write_text("import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks))
-    subprocess.run([sys.executable, "-W", "error", "example.py"], cwd=tmp_path, check=True)
+    run_examples("import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks), tmp_path)
     assert "symscreen screen glider2.csv" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
