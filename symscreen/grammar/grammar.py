@@ -251,8 +251,7 @@ class Grammar:
         ----------
         unary, binary : sequence of str, optional
             Names of the operators; None keeps the current ones. The unary ones may contain operators of time,
-            such as ``lag1``. The default layers of a kind without
-            operators are left out.
+            such as ``lag1``. The default layers of a kind without operators are left out.
         max_complexity : int, optional
             Maximum complexity, ≥ 1; None keeps the current one.
 
