@@ -145,8 +145,8 @@ def prepare_discovery(
     grammar = read_operators(options.operators, options.unary, options.binary)
     if grammar.time_operators:
         raise OptionError(
-            f"{grammar.time_operators[0].name} has no place in a differential equation: leave it out, or screen "
-            f"the rows with {name_option('time')}"
+            f"{grammar.time_operators[0].name} has no place in a differential equation: leave it out, or "
+            f"screen the rows with {name_option('time')}"
         )
     return OdeTask(trajectories, options, grammar)
 
