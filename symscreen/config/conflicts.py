@@ -77,7 +77,7 @@ CONFLICTS = (
         Conflict(
             name,
             "time",
-            "{name} cannot be combined with {other}: it takes rows for independent, and neighbours in time "
+            "{name} cannot be combined with {other}: it assumes independent rows, which neighbours in time "
             f"are not; leave it out, or use {name_option('permutations', 200)}, which shifts runs in time",
         )
         for name in ("p_values", "fdr", "stability", "intervals")

@@ -451,7 +451,7 @@ def _format_fit_notices(
     if task.row_order is not None and chosen_model.unexplained_share > EXACT_SHARE:
         notices.append(
             Message(
-                "the criterion and the intervals take errors for independent; look at the residuals: with "
+                "the criterion and the intervals assume independent errors; look at the residuals: with "
                 f"{name_option('time')}, those of neighbouring rows may be alike"
             )
         )

@@ -185,7 +185,7 @@ def _explain_obstacle(record: Mapping[str, Any]) -> str:
         "pruning": "there are no p-values, because pruning between layers used the target",
         "groups": "there are no p-values where rows come in groups; "
         f"{name_option('permutations', 200)} compares with noise",
-        "time": "p-values take rows for independent, and rows in the order of time are not; "
+        "time": "p-values assume independent rows, which rows in the order of time are not; "
         f"{name_option('permutations', 200)} compares with shifts of the target in time",
         "null": f"there are no p-values for {screener}",
     }

@@ -72,7 +72,7 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
     suggested: list[tuple[str, Any]] = [("permutations", 200)]
-    if options.get("time") is None:  # the others take rows for independent
+    if options.get("time") is None:  # the others assume independent rows
         suggested += [("stability", 10), ("intervals", True)]
     return [f"more on reliability: {', '.join(name_option(*each) for each in suggested)}."]
 
