@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.stats import rankdata
 
 from symscreen.screeners import SCREENERS, T0
@@ -125,3 +126,17 @@ def test_circular_shifts_keep_the_order_within_each_run():
             assert drawn[rows].tolist() == np.roll(rows, -start).tolist()
         shifts.add(tuple(drawn.tolist()))
     assert len(shifts) == 12
+
+
+def test_shifts_hold_their_level_where_rows_follow_each_other_and_shuffles_do_not():
+    n_draws, n, rejected = 60, 150, {"shifts": 0, "shuffles": 0}
+    for seed in range(n_draws):
+        series = lfilter([1.0], [1.0, -0.9], np.random.default_rng(seed).normal(size=(4, n + 100)))[:, 100:]
+        block = sort_block(series[:3])
+        for kind, runs in (("shifts", [np.arange(n)]), ("shuffles", None)):
+            target = permute_target(series[3], 99, seed=seed, sign_free=True, runs=runs)
+            maxima = target.initial_max
+            target.update_max(block, maxima, Workspace())
+            rejected[kind] += compute_max_t_p_values(compute_z_scores(block, target), maxima).min() <= 0.05
+    assert rejected["shifts"] <= 6  # 3 are expected
+    assert rejected["shuffles"] >= 30
