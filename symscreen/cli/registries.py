@@ -16,6 +16,7 @@ def operators(grammar: str | None) -> None:
       symscreen operators physics
       symscreen operators my-grammar.toml
     """
+    from symscreen.data.time_operators import MAX_WINDOW
     from symscreen.grammar import OPERATORS, list_grammar_names, load_grammar
     from symscreen.plugins import find_plugins
     from symscreen.report.terminal.listings import print_table, show_grammar, show_operators
@@ -24,6 +25,10 @@ def operators(grammar: str | None) -> None:
         print_table(show_grammar(load_grammar(grammar)))
         return
     print_table(show_operators(OPERATORS.values()))
+    click.echo(
+        f"\noperators of time, with --time: lag1 … lag{MAX_WINDOW} (the value so many rows before),\n"
+        f"diff (the difference to the row before), mean2 … mean{MAX_WINDOW} (the mean of the last rows)"
+    )
     click.echo(f"\ngrammars: {', '.join(list_grammar_names())} (symscreen operators NAME shows one)")
     for further in find_plugins("grammar", list_grammar_names()):
         click.echo(

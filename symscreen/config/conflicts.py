@@ -73,6 +73,27 @@ CONFLICTS = (
         "{name} cannot be combined with {other}: later rounds screen residuals that were fitted to the "
         "target; leave one of them out",
     ),
+    *(
+        Conflict(
+            name,
+            "time",
+            "{name} cannot be combined with {other}: it assumes independent rows, which neighbours in time "
+            f"are not; leave it out, or use {name_option('permutations', 200)}, which shifts runs in time",
+        )
+        for name in ("p_values", "fdr", "stability", "intervals")
+    ),
+    Conflict(
+        "groups",
+        "time",
+        "{name} cannot be combined with {other}: rows are either groups or runs in time; name runs with "
+        f"{name_option('trajectory')}",
+    ),
+    Conflict(
+        "missing",
+        "time",
+        "{option} cannot be combined with {other}: the median of a column is that of later rows, too; use "
+        f"{name_option('missing', 'drop')}",
+    ),
     Conflict(
         "time_limit", "search", "{name} cannot be combined with {other}: both evaluate only part of the space"
     ),
@@ -102,6 +123,7 @@ _CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
     "search": ("race", "sieve"),
     "rounds": (2, 3, 4, 5),
     "unsafe": ("drop",),
+    "missing": ("impute", "indicator"),
     "criterion": ("cv",),
 }
 # ... except these

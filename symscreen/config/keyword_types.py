@@ -102,6 +102,8 @@ class ScreenKeywords(SharedParameters, total=False):
     exclude: Names
     weights: str | None
     groups: str | None
+    time: str | None
+    trajectory: str | None
     seed: int
     jobs: int | None
     on_progress: Callable[[Progress], None] | None
@@ -170,6 +172,8 @@ class FitKeywords(SharedFitParameters, total=False):
     inputs: Names | None
     exclude: Names
     weights: str | ArrayLike | None
+    time: str | None
+    trajectory: str | None
     seed: int
     jobs: int | None
     quiet: bool

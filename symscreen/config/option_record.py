@@ -195,8 +195,10 @@ def _format_operators(record: Mapping[str, Any]) -> list[str]:
     words = []
     for kind in ("unary", "binary"):
         names = written.get(kind, [])
-        if names and (own is None or [operator.name for operator in getattr(own, kind)] != names):
-            words.append(_format_flag(kind, ",".join(names)))
+        time_names = written.get("time_operators", []) if kind == "unary" else []
+        is_own = own is not None and [operator.name for operator in getattr(own, kind)] == names
+        if (names and not is_own) or time_names:
+            words.append(_format_flag(kind, ",".join([*names, *time_names])))
     return words
 
 

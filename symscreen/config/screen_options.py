@@ -277,6 +277,33 @@ class DataOptions:
         estimator=False,
         record="given",
     )
+    time: str | None = option(
+        None,
+        metavar="COL",
+        help="The column of times, numbers or dates; operators such as lag1, diff and mean7 need it.",
+        doc="The column of times, numbers or dates. It orders the rows, which may be in any order in the "
+        "table, and is no input unless `inputs` names it. The unary operators of the grammar may then be "
+        "``lag1``, ``lag2`` and so on (the value one or two rows before), ``diff`` (the difference to the "
+        "row before) and ``mean7`` (the mean of this row and the six before). They act on columns, before "
+        "the first layer, and never use a later row or another run. p-values are not computed, and "
+        "permutations are circular shifts of each run. `split` and the folds of a fit hold out stretches of "
+        "time.",
+        type="str",
+        verbs=_ALL,
+        estimator=False,
+        record="given",
+    )
+    trajectory: str | None = option(
+        None,
+        metavar="COL",
+        help="The column that tells runs apart (--time); by default the table is one run.",
+        doc="The column that tells runs apart: numbers, text or dates. By default the table is one run. It "
+        "needs `time`, and is no input unless `inputs` names it.",
+        type="str",
+        verbs=_ALL,
+        estimator=False,
+        record="given",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -880,7 +907,8 @@ class FitOptions(ScreenOptions):
         choices=("ebic", "bic", "aic", "cv"),
         help="The criterion that chooses the model; ebic accounts for how many were searched.",
         doc="The criterion that chooses the model: see `symscreen.fitting.model_selection.score_models`. "
-        '``"cv"`` is nested cross-validation, which repeats the whole search without each fold.',
+        '``"cv"`` is nested cross-validation, which repeats the whole search without each fold; with `time`, '
+        "a fold is a stretch of each run.",
         verbs=("fit",),
         fit_record=True,
     )
@@ -900,7 +928,7 @@ class FitOptions(ScreenOptions):
         help="The share of rows that the search does not use, for honest intervals.",
         doc="The share of rows, below 0.9, that only the coefficients and their intervals use, not the "
         "search: these intervals are honest. With 0 the intervals ignore the selection of terms, and are "
-        "too narrow.",
+        "too narrow. With `time` these rows are the end of each run, otherwise they are drawn at random.",
         verbs=("fit",),
         fit_record=True,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscreen.config.parsing import split_names
+from symscreen.data.time_operators import parse_time_operator
 from symscreen.errors import OptionError
 from symscreen.grammar import OPERATORS, Grammar, list_grammar_names, load_grammar
 from symscreen.messages import name_option, quote, suggest
@@ -56,7 +57,7 @@ def split_operators(keywords: Mapping[str, Any]) -> dict[str, Any]:
     if names is None:
         return dict(keywords)
     for name in names:
-        if name not in OPERATORS:
+        if name not in OPERATORS and parse_time_operator(name) is None:
             raise OptionError(
                 f"{name_option('operators')} lists {quote(name)}, which is not an operator"
                 f"{suggest(name, OPERATORS)}"
@@ -69,10 +70,15 @@ def split_operators(keywords: Mapping[str, Any]) -> dict[str, Any]:
             )
     others = {name: value for name, value in keywords.items() if name not in {"operators", "unary", "binary"}}
     kinds = {
-        kind: [name for name in names if OPERATORS[name].arity == arity]
+        kind: [name for name in names if _get_arity(name) == arity]
         for kind, arity in (("unary", 1), ("binary", 2))
     }
     return {**others, **kinds}
+
+
+def _get_arity(name: str) -> int:
+    """Return the number of arguments of an operator; operators of time have one."""
+    return OPERATORS[name].arity if name in OPERATORS else 1
 
 
 def _list_operators(given: Any) -> list[str] | None:

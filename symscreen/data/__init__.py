@@ -15,6 +15,7 @@ from symscreen.data.column_types import (
     FilledColumn,
     LevelIndicator,
     MissingIndicator,
+    TimeColumn,
 )
 from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
 from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
@@ -37,6 +38,7 @@ __all__ = [
     "MissingIndicator",
     "SourceFrame",
     "TargetSource",
+    "TimeColumn",
     "add_categorical_columns",
     "check_categorical",
     "check_target_options",

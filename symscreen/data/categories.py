@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symscreen._option_values import split_column_names
-from symscreen.data.column_selection import choose_inputs, choose_target_column, require_columns
+from symscreen.data.column_selection import choose_inputs, require_columns
 from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.sources import read_frame
-from symscreen.data.target_source import parse_target_names
+from symscreen.data.target_source import list_target_columns, to_list
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import (
     Message,
@@ -323,19 +322,12 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     OptionError
         If `categorical_as` is unknown or given without `categorical`.
     """
-    categorical, categorical_as = _to_list(options.categorical), options.categorical_as
+    categorical, categorical_as = to_list(options.categorical), options.categorical_as
     check_categorical(categorical, categorical_as)
-    frame, exclude = read_frame(X), _to_list(options.exclude)
+    frame, exclude = read_frame(X), to_list(options.exclude)
     if not categorical and (options.inputs is not None or not find_few_levels(frame, exclude)):
         return frame, options
-    target_columns = [
-        *parse_target_names(frame, options.target),
-        *_to_list(options.ranking),
-        *split_column_names(options.stages, "stages"),
-    ]
-    if y is None and not target_columns:
-        target_columns = [choose_target_column(frame, None, exclude)[0]]
-    target_columns += [] if options.event is None else [options.event]
+    target_columns = list_target_columns(frame, y, options, exclude)
     row_columns = [name for name in (options.groups, options.weights) if name is not None]
     if not categorical:
         categorical = find_few_levels(frame, {*target_columns, *exclude, *row_columns})
@@ -344,7 +336,7 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
         frame, categorical_as = _announce_categories(frame, categorical), "onehot"
     not_gated = [*exclude, *categorical, *row_columns]
     numeric_inputs = (
-        None if options.inputs is None else [x for x in _to_list(options.inputs) if x not in categorical]
+        None if options.inputs is None else [x for x in to_list(options.inputs) if x not in categorical]
     )
     gated_inputs: list[str] = []
     require_columns(frame, categorical, name_option("categorical"))
@@ -427,7 +419,7 @@ def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[st
     dict
         The columns, how they are used, and their levels; empty if no column is categorical.
     """
-    categorical = _to_list(options.categorical)
+    categorical = to_list(options.categorical)
     if not categorical:
         return {}
     return {
@@ -435,8 +427,3 @@ def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[st
         "categorical_as": options.categorical_as,
         "levels": collect_levels(frame, categorical),
     }
-
-
-def _to_list(names: str | Sequence[str] | None) -> list[str]:
-    """Convert an option that accepts one name or several to a list of names."""
-    return [] if names is None else [names] if isinstance(names, str) else [str(name) for name in names]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.data.time_operators import parse_time_operator
+from symscreen.errors import GrammarError
 from symscreen.messages import quote
 
 if TYPE_CHECKING:
@@ -126,7 +128,54 @@ class MissingIndicator:
         """None: no other column is needed."""
 
 
-DerivedColumn = LevelIndicator | FilledColumn | MissingIndicator
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """A column that an operator of time computes from another one, such as its value in the row before.
+
+    Parameters
+    ----------
+    column : str
+        The other column.
+    operator : str
+        The name of the operator, see `symscreen.data.time_operators`.
+    time : str
+        The column that orders the rows.
+    trajectory : str or None
+        The column that tells runs apart; None if the rows are one run.
+
+    Raises
+    ------
+    GrammarError
+        If there is no such operator.
+
+    Examples
+    --------
+    >>> TimeColumn("x", "lag1", "t").name
+    'lag1(x)'
+    """
+
+    column: str
+    operator: str
+    time: str
+    trajectory: str | None = None
+
+    def __post_init__(self) -> None:
+        if parse_time_operator(self.operator) is None:
+            raise GrammarError(
+                f"there is no operator of time {quote(self.operator)}; lag1, diff and mean7 are some"
+            )
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column: ``lag1(x)``."""
+        return f"{self.operator}({self.column})"
+
+    @property
+    def gated_column(self) -> None:
+        """None: no other column is needed."""
+
+
+DerivedColumn = LevelIndicator | FilledColumn | MissingIndicator | TimeColumn
 
 NO_INDICATORS: Mapping[str, DerivedColumn] = {}  # a plain dict, which can be pickled
 
@@ -145,8 +194,8 @@ class SourceColumn:
         The n cells of a text column.
     times : TimeCells or None
         The n cells of a column of dates or times.
-    indicator : LevelIndicator or None
-        How the column is derived from a categorical one; None for a column of the source.
+    indicator : LevelIndicator, TimeColumn or None
+        How the column is derived from another one; None for a column of the source.
     mixed_texts : TextCells or None
         The n cells of a column of Python numbers and texts, each as text.
     damage : str
@@ -166,7 +215,7 @@ class SourceColumn:
     numbers: NDArray[np.float64] | None = None
     texts: TextCells | None = None
     times: TimeCells | None = None
-    indicator: LevelIndicator | None = None
+    indicator: LevelIndicator | TimeColumn | None = None
     mixed_texts: TextCells | None = None
     damage: str = ""
     part_of: str | None = None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.data.categories import compute_categorical_column
-from symscreen.data.column_types import FilledColumn, LevelIndicator, SourceColumn
+from symscreen.data.column_types import FilledColumn, LevelIndicator, SourceColumn, TimeColumn
+from symscreen.data.time_columns import compute_time_column
 
 if TYPE_CHECKING:
     from symscreen.data.column_types import DerivedColumn
@@ -22,7 +23,7 @@ def compute_derived_column(frame: SourceFrame, definition: DerivedColumn) -> Sou
     ----------
     frame : SourceFrame
         New rows.
-    definition : LevelIndicator, FilledColumn or MissingIndicator
+    definition : LevelIndicator, FilledColumn, MissingIndicator or TimeColumn
         How the column is defined.
 
     Returns
@@ -34,7 +35,7 @@ def compute_derived_column(frame: SourceFrame, definition: DerivedColumn) -> Sou
     Raises
     ------
     DataError
-        If a categorical column cannot be read as levels.
+        If a categorical column cannot be read as levels, or the order of the rows cannot be read.
 
     Examples
     --------
@@ -44,6 +45,8 @@ def compute_derived_column(frame: SourceFrame, definition: DerivedColumn) -> Sou
     """
     if isinstance(definition, LevelIndicator):
         return compute_categorical_column(frame, definition)
+    if isinstance(definition, TimeColumn):
+        return compute_time_column(frame, definition)
     column = frame.columns.get(definition.column)
     if column is None or column.numbers is None:
         return column

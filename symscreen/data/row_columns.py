@@ -160,7 +160,7 @@ def find_used_rows(
     missing: str | None,
     row_filter: RowFilter | None = None,
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the rows without missing values that the target can use.
+    """Find the rows without missing values that the target can use, and that have enough rows before them.
 
     Parameters
     ----------
@@ -185,6 +185,31 @@ def find_used_rows(
     DataError
         If `find_complete_rows` raises it, or fewer than 5 rows are left.
     """
+    order = frame.row_order
+    if order is not None and order.n_before:
+        columns = {name: np.where(order.is_start, 0.0, values) for name, values in columns.items()}
+    row_mask, notices = _find_rows_of_target(frame, columns, missing, row_filter)
+    if order is None or not order.n_before:
+        return row_mask, notices
+    row_mask &= ~order.is_start
+    n_left = int(row_mask.sum())
+    starts = f"{format_count(int(order.is_start.sum()), 'row')} of {frame.n} at the start of runs"
+    need = f"the operators of time need {format_count(order.n_before, 'row')} before a row"
+    if n_left < MIN_ROWS:
+        raise DataError(
+            f"{frame.source} has {format_count(n_left, 'row')} after leaving out {starts} ({need}): at least "
+            f"{MIN_ROWS} are needed"
+        )
+    return row_mask, [*notices, f"left out: {starts}; {need}"]
+
+
+def _find_rows_of_target(
+    frame: SourceFrame,
+    columns: dict[str, NDArray[np.float64]],
+    missing: str | None,
+    row_filter: RowFilter | None,
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Find the rows without missing values that the target can use, wherever they are in a run."""
     if row_filter is None:
         return find_complete_rows(frame, columns, missing)
     is_used = row_filter.is_used
@@ -228,7 +253,9 @@ def read_frame_with_column(source: object, name: str, option: str = "groups") ->
     return frame
 
 
-def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def read_row_groups(
+    frame: SourceFrame, name: str, rows: NDArray[np.int64], option: str = "groups"
+) -> NDArray[np.int64]:
     """Read a column of group labels as group numbers.
 
     Parameters
@@ -239,6 +266,8 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
         A column of numbers, text, or dates or times. Rows with equal labels form a group.
     rows : int64 array, shape (n,)
         The rows of the source that are used (`Dataset.source_rows`).
+    option : str
+        The name of the option that names the column, for messages.
 
     Returns
     -------
@@ -267,14 +296,14 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
         labels, is_missing = column.times.values[rows].view(np.int64), column.times.is_missing[rows]
     else:
         raise DataError(
-            f"{frame.source}: {name_option_column('groups', name)} holds {column.description}; give labels: "
+            f"{frame.source}: {name_option_column(option, name)} holds {column.description}; give labels: "
             "numbers, text or dates"
         )
     if is_missing.any():
         is_unlabelled = np.zeros(frame.n, dtype=np.bool_)
         is_unlabelled[rows[is_missing]] = True
         raise DataError(
-            f"{frame.source}: {name_option_column('groups', name)} has no label in "
+            f"{frame.source}: {name_option_column(option, name)} has no label in "
             f"{format_rows(is_unlabelled)}: fill them in, or leave these rows out"
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -19,6 +19,7 @@ from symscreen.messages import format_names
 
 if TYPE_CHECKING:
     from symscreen.data.readers.raw_table import RawTable
+    from symscreen.data.row_order import RowOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class SourceFrame:
         Number of data rows.
     notices : tuple of str
         One line for each reading that is not literal.
+    row_order : RowOrder or None
+        The order of the rows in time; None if they have none.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class SourceFrame:
     columns: dict[str, SourceColumn]
     n: int
     notices: tuple[str, ...] = ()
+    row_order: RowOrder | None = None
 
 
 def build_frame(table: RawTable) -> SourceFrame:

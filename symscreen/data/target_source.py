@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen._option_values import TargetTypeChoice, parse_name_list
+from symscreen._option_values import TargetTypeChoice, parse_name_list, split_column_names
 from symscreen.data.column_selection import choose_numeric_target, choose_target_column, require_columns
 from symscreen.data.python_columns import convert_python_column
 from symscreen.data.row_columns import MIN_ROWS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from symscreen._typing import Values
+    from symscreen.config.screen_options import ScreenOptions
     from symscreen.data.column_types import SourceColumn
     from symscreen.data.source_frame import SourceFrame
     from symscreen.targets import Target
@@ -239,6 +240,25 @@ def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -
     if not names:
         raise OptionError(f"{name_option('target')} names no column: name one, or several")
     return names
+
+
+def list_target_columns(
+    frame: SourceFrame, y: object, options: ScreenOptions, exclude: Collection[str]
+) -> list[str]:
+    """List the columns that hold the target by the options of a screen; none if it is passed separately."""
+    names = [
+        *parse_target_names(frame, options.target),
+        *to_list(options.ranking),
+        *split_column_names(options.stages, "stages"),
+    ]
+    if y is None and not names:
+        names = [choose_target_column(frame, None, exclude)[0]]
+    return names if options.event is None else [*names, options.event]
+
+
+def to_list(names: str | Sequence[str] | None) -> list[str]:
+    """Convert an option that accepts one name or several to a list of names."""
+    return [] if names is None else [names] if isinstance(names, str) else [str(name) for name in names]
 
 
 def is_two_dimensional(y: Any) -> bool:

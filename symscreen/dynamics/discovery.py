@@ -37,8 +37,9 @@ from symscreen.dynamics.smoothing import smooth_trajectories
 from symscreen.dynamics.term_library import build_term_library
 from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
 from symscreen.dynamics.weak_form import build_derivative_problem, build_weak_form
-from symscreen.errors import DataError
+from symscreen.errors import DataError, OptionError
 from symscreen.fitting.effort import EFFORTS
+from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,6 +143,11 @@ def prepare_discovery(
         order=options.derivative_order,
     )
     grammar = read_operators(options.operators, options.unary, options.binary)
+    if grammar.time_operators:
+        raise OptionError(
+            f"{grammar.time_operators[0].name} has no place in a differential equation: leave it out, or "
+            f"screen the rows with {name_option('time')}"
+        )
     return OdeTask(trajectories, options, grammar)
 
 

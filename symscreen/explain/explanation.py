@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Literal, get_args
 
+from symscreen.data import LevelIndicator
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
 from symscreen.grammar.grammar_files import write_constants
@@ -411,7 +412,11 @@ def _format_not_generated(explanation: Explanation, task: ScreeningTask) -> Line
 
 def _suggest_input(name: str, task: ScreeningTask) -> str:
     """Suggest how to make an input of a column of the data."""
-    levels = (column for column, each in task.dataset.indicators.items() if each.column == name)
+    levels = (
+        column
+        for column, each in task.dataset.indicators.items()
+        if each.column == name and isinstance(each, LevelIndicator)
+    )
     if (first := next(levels, None)) is not None:
         return f"its levels are inputs: {to_text(Column(first))}."
     return (

@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
-from symscreen.data import FilledColumn, LevelIndicator, MissingIndicator
+from symscreen.data import FilledColumn, LevelIndicator, MissingIndicator, TimeColumn
 from symscreen.data.documents import FiniteNumber, convert_document, format_place, parse_document
 from symscreen.errors import FormulaError, GrammarError, InputError, OptionError, OutputError
 from symscreen.export.operator_definitions import (
@@ -179,13 +179,16 @@ class _StoredConstant(Struct, forbid_unknown_fields=True, kw_only=True):
 class _StoredIndicator(Struct, forbid_unknown_fields=True):
     """How an input is computed from another column.
 
-    By its level, by what fills missing values, or, without both, by where it is missing.
+    By its level, by what fills missing values, by an operator of time, or else by where it is missing.
     """
 
     column: str
     level: Annotated[str | FiniteNumber | None, Meta(description="a text or a number")] = None
     gated_column: str | None = None
     fill: FiniteNumber | None = None
+    operator: str | None = None
+    time: str | None = None
+    trajectory: str | None = None
 
 
 class _Document(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -361,7 +364,8 @@ def parse_bundle(text: str | bytes, source_name: str) -> Bundle:
 
 def _build_indicators(document: _AnyDocument, source_name: str) -> dict[str, DerivedColumn]:
     """Build the definitions of the inputs that are computed from other columns."""
-    indicators = {name: _build_indicator(each) for name, each in document.indicators.items()}
+    with _name_place(source_name, "indicators"):
+        indicators = {name: _build_indicator(each) for name, each in document.indicators.items()}
     for name, indicator in indicators.items():
         if name not in document.inputs or indicator.name != name:
             raise _make_error(
@@ -374,6 +378,10 @@ def _build_indicator(stored: _StoredIndicator) -> DerivedColumn:
     """Build the definition of an input."""
     if stored.level is not None:
         return LevelIndicator(stored.column, stored.level, stored.gated_column)
+    if stored.operator is not None:
+        if stored.time is None:
+            raise FormulaError(f"the operator {reprlib.repr(stored.operator)} has no time")
+        return TimeColumn(stored.column, stored.operator, stored.time, stored.trajectory)
     return (
         MissingIndicator(stored.column) if stored.fill is None else FilledColumn(stored.column, stored.fill)
     )

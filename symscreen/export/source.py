@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from symscreen.data import NO_INDICATORS, FilledColumn, LevelIndicator, MissingIndicator
+from symscreen.data import NO_INDICATORS, FilledColumn, LevelIndicator, MissingIndicator, TimeColumn
 from symscreen.errors import FormulaError, OutputError
 from symscreen.export.operator_definitions import (
     fold_constants,
@@ -63,8 +63,8 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
 
     Returns
     -------
-    dict of str to LevelIndicator, FilledColumn or MissingIndicator
-        The definition of each derived input; empty if no column was categorical and none was filled.
+    dict of str to DerivedColumn
+        The definition of each derived input; empty if no input is derived.
 
     Raises
     ------
@@ -85,6 +85,10 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
         }
         marked = [MissingIndicator(name) for name in imputation.get("marked", [])]
         definitions: dict[str, DerivedColumn] = {**filled, **{each.name: each for each in marked}}
+        definitions |= {
+            name: TimeColumn(each["column"], each["operator"], options["time"], options.get("trajectory"))
+            for name, each in options.get("time_columns", {}).items()
+        }
         if not options.get("categorical"):
             return definitions
         inputs = record["data"]["inputs"]
@@ -92,7 +96,7 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
         return definitions | _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
-            f"the record's levels of categorical columns cannot be read ({error}); run the screen again"
+            f"the record's derived columns cannot be read ({error}); run the screen again"
         ) from None
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from symscreen.data.time_operators import split_time_column
 from symscreen.errors import OptionError
 from symscreen.expressions.operator_notations import find_notation
 from symscreen.expressions.traversal import fold_expression
@@ -102,7 +103,11 @@ class _FormulaPrinter(Printer[PrintedText]):
     @staticmethod
     @lru_cache(maxsize=4096)  # formulas repeat the names of a few columns
     def write_column(name: str) -> PrintedText:
-        return PrintedText(quote_column(name, _OPERATOR_NAMES))
+        parts = split_time_column(name)
+        if parts is None:
+            return PrintedText(quote_column(name, _OPERATOR_NAMES))
+        operator, column = parts
+        return PrintedText(f"{operator}({quote_column(column, _OPERATOR_NAMES)})")
 
     def write_number(self, constant: Constant) -> PrintedText:
         name = find_constant_name(constant.value)
@@ -330,7 +335,11 @@ class _LatexPrinter(_MathPrinter):
         self.names = names
 
     def write_column(self, name: str) -> PrintedText:
-        return PrintedText(self.names.get(name) or format_column_latex(name))
+        parts = split_time_column(name)
+        if parts is None or name in self.names:
+            return PrintedText(self.names.get(name) or format_column_latex(name))
+        operator, column = parts
+        return PrintedText(rf"\mathrm{{{operator}}}\left({format_column_latex(column)}\right)")
 
     def format_pi(self) -> str:
         return r"\pi"
@@ -405,6 +414,10 @@ class _MathmlPrinter(_MathPrinter):
     start_pattern, minus = re.compile(r"(?:<(?:mrow|msup)>)*<m[no]>(.)"), "−"
 
     def write_column(self, name: str) -> PrintedText:
+        if parts := split_time_column(name):
+            operator, column = parts
+            argument = self.parentheses.format(self.write_column(column).text)
+            return PrintedText(self.function.format(self.format_function_name(operator, ""), argument))
         if match := _SHORT_NAME.fullmatch(name):
             letter, number = match.groups()
             return PrintedText(

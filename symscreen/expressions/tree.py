@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from symscreen.data.time_operators import parse_time_operator
 from symscreen.errors import FormulaError, GrammarError
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import get_operator
@@ -187,6 +188,8 @@ def _build_expression(
     """Convert a syntax tree to an expression; `named_columns` are columns with the name of a constant."""
     if tree.kind == "number" and not isinstance(tree.value, str):
         return Constant(tree.value)
+    if tree.kind == "call" and _is_time_call(tree, operators):
+        return _build_time_column(tree, column_names)
     if tree.kind == "call":
         try:
             operator = get_operator(str(tree.value), len(tree.arguments), operators)
@@ -202,6 +205,28 @@ def _build_expression(
     name = str(tree.value)
     if tree.kind == "name" and name in NAMED_CONSTANTS and name not in named_columns:
         return Constant(NAMED_CONSTANTS[name])
+    if column_names is not None and name not in column_names:
+        raise FormulaError(f"there is no column {name!r}{suggest(name, column_names)}")
+    return Column(name)
+
+
+def _is_time_call(tree: SyntaxNode, operators: Mapping[str, Operator]) -> bool:
+    """Say whether a call is that of an operator of time, such as ``lag1(x)``."""
+    try:
+        return str(tree.value) not in operators and parse_time_operator(str(tree.value)) is not None
+    except GrammarError as error:
+        raise FormulaError(str(error)) from None
+
+
+def _build_time_column(tree: SyntaxNode, column_names: Collection[str] | None) -> Column:
+    """Convert the call of an operator of time to the column that it computes."""
+    operator, argument = str(tree.value), tree.arguments[0]
+    if len(tree.arguments) > 1 or argument.kind not in {"name", "column"}:
+        raise FormulaError(
+            f"{operator} acts on one column, not on a formula; write lag1(x*z) as lag1(x)*lag1(z), and "
+            "diff(x*z) as x*z - lag1(x)*lag1(z)"
+        )
+    name = f"{operator}({argument.value})"
     if column_names is not None and name not in column_names:
         raise FormulaError(f"there is no column {name!r}{suggest(name, column_names)}")
     return Column(name)

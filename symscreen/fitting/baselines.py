@@ -18,10 +18,10 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.fitting.coefficients import get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.row_splits import choose_folds
 from symscreen.fitting.search_monitor import FitProgress
 from symscreen.fitting.search_part import find_search_part
 from symscreen.fitting.training_medians import fill_from_rows
-from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.messages import Message, name_option
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def compare_baselines(
     X, y
         As in `symscreen.fit`.
     n_folds : int
-        Number of folds, at least 2. They are balanced over the target.
+        Number of folds, at least 2. They are balanced over the target, or stretches of each run with `time`.
     **options
         The options of `symscreen.fit`.
 
@@ -215,7 +215,7 @@ def _cross_validate(task: FitTask, n_folds: int) -> Comparison:
     """Predict each fold from the others by each model, and compute R² over all rows."""
     (target,) = get_targets(task.dataset).values()
     n = len(target)
-    folds = assign_folds(n, n_folds, task.options.seed)
+    folds = choose_folds(task, n_folds)
     models: dict[str, _Model] = {"formula": _predict_by_formula, **_make_baselines()}
     predictions = {each: np.full(n, np.nan) for each in models}
     n_undefined = 0

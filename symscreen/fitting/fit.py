@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from symscreen._option_values import split_column_names
-from symscreen.config.conflicts import check_per_conflicts
+from symscreen.config.conflicts import check_conflicts, check_per_conflicts
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.screen_options import FitOptions, make_fit_options
@@ -22,6 +22,7 @@ from symscreen.config.target_argument import read_target_argument
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.data.missing_values import build_imputation_record
+from symscreen.data.time_columns import build_time_record, encode_time_columns, exclude_order_columns
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.fitting.coefficients import get_input_columns
@@ -120,14 +121,17 @@ def prepare_fit(
 
 def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:
     """Read the data, in base units, and the options of a fit."""
+    check_conflicts(options)
     check_per_conflicts(options)
     run_control = build_run_control(options)
     weights = read_fit_weights(source, options)
     weight_column = options.weights if isinstance(options.weights, str) else None
     excluded = [*to_tuple(options.exclude), *to_tuple(options.per or ())]
+    grammar, layers = read_grammar(options)
     source, data_options = encode_categoricals(
-        source, y, replace(options, weights=weight_column, exclude=excluded)
+        source, y, exclude_order_columns(replace(options, weights=weight_column, exclude=excluded))
     )
+    source, data_options = encode_time_columns(source, y, data_options, grammar.time_operators)
     target_type = _choose_target_type(source, y, options)
     pool_screeners = parse_pool_screeners(options, target_type)
     if TARGET_TYPES[target_type].combines_outputs:
@@ -146,7 +150,6 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     required_inputs = build_required_inputs(split_column_names(options.must_use, "must_use"), dataset)
     input_ranges = compute_input_ranges(get_input_columns(dataset))
     box = build_input_box(dataset, options)
-    grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
     dataset, units = read_units(dataset, options.units, options.target_units)
@@ -176,6 +179,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         guesses=guesses,
         source_weights=source_weights,
         groups=groups,
+        row_order=source.row_order,
         categories_record=_build_fit_category_record(source, data_options, dataset),
     )
 
@@ -197,6 +201,9 @@ def _build_fit_category_record(
 ) -> dict[str, Any] | None:
     """Build the record of categories, as for a screen: exports compute categorical inputs from it."""
     options = build_category_record(frame, fit_options) | build_imputation_record(dataset.indicators)
+    if fit_options.time is not None:
+        options |= {"time": fit_options.time, "trajectory": fit_options.trajectory}
+        options |= build_time_record(dataset.indicators)
     if not options:
         return None
     return {"options": options, "data": {"inputs": list(dataset.names)}}

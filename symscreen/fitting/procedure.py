@@ -41,6 +41,7 @@ from symscreen.fitting.model_selection import (
 )
 from symscreen.fitting.number_evidence import compute_number_evidence
 from symscreen.fitting.required_inputs import format_requirement_notices
+from symscreen.fitting.row_splits import choose_folds, choose_held_out_rows
 from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
 from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
@@ -52,7 +53,6 @@ from symscreen.fitting.term_safety import (
 )
 from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
 from symscreen.grammar import OPERATORS
-from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -365,15 +365,14 @@ def _judge_model(
 
 
 def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None]:
-    """Draw the rows that are kept from the search, without using the target, so that intervals are valid.
+    """Choose the rows that are kept from the search, without using the target, so that intervals are valid.
 
     Return the task, whose missing values are filled from the rows of the search, these rows, and the others.
     """
     split, n = task.options.split, task.dataset.target.n
     if split == 0:
         return task, task.dataset, None
-    held_out = np.random.default_rng(task.options.seed).permutation(n)[: max(1, round(n * split))]
-    is_held_out = np.isin(np.arange(n), held_out)
+    is_held_out = choose_held_out_rows(task)
     if is_held_out.sum() < _MIN_ESTIMATING_ROWS or (~is_held_out).sum() < _MIN_CHOOSING_ROWS:
         raise OptionError(
             f"{n} rows are too few to keep a share of {split:g} from the search: it needs at least "
@@ -450,6 +449,13 @@ def _format_fit_notices(
                 f"by an unknown amount; {name_option('split', 0.5)} gives honest intervals"
             )
         )
+    if task.row_order is not None and chosen_model.unexplained_share > EXACT_SHARE:
+        notices.append(
+            Message(
+                "the criterion and the intervals assume independent errors; look at the residuals: with "
+                f"{name_option('time')}, those of neighbouring rows may be alike"
+            )
+        )
     not_snapped = [formula.target for formula, _, snapped in fits if not snapped]
     if task.options.snap and not_snapped:
         suffix = f" of {', '.join(not_snapped)}" if len(fits) > 1 else ""
@@ -482,7 +488,7 @@ def _compute_nested_errors(
     if not monitor.start(CROSS_VALIDATION):
         return None
     dataset, options, n = task.dataset, task.options, task.target.n
-    folds = assign_folds(n, options.folds, options.seed)
+    folds = choose_folds(task, options.folds)
     if n - np.bincount(folds).max() < _MIN_CHOOSING_ROWS:
         raise OptionError(
             f"{n} rows are too few for cross-validation with {options.folds} folds: at least "

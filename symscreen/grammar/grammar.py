@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from symscreen.data.time_operators import parse_time_operator
 from symscreen.errors import GrammarError, OptionError
 from symscreen.grammar.operator import find_operators_by_name
 from symscreen.messages import name_option, suggest
@@ -16,6 +17,7 @@ from symscreen.messages import name_option, suggest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from symscreen.data.time_operators import TimeOperator
     from symscreen.grammar.operator import Operator
 
 
@@ -72,6 +74,11 @@ def resolve_operators(
     resolved: dict[str, Operator] = {}
     for name in map(str.strip, names):
         matches = find_operators_by_name(name, operators)
+        if not matches and parse_time_operator(name) is not None:
+            raise GrammarError(
+                f"{location}: {name} acts on columns, before the first layer: name it in "
+                f"{name_option('unary')} or {name_option('with_operators')}"
+            )
         if not matches:
             same_arity = [candidate.name for candidate in operators.values() if candidate.arity == arity]
             raise GrammarError(
@@ -87,6 +94,30 @@ def resolve_operators(
                 raise GrammarError(f"{location}: {operator.name!r} is listed twice")
             resolved[operator.name] = operator
     return tuple(resolved.values())
+
+
+def split_time_operators(names: Sequence[str], location: str) -> tuple[list[str], tuple[TimeOperator, ...]]:
+    """Split names of unary operators into those of layers and the operators of time.
+
+    Where only operators of time are named, a layer of unary operators changes nothing: it has `id`.
+
+    Examples
+    --------
+    >>> split_time_operators(["sin", "lag1"], "unary")
+    (['sin'], (TimeOperator(name='lag1', kind='lag', n_before=1),))
+    >>> split_time_operators(["diff"], "unary")[0]
+    ['id']
+    """
+    others, found = [], []
+    for name in map(str.strip, names):
+        operator = parse_time_operator(name)
+        if operator is None:
+            others.append(name)
+        elif operator in found:
+            raise GrammarError(f"{location}: {name!r} is listed twice")
+        else:
+            found.append(operator)
+    return (others or ["id"] if found else others), tuple(found)
 
 
 def parse_layers(
@@ -182,6 +213,8 @@ class Grammar:
         For an operator, the only columns that it may be applied to.
     max_range : mapping of str to float
         For an operator, the largest difference of two values, in the rows, that an argument may have.
+    time_operators : tuple of TimeOperator
+        Operators of time, which act on columns before the first layer.
     """
 
     name: str
@@ -196,6 +229,7 @@ class Grammar:
     forbid_within: Mapping[str, frozenset[str]] = field(default_factory=dict)
     columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
     max_range: Mapping[str, float] = field(default_factory=dict)
+    time_operators: tuple[TimeOperator, ...] = ()
 
     def __repr__(self) -> str:
         unary, binary = (
@@ -216,8 +250,8 @@ class Grammar:
         Parameters
         ----------
         unary, binary : sequence of str, optional
-            Names of the operators; None keeps the current ones. The default layers of a kind without
-            operators are left out.
+            Names of the operators; None keeps the current ones. The unary ones may contain operators of time,
+            such as ``lag1``. The default layers of a kind without operators are left out.
         max_complexity : int, optional
             Maximum complexity, ≥ 1; None keeps the current one.
 
@@ -234,8 +268,12 @@ class Grammar:
         """
         if max_complexity is not None and max_complexity < 1:
             raise OptionError(f"max_complexity is {max_complexity}; a single column already has complexity 1")
+        time_operators = self.time_operators
+        if unary is not None:
+            unary, time_operators = split_time_operators(unary, name_option("unary"))
         return replace(
             self,
+            time_operators=time_operators,
             unary=self.unary
             if unary is None
             else resolve_operators(unary, 1, self.operators, name_option("unary")),
@@ -264,7 +302,12 @@ class Grammar:
             If an operator is unknown.
         """
         lists = {1: list(self.unary), 2: list(self.binary)}
+        time_operators = list(self.time_operators)
         for name in map(str.strip, names):
+            time_operator = parse_time_operator(name)
+            if time_operator is not None:
+                time_operators += [] if time_operator in time_operators else [time_operator]
+                continue
             matches = find_operators_by_name(name, self.operators)
             if not matches:
                 raise GrammarError(
@@ -274,7 +317,9 @@ class Grammar:
             for operator in matches:
                 if operator not in lists[operator.arity]:
                     lists[operator.arity].append(operator)
-        return replace(self, unary=tuple(lists[1]), binary=tuple(lists[2]))
+        return replace(
+            self, unary=tuple(lists[1]), binary=tuple(lists[2]), time_operators=tuple(time_operators)
+        )
 
     def resolve_layers(self, text: str | None = None) -> tuple[Layer, ...]:
         """Parse layers with the operators of this grammar; None selects the grammar's default layers."""

@@ -13,10 +13,11 @@ from msgspec import Meta, Struct
 
 from symscreen._resources import find_resource_folder
 from symscreen.data.documents import convert_document, format_place, parse_document, read_document
+from symscreen.data.time_operators import parse_time_operator
 from symscreen.errors import FormulaError, GrammarError, InputError
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import define_family, define_operator
-from symscreen.grammar.grammar import Grammar, parse_layers, resolve_operators
+from symscreen.grammar.grammar import Grammar, parse_layers, resolve_operators, split_time_operators
 from symscreen.grammar.operator import find_operators_by_name
 from symscreen.grammar.parser import NAMED_CONSTANTS, find_constant_name, quote_column
 from symscreen.messages import suggest
@@ -134,7 +135,8 @@ def _build_grammar(name: str, file: str, content: dict[str, Any]) -> Grammar:
     """Build a grammar from the content of its file."""
     document = convert_document(content, _GrammarDocument, file, GrammarError, "a table, [{key}]")
     operators = _collect_operators(document, file)
-    unary = resolve_operators(document.unary, 1, operators, format_place(file, "unary"))
+    names, time_operators = split_time_operators(document.unary, format_place(file, "unary"))
+    unary = resolve_operators(names, 1, operators, format_place(file, "unary"))
     binary = resolve_operators(document.binary, 2, operators, format_place(file, "binary"))
     if not unary and not binary:
         raise _build_error(file, "unary", "the grammar lists no operator; give unary = […] or binary = […]")
@@ -158,6 +160,7 @@ def _build_grammar(name: str, file: str, content: dict[str, Any]) -> Grammar:
         forbid_within=_read_rules(document.forbid_within, "forbid_within", operators, file),
         columns=_read_rules(document.columns, "columns", operators, file, are_nested=False),
         max_range=_read_ranges(document.max_range, operators, file),
+        time_operators=time_operators,
     )
 
 
@@ -250,7 +253,7 @@ def _define_operators(
     key = f"define.{name}"
     if quote_column(name) != name:
         raise _build_error(file, key, "an operator's name must be a plain identifier such as sinpi")
-    if name in operators:
+    if name in operators or parse_time_operator(name) is not None:
         raise _build_error(file, key, "this name is in use; choose another")
     if not definition.formula:
         raise _build_error(file, f"{key}.formula", 'missing; give for instance formula = "sin(pi*x)"')

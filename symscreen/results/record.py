@@ -202,6 +202,11 @@ def build_grammar_record(grammar: Grammar) -> dict[str, Any]:
             for rule in ("forbid", "forbid_within", "columns")
         },
         "max_range": dict(grammar.max_range),
+        **(
+            {"time_operators": [operator.name for operator in grammar.time_operators]}
+            if grammar.time_operators
+            else {}
+        ),
     }
 
 

@@ -439,7 +439,7 @@ class ScreenResult:
         Raises
         ------
         OptionError
-            If there are no data, or the screen had units or categories, which a fit needs to know.
+            If there are no data, or the screen had units, categories or times, which a fit needs to know.
         InputError
             As `symscreen.fit`.
 
@@ -462,10 +462,11 @@ class ScreenResult:
         """Return the inputs and the target of the screen."""
         import pandas as pd
 
-        data = self.data
-        if data is None or self.record.get("units") or self.record["options"].get("categorical"):
+        data, options = self.data, self.record["options"]
+        if data is None or self.record.get("units") or options.get("categorical") or options.get("time"):
             raise OptionError(
-                "fit needs X here: a copy of a result has no data, and units and categories are no part of it"
+                "fit needs X here: a copy of a result has no data, and units, categories and times are no "
+                "part of it"
             )
         target = data.regression_target
         frame = pd.DataFrame(dict(zip(target.names, np.atleast_2d(target.values), strict=True)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # why a screen has no p-values
-Obstacle = Literal["off", "cost", "joint", "target", "search", "pruning", "groups", "null"]
+Obstacle = Literal["off", "cost", "joint", "target", "search", "pruning", "groups", "time", "null"]
 
 _RANK_SCREENERS = ("t0", "spearman", "xi")  # a rank statistic of n rows has no p-value below 2/n!
 
@@ -135,7 +135,8 @@ def _format_family_verdict(record: Mapping[str, Any], table: pd.DataFrame) -> st
     """Write a verdict from permutations of the target, which compare with the best of the whole space."""
     verdict, error_control = record["verdict"], record["error_control"]
     n_permutations = error_control["permutations"]
-    permutations = f"{n_permutations:,} permutation{'' if n_permutations == 1 else 's'} of the target"
+    kind = "circular shift" if "runs" in error_control else "permutation"
+    permutations = f"{n_permutations:,} {kind}{'' if n_permutations == 1 else 's'} of the target"
     if verdict["kind"] == "undecided":
         return (
             f"No verdict: with {permutations} no p-value is below {1 / (n_permutations + 1):.2g}. At least "
@@ -184,6 +185,8 @@ def _explain_obstacle(record: Mapping[str, Any]) -> str:
         "pruning": "there are no p-values, because pruning between layers used the target",
         "groups": "there are no p-values where rows come in groups; "
         f"{name_option('permutations', 200)} compares with noise",
+        "time": "p-values assume independent rows, which rows in the order of time are not; "
+        f"{name_option('permutations', 200)} compares with shifts of the target in time",
         "null": f"there are no p-values for {screener}",
     }
     return reasons[obstacle]

@@ -26,6 +26,7 @@ from symscreen.data import (
 )
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.data.missing_values import build_imputation_record
+from symscreen.data.time_columns import build_time_record, encode_time_columns, exclude_order_columns
 from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import build_box
 from symscreen.expressions.traversal import define_columns
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
     from symscreen.results.verdict import Obstacle
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.inference.error_control import ErrorControl
     from symscreen.targets import Target, TargetType
 
 
@@ -88,7 +88,9 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     check_conflicts(options)
     if (options.ranking, options.stages) != (None, None):
         _check_before_reading(X, y, options)
-    X, data_options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
+    grammar, layers = read_grammar(options)
+    X, data_options = encode_categoricals(X, y, exclude_order_columns(options))  # noqa: N806  # a frame with more columns
+    X, data_options = encode_time_columns(X, y, data_options, grammar.time_operators)  # noqa: N806  # as above
     options = replace(
         options, categorical=data_options.categorical, categorical_as=data_options.categorical_as
     )
@@ -106,9 +108,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     )
     dataset = read_source(source, target_class, inputs=data_options.inputs, missing=options.missing)
     row_groups = build_row_groups(dataset, source.frame, options)
-    error_control, p_value_obstacle = _keep_groups_together(error_control, p_value_obstacle, row_groups)
     _check_against_rows(options, screeners, pool_screeners, dataset, row_groups)
-    grammar, layers = read_grammar(options)
     formulas = _read_formulas(options, grammar, dataset)
     box = build_input_box(dataset, options)
     notices = (
@@ -134,25 +134,30 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         error_control=error_control,
         p_value_obstacle=p_value_obstacle,
         row_groups=row_groups,
+        row_order=source.frame.row_order,
         box=box,
     )
-    derived_record = build_category_record(source.frame, data_options) | build_imputation_record(
-        dataset.indicators
+    derived_record = (
+        build_category_record(source.frame, data_options)
+        | build_imputation_record(dataset.indicators)
+        | build_time_record(dataset.indicators)
     )
-    task = _apply_budget(task)
+    task = _apply_budget(_respect_dependence(task))
     return replace(task, record=build_options_record(task) | derived_record)
 
 
-def _keep_groups_together(
-    error_control: ErrorControl | None, p_value_obstacle: Obstacle | None, row_groups: RowGroups | None
-) -> tuple[ErrorControl | None, Obstacle | None]:
-    """Permute whole groups of rows; there are no p-values then, for no null distribution does so."""
-    if error_control is None or row_groups is None:
-        return error_control, p_value_obstacle
-    obstacle = "groups" if error_control.p_values else p_value_obstacle
-    if not error_control.permutations:
-        return None, obstacle
-    return replace(error_control, p_values=False, groups=row_groups.group_ids), obstacle
+def _respect_dependence(task: ScreeningTask) -> ScreeningTask:
+    """Permute whole groups of rows, or shift runs in time; no null distribution does so, so no p-values."""
+    error_control, runs = task.error_control, task.runs
+    if error_control is None or (task.row_groups is None and runs is None):
+        return task
+    cause: Obstacle = "groups" if runs is None else "time"
+    obstacle = cause if error_control.p_values else task.p_value_obstacle
+    groups = None if task.row_groups is None else task.row_groups.group_ids
+    changed = replace(error_control, p_values=False, groups=groups, runs=runs)
+    return replace(
+        task, error_control=changed if error_control.permutations else None, p_value_obstacle=obstacle
+    )
 
 
 def _check_against_rows(
@@ -194,8 +199,7 @@ def _apply_budget(task: ScreeningTask) -> ScreeningTask:
         target_type=task.target.target_type,
         has_pruning=bool(pool_screeners),
     )
-    error_control, p_value_obstacle = _keep_groups_together(error_control, p_value_obstacle, task.row_groups)
-    return replace(
+    task = replace(
         task,
         options=options,
         pool_screeners=pool_screeners,
@@ -203,6 +207,7 @@ def _apply_budget(task: ScreeningTask) -> ScreeningTask:
         p_value_obstacle=p_value_obstacle,
         budget_choice=choice,
     )
+    return _respect_dependence(task)
 
 
 def _check_before_reading(X: Any, y: ArrayLike | None, options: ScreenOptions) -> None:  # noqa: N803  # as in `screen`

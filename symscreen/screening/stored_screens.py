@@ -103,7 +103,7 @@ def prepare_from_record(
         "budget": options.get("budget", BUDGET_NONE),
         "risk": options["risk"] if options["search"] == "race" else None,
         "operators": _restore_grammar(record),
-        "unary": record["grammar"]["unary"] or None,
+        "unary": [*record["grammar"]["unary"], *record["grammar"].get("time_operators", [])] or None,
         "binary": record["grammar"]["binary"] or None,
         "jobs": jobs,
         "max_ram": max_ram,

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers
     from symscreen.backends import Backend
     from symscreen.data import Dataset
+    from symscreen.data.row_order import RowOrder
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.results.verdict import Obstacle
@@ -92,6 +94,8 @@ class ScreeningTask:
         Why there are no p-values; None if they are computed.
     row_groups : RowGroups or None
         Rows that belong together; None if rows are independent.
+    row_order : RowOrder or None
+        The order of the rows of the source in time; None if they have none.
     budget_choice : BudgetChoice or None
         What the budget of the screen required; None if it required nothing.
     box : mapping of str to sequence of two floats
@@ -115,6 +119,7 @@ class ScreeningTask:
     error_control: ErrorControl | None = None
     p_value_obstacle: Obstacle | None = None
     row_groups: RowGroups | None = None
+    row_order: RowOrder | None = None
     budget_choice: BudgetChoice | None = None
     box: Mapping[str, Sequence[float]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -122,6 +127,11 @@ class ScreeningTask:
     def change_options(self, **changes: Any) -> Self:
         """Return the task with other values of some options."""
         return replace(self, options=replace(self.options, **changes))
+
+    @property
+    def runs(self) -> tuple[Integers, ...] | None:
+        """The rows of the dataset in each run, in the order of time; None if rows have no order."""
+        return None if self.row_order is None else self.row_order.take(self.dataset.source_rows).runs
 
     @property
     def input_box(self) -> Mapping[str, Sequence[float]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from symscreen.data import FilledColumn
+from symscreen.data import FilledColumn, TimeColumn
 from symscreen.data.documents import convert_document, read_document
 from symscreen.errors import DataError, OptionError
 from symscreen.expressions.traversal import rebuild_expression
@@ -98,13 +98,16 @@ def read_units(
     source_inputs = [
         name for name in dataset.names if isinstance(dataset.indicators.get(name), FilledColumn | None)
     ]
-    columns, unparsed = _parse_column_units([*source_inputs, *dataset.target.names], unit_texts)
+    shifted = [each.column for each in dataset.indicators.values() if isinstance(each, TimeColumn)]
+    read_names = dict.fromkeys([*source_inputs, *dataset.target.names, *shifted])
+    columns, unparsed = _parse_column_units([*read_names], unit_texts)
     if not any(columns[name].text for name in dataset.names if name in columns):
         raise OptionError(
             f"no column has a unit{unparsed}{_explain_unknown_column(unit_texts, names, source_inputs)}: "
             f"write it into a column's name, 'length (mm)', or give it{hint_option('units')}, length = 'mm'"
         )
     columns |= _assign_gate_units(dataset.indicators, columns)
+    columns |= _assign_time_units(dataset.indicators, columns)
     known_units = Units(columns, target)
     notices = [
         *dataset.notices,
@@ -300,6 +303,24 @@ def _assign_gate_units(
                 f"products with levels of {indicator.column!r} would mix 0 with 0 "
                 f"{unit.text}: give {gated_column!r} in {unit.base}, or use "
                 f"{name_option('categorical_as', 'onehot')}"
+            )
+        units[name] = unit
+    return units
+
+
+def _assign_time_units(
+    indicators: Mapping[str, DerivedColumn], columns: Mapping[str, ColumnUnit]
+) -> dict[str, ColumnUnit]:
+    """Assign to the columns of operators of time the units of the columns that they act on."""
+    units = {}
+    for name, indicator in indicators.items():
+        if not isinstance(indicator, TimeColumn) or indicator.column not in columns:
+            continue
+        unit = columns[indicator.column]
+        if unit.offset and indicator.operator == "diff":
+            raise OptionError(
+                f"{indicator.column!r} has the unit {unit.text} with an offset, which differences lack: give "
+                f"it in {unit.base}, or leave diff out"
             )
         units[name] = unit
     return units

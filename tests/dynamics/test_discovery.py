@@ -173,6 +173,7 @@ def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
         ({"states": "x", "derivative_order": 3}, "derivative_order is 3; give 1 or 2"),
         ({"states": "x", "time": "x"}, "has two roles"),
         ({"states": "z"}, "'z'"),
+        ({"states": "x", "unary": "lag1"}, "lag1 has no place in a differential equation"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, message):

@@ -29,7 +29,7 @@ from symscreen.expressions.tree import parse_expression
 SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "n_jobs": 1}
 # What names columns of a file, or rows that are missing, is scikit-learn's business.
 NOT_FOR_ESTIMATORS = {
-    *("target", "inputs", "exclude", "groups", "weights"),
+    *("target", "inputs", "exclude", "groups", "weights", "time", "trajectory"),
     *(
         "backend",
         "scheduler",

@@ -165,6 +165,8 @@ def show_grammar(grammar: Grammar) -> RenderableType:
         f"{name} takes only arguments with a range of at most {limit:g}"
         for name, limit in grammar.max_range.items()
     ]
+    if grammar.time_operators:
+        lines.append("of time: " + ", ".join(operator.name for operator in grammar.time_operators))
     if grammar.max_complexity is not None:
         lines.append(f"max_complexity: {grammar.max_complexity}")
     for word, rules in (("directly in", grammar.forbid), ("anywhere in", grammar.forbid_within)):

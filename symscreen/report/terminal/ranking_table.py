@@ -275,9 +275,10 @@ def _explain_error_control(result: ScreenResult) -> list[str]:
     if "q_value" in result.table and error_control["method"] == "by":
         lines.append(f"q-values: Benjamini-Yekutieli over all {error_control['tests']:,} features.")
     if "p_family" in result.table:
+        kind = "circular shift" if "runs" in error_control else "permutation"
         lines.append(
             f"p all: how often noise is as good anywhere in the {_describe_scope(result)}, by "
-            f"{_format_count(error_control['permutations'], 'permutation')} of the "
+            f"{_format_count(error_control['permutations'], kind)} of the "
             f"target{_describe_permutation_groups(result)}."
         )
     return lines
@@ -288,8 +289,10 @@ def _describe_scope(result: ScreenResult) -> str:
 
 
 def _describe_permutation_groups(result: ScreenResult) -> str:
-    """Describe the groups that permutations of the target keep together, if there are any."""
+    """Describe the groups or runs that permutations of the target keep together, if there are any."""
     error_control = result.record["error_control"]
+    if "runs" in error_control:
+        return f", which keep the order of time within {_format_count(error_control['runs'], 'run')}"
     if "groups" not in error_control:
         return ""
     groups = _format_count(error_control["groups"]["units"], "group")

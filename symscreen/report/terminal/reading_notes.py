@@ -71,8 +71,10 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
-    options = (("permutations", 200), ("stability", 10), ("intervals", True))
-    return [f"more on reliability: {', '.join(name_option(*each) for each in options)}."]
+    suggested: list[tuple[str, Any]] = [("permutations", 200)]
+    if options.get("time") is None:  # the others assume independent rows
+        suggested += [("stability", 10), ("intervals", True)]
+    return [f"more on reliability: {', '.join(name_option(*each) for each in suggested)}."]
 
 
 def _explain_stability(metadata: Mapping[str, Any]) -> str:

@@ -231,6 +231,8 @@ class ErrorControl:
         Number B of permutations for max-T p-values; 0 for none.
     groups : int64 array, shape (n,), optional
         Group number of each row; permutations keep groups together.
+    runs : tuple of int64 array, optional
+        The rows of each run in the order of time; permutations are circular shifts of runs.
     """
 
     p_values: bool = True
@@ -239,6 +241,7 @@ class ErrorControl:
     permutations: int = 0
     groups: NDArray[np.int64] | None = field(default=None, compare=False)
     is_requested: bool = False
+    runs: tuple[NDArray[np.int64], ...] | None = field(default=None, compare=False, repr=False)
 
 
 def parse_error_control(
@@ -408,6 +411,7 @@ def build_inference(
             seed=seed,
             sign_free=sign == "free",
             groups=error_control.groups,
+            runs=error_control.runs,
         )
     return InferenceConfig(ranking_screener, sign, null, permuted_target)
 
@@ -467,4 +471,6 @@ def compute_error_control(
                 "units": int(error_control.groups.max()) + 1,
                 "trade_places": count_exchangeable_groups(error_control.groups),
             }
+        if error_control.runs is not None:
+            record["runs"] = len(error_control.runs)
     return columns, record

@@ -10,7 +10,7 @@ every partial sum over a block of rows is an integer that a float64 represents. 
 same integers, so the test is exact for any number of bits.
 
 Permutations may keep groups of rows together: groups of equal size are exchanged, and the rows inside each
-group are shuffled.
+group are shuffled. They may also be circular shifts of rows that are in the order of time.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from symscreen.statistics.inference._kernels import fill_centered_ranks, fill_ma
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
@@ -75,6 +77,34 @@ def draw_group_permutation(groups: NDArray[np.int64], rng: np.random.Generator) 
         targets = (starts[same_size][:, None] + within).ravel()
         sources = (starts[rng.permutation(same_size)][:, None] + within).ravel()
         drawn[grouped_rows[targets]] = shuffled_grouped[sources]
+    return drawn
+
+
+def draw_circular_shifts(runs: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a permutation of rows that shifts each run in a circle, by a number of places of its own.
+
+    Parameters
+    ----------
+    runs : sequence of int64 array
+        The rows of each run in the order of time; together 0 … n − 1.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        For each row the index of the row whose target it receives, drawn uniformly from all such shifts. They
+        form a group, so the test is exact for a target that is stationary within a run, up to the place where
+        the end of a run meets its start.
+
+    Examples
+    --------
+    >>> draw_circular_shifts([np.array([0, 1, 2]), np.array([3])], np.random.default_rng(0)).tolist()
+    [2, 0, 1, 3]
+    """
+    drawn = np.empty(sum(map(len, runs)), dtype=np.int64)
+    for rows in runs:
+        drawn[rows] = np.roll(rows, -int(rng.integers(len(rows))))
     return drawn
 
 
@@ -138,6 +168,7 @@ def permute_target(
     seed: int,
     sign_free: bool,
     groups: NDArray[np.int64] | None = None,
+    runs: Sequence[NDArray[np.int64]] | None = None,
 ) -> PermutedTarget:
     """Permute the weights of a linear rank statistic.
 
@@ -153,6 +184,8 @@ def permute_target(
         Whether falling and rising features count alike.
     groups : int64 array, shape (n,), optional
         The group index of each row: permutations then keep groups together, see `draw_group_permutation`.
+    runs : sequence of int64 array, optional
+        The rows of each run in the order of time: permutations are then shifts, see `draw_circular_shifts`.
 
     Returns
     -------
@@ -174,9 +207,11 @@ def permute_target(
     rng = np.random.default_rng([seed, n])
     permuted = np.empty((n, permutations))
     for b in range(permutations):
-        permuted[:, b] = integers[
-            rng.permutation(n) if groups is None else draw_group_permutation(groups, rng)
-        ]
+        if runs is not None:
+            drawn = draw_circular_shifts(runs, rng)
+        else:
+            drawn = rng.permutation(n) if groups is None else draw_group_permutation(groups, rng)
+        permuted[:, b] = integers[drawn]
     return PermutedTarget(integers, permuted, sign_free)
 
 

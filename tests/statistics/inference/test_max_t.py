@@ -2,10 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.stats import rankdata
 
 from symscreen.screeners import SCREENERS, T0
-from symscreen.statistics.inference.max_t import compute_max_t_p_values, compute_z_scores, permute_target
+from symscreen.statistics.inference.max_t import (
+    compute_max_t_p_values,
+    compute_z_scores,
+    draw_circular_shifts,
+    permute_target,
+)
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.workspace import Workspace
 from symscreen.targets import NumericTarget
@@ -107,3 +113,30 @@ def test_a_family_p_value_counts_who_does_as_well(rng):
     assert compute_max_t_p_values(z, best).tolist() == expected
     last_bit = np.where(z == 0, z, np.nextafter(z, 3))  # which never decides
     assert compute_max_t_p_values(last_bit, best).tolist() == expected
+
+
+def test_circular_shifts_keep_the_order_within_each_run():
+    rng = np.random.default_rng(3)
+    runs = [np.array([4, 0, 2, 6]), np.array([1, 5, 3])]
+    shifts = set()
+    for _ in range(200):
+        drawn = draw_circular_shifts(runs, rng)
+        for rows in runs:
+            start = rows.tolist().index(drawn[rows[0]])
+            assert drawn[rows].tolist() == np.roll(rows, -start).tolist()
+        shifts.add(tuple(drawn.tolist()))
+    assert len(shifts) == 12
+
+
+def test_shifts_hold_their_level_where_rows_follow_each_other_and_shuffles_do_not():
+    n_draws, n, rejected = 60, 150, {"shifts": 0, "shuffles": 0}
+    for seed in range(n_draws):
+        series = lfilter([1.0], [1.0, -0.9], np.random.default_rng(seed).normal(size=(4, n + 100)))[:, 100:]
+        block = sort_block(series[:3])
+        for kind, runs in (("shifts", [np.arange(n)]), ("shuffles", None)):
+            target = permute_target(series[3], 99, seed=seed, sign_free=True, runs=runs)
+            maxima = target.initial_max
+            target.update_max(block, maxima, Workspace())
+            rejected[kind] += compute_max_t_p_values(compute_z_scores(block, target), maxima).min() <= 0.05
+    assert rejected["shifts"] <= 6  # 3 are expected
+    assert rejected["shuffles"] >= 30
