@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from symscreen.data.readers.raw_table import RawTable
 
 
+PARQUET_SUFFIXES = (".parquet", ".pq", ".parq")
 _FORMAT_BY_SUFFIX = {
     ".csv": "CSV",
     ".tsv": "TSV",
     **dict.fromkeys((".txt", ".dat", ".data", ".tab", ".asc"), "text"),
-    **dict.fromkeys((".parquet", ".pq", ".parq"), "Parquet"),
+    **dict.fromkeys(PARQUET_SUFFIXES, "Parquet"),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), "Feather"),
     **dict.fromkeys((".json", ".ndjson", ".jsonl"), "JSON"),
     **dict.fromkeys((".xlsx", ".xlsm"), "Excel"),

@@ -131,7 +131,7 @@ def _join_arrow_files(contents: Sequence[FileContent], source: str, notice: str)
     tables = [load_arrow_table(content.data, content.source, content.file_format) for content in contents]
     names = tables[0].column_names
     for content, table in zip(contents, tables, strict=True):
-        _check_names(table.column_names, names, content, contents[0])
+        check_equal_names(table.column_names, names, content.source, contents[0].source)
     try:
         joined = pa.concat_tables(
             [_decode(table).select(names) for table in tables], promote_options="permissive"
@@ -155,16 +155,13 @@ def _decode(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
-def _check_names(
-    names: Sequence[str], expected: Sequence[str], content: FileContent, first: FileContent
-) -> None:
+def check_equal_names(names: Sequence[str], expected: Sequence[str], source: str, first_source: str) -> None:
     """Check that a file has the columns of the first one."""
     for name in (*expected, *names):
         if (name in expected) != (name in names):
-            with_it, without = (first, content) if name in expected else (content, first)
+            with_it, without = (first_source, source) if name in expected else (source, first_source)
             raise DataError(
-                f"{without.source} has no column {quote(name)}, which {with_it.source} has: make the "
-                f"columns equal"
+                f"{without} has no column {quote(name)}, which {with_it} has: make the columns equal"
             )
 
 
