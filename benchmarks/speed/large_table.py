@@ -1,8 +1,8 @@
 """A table of Parquet files that is larger than the memory allowed: time, processor time and peak memory.
 
-``all``: 2·10⁷ rows × 20 columns, screened within 2 GB. ``tenth``: the first tenth of them, screened in the same
-way. ``tenth in memory``: the same tenth, with memory for all of it. The last two are compared: their best 20 and
-the scores of these. Each is a command in a process of its own, and its peak is what the system says it was.
+``all``: 2·10⁷ rows × 20 columns, screened within 2 GB. ``tenth``: the first tenth of them, screened in the
+same way. ``tenth in memory``: the same tenth, with memory for all of it. The last two are compared: their
+best 20 and the scores of these. Each is a command in a process of its own, whose peak the system reports.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ import pandas as pd
 from measurement import collect_rows, format_number, format_table, make_parser, save_results
 from speed.large_table_files import NOISE, TRUTH, write_table
 
+from symscreen.results.ranking_reader import read_ranking
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROWS = 20_000_000
-_OPTIONS = ["--layers", "bb", "--unary", "", "--binary", "add,sub,mul,div", "--search", "sieve", "--quiet"]
+_OPTIONS = ["--layers", "b[add,mul,div] b[add,sub,mul,div]", "--search", "sieve", "--quiet"]
 _CASES = (
     {"case": "all", "rows": ROWS, "max_ram": "2GB"},
     {"case": "tenth", "rows": ROWS // 10, "max_ram": "1.2GB"},
@@ -54,17 +56,15 @@ def screen_folder(folder: Path, max_ram: str, jobs: int) -> dict[str, Any]:
 
 def _read_ranking(out: Path) -> dict[str, Any]:
     """Read what a screen found from its JSON file."""
-    from symscreen.results.screen_result import ScreenResult
-
-    result = ScreenResult.load(out)
-    record = result.record
+    ranking = read_ranking(out)
+    table, record = ranking.table, ranking.record
     return {
         "formulas": record["search"]["features"],
         "survivors": record["search"]["survivors"],
         "large_table": record.get("large_table"),
         "digest": record["data"]["digest"],
-        "expressions": list(result.table.expression),
-        "t0": result.table.t0.tolist(),
+        "expressions": list(table.expression),
+        "t0": table.t0.tolist(),
         "delta": record["data"]["gini_mean_difference"],
     }
 
@@ -128,8 +128,8 @@ def main(arguments: list[str]) -> None:
         ],
     )
     note = (
-        f"\n\nOf the best {comparison['shown']} of the tenth, {comparison['shared']} are the same both ways; their "
-        f"scores differ by at most {comparison['difference']:.1e} of Δ."
+        f"\n\nOf the best {comparison['shown']} of the tenth, {comparison['shared']} are the same both ways; "
+        f"their scores differ by at most {comparison['difference']:.1e} of Δ."
     )
     save_results(
         "large_table",

@@ -1,9 +1,9 @@
 """Tables that are larger than the memory allows: when a screen samples them, and what it can do then.
 
-A fixed rule decides, from the numbers in the files and the option `max_ram` alone: rows × columns × 8 bytes are
-compared with a quarter of `max_ram`, because reading a table into memory makes three copies of it. A larger
-table of Parquet files is put onto the disk, column by column; its formulas are screened on a sample of the rows,
-and the best are scored on all rows (`symscreen.screening.scoring.finalists`).
+A fixed rule decides, from the metadata of the files and the option `max_ram` alone: rows × columns × 8 bytes
+are compared with a quarter of `max_ram`, because reading a table into memory makes three copies of it. A
+larger table of Parquet files is put onto the disk, column by column. Its formulas are screened on a sample of
+the rows, and the best are scored on all rows (`symscreen.screening.scoring.finalists`).
 """
 
 from __future__ import annotations
@@ -163,7 +163,5 @@ def format_undefined_notice(record: Mapping[str, Any]) -> tuple[str, ...]:
     n_undefined = record.get("large_table", {}).get("undefined", 0)
     if not n_undefined:
         return ()
-    return (
-        f"left out: {format_count(n_undefined, 'feature')} that the sample shows among the best, undefined in "
-        "some of the other rows",
-    )
+    features = format_count(n_undefined, "feature")
+    return (f"left out: {features} among the best of the sample, undefined in some of the other rows",)

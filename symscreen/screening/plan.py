@@ -13,8 +13,8 @@ from symscreen._limits import format_bytes
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
-from symscreen.expressions.tree import Column
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
+from symscreen.expressions.tree import Column
 from symscreen.report.html_listings import format_listing_html, format_listing_text
 from symscreen.report.terminal.listings import show_plan
 from symscreen.screeners import JointScreener

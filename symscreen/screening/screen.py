@@ -85,9 +85,8 @@ def screen(
     >>> result.table.expression[0], result.table.direction[0]
     ('x1 - cos(x2)/x1', '+')
     """
-    return run_screen(
-        prepare_screen(X, y, make_screen_options(options, verb="screen"), samples_large_tables=True)
-    )
+    screen_options = make_screen_options(options, verb="screen")
+    return run_screen(prepare_screen(X, y, screen_options, samples_large_tables=True))
 
 
 def run_screen(task: ScreeningTask) -> ScreenResult:

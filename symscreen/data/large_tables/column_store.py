@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
+from weakref import finalize
 
 import numpy as np
 
@@ -34,14 +36,15 @@ class ColumnStore(Mapping[str, "Values"]):
     """
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="symscreen-columns-")
+        self._folder = Path(mkdtemp(prefix="symscreen-columns-"))
+        self._remove_folder = finalize(self, rmtree, self._folder, ignore_errors=True)
         self._paths: dict[str, Path] = {}
         self._n_made = 0
 
     def append(self, name: str, values: Values) -> None:
         """Append values of shape (m,) to a column, which is made if it is new."""
         if name not in self._paths:
-            self._paths[name] = Path(self._folder.name) / f"{self._n_made}.f8"
+            self._paths[name] = self._folder / f"{self._n_made}.f8"
             self._n_made += 1
         path = self._paths[name]
         with path.open("ab") as file:
@@ -70,7 +73,7 @@ class ColumnStore(Mapping[str, "Values"]):
 
     def close(self) -> None:
         """Remove the folder."""
-        self._folder.cleanup()
+        self._remove_folder()
 
 
 class _SelectedColumns(Mapping[str, "Values"]):

@@ -1,12 +1,12 @@
-"""`LargeTable`: a table on disk whose rows are in canonical order, of which one column is in memory at a time.
+"""`LargeTable`: a table on disk whose rows are in canonical order. One column at a time is in memory.
 
-The columns of Parquet files are decoded once, batch by batch, into a store on disk. Target, inputs and rows are
-chosen by the rules of `symscreen.data.loading`. The rows are then put into canonical order, column by column:
-the files, their order, their row groups and the order of rows have no effect on what comes of the table. Its
-digest is that of the same table in memory.
+The columns of Parquet files are decoded once, batch by batch, into a store on disk. Target, inputs and rows
+are chosen by the rules of `symscreen.data.loading`. The rows are then put into canonical order, column by
+column. The order of rows and files, and the row groups, therefore have no effect on a result. The digest is
+that of the same table in memory.
 
-A sample has one row from each of m equal parts of the target's order, drawn by a seed, and in addition the rows
-in which an input is smallest or largest. The ranges of its columns are therefore those of the table.
+A sample has one row from each of m equal parts of the target's order, drawn by a seed, and in addition the
+rows in which an input is smallest or largest. Its columns therefore have the ranges of the table.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from symscreen.messages import format_count
 from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from symscreen._typing import Flags, Integers, Values
+    from symscreen._typing import Integers, Values
     from symscreen.data.large_tables.column_store import ColumnStore
     from symscreen.data.large_tables.parquet_files import StagedTable, TableSize
 
@@ -140,7 +140,7 @@ def read_large_table(
     target, inputs, exclude : optional
         As for `symscreen.data.read_dataset`. Columns of numbers can be inputs.
     missing : {"refuse", "drop"}, optional
-        What to do with rows that have missing values; by default they are dropped if they are at most a tenth.
+        What to do with rows that have missing values; by default at most a tenth of all rows is dropped.
 
     Returns
     -------
@@ -154,7 +154,10 @@ def read_large_table(
     """
     staged = stage_columns(size)
     try:
-        return _order_table(staged, size, target, inputs, exclude, missing)
+        target_name, names, notices = _choose_columns(
+            _describe_columns(staged, size), target, inputs, exclude
+        )
+        return _order_table(staged, size, target_name, names, notices, missing)
     except BaseException:
         staged.store.close()
         raise
@@ -172,23 +175,36 @@ def _describe_columns(staged: StagedTable, size: TableSize) -> SourceFrame:
     return SourceFrame(size.source, columns, staged.n_rows)
 
 
-def _order_table(
-    staged: StagedTable,
-    size: TableSize,
-    target: str | None,
-    inputs: Sequence[str] | None,
-    exclude: Sequence[str],
-    missing: str | None,
-) -> LargeTable:
-    """Choose target, inputs and rows of a staged table, and put its columns into canonical order."""
-    frame, store = _describe_columns(staged, size), staged.store
+def _choose_columns(
+    frame: SourceFrame, target: str | None, inputs: Sequence[str] | None, exclude: Sequence[str]
+) -> tuple[str, list[str], list[str]]:
+    """Choose the target and the inputs; return their names, those of the inputs sorted, and notices."""
     target_name, target_notices = choose_numeric_target(frame, target, exclude)
     chosen, input_notices = choose_inputs(frame, [target_name], inputs, exclude)
-    with_gaps = [name for name in (target_name, *chosen) if name in staged.with_gaps]
-    is_used, row_notices = find_complete_rows(frame, store.select(with_gaps), missing)
-    rows = np.flatnonzero(is_used)
-    del is_used
-    names = tuple(sorted(chosen))
+    return target_name, sorted(chosen), [*target_notices, *input_notices]
+
+
+def _find_used_rows(
+    staged: StagedTable, size: TableSize, names: Sequence[str], missing: str | None
+) -> tuple[Integers, list[str]]:
+    """Find the rows without missing values, shape (n,), by the rules of a table in memory."""
+    with_gaps = [name for name in staged.names if name in names and name in staged.with_gaps]
+    frame = SourceFrame(size.source, {}, staged.n_rows)
+    is_used, notices = find_complete_rows(frame, staged.store.select(with_gaps), missing)
+    return np.flatnonzero(is_used), notices
+
+
+def _order_table(  # noqa: PLR0917  # what was chosen, in the order in which it was
+    staged: StagedTable,
+    size: TableSize,
+    target_name: str,
+    names: Sequence[str],
+    notices: Sequence[str],
+    missing: str | None,
+) -> LargeTable:
+    """Put the chosen columns of a staged table into canonical order."""
+    store = staged.store
+    rows, row_notices = _find_used_rows(staged, size, (target_name, *names), missing)
     values = store[target_name][rows]
     order = sort_rows(store, names, values, rows)
     try:
@@ -198,7 +214,26 @@ def _order_table(
     del values
     rows = rows[order].astype(np.int32 if staged.n_rows < 2**31 else np.int64)
     del order
-    digest = hashlib.sha256(encode_digest_metadata(names, (len(names), len(rows)), numeric_target))
+    digest = _move_rows(store, names, rows, numeric_target)
+    n_files = len(size.files)
+    return LargeTable(
+        size,
+        tuple(names),
+        numeric_target,
+        store,
+        digest,
+        staged.n_rows - len(rows),
+        (
+            *([f"{format_count(n_files, 'file')} are read as one table"] if n_files > 1 else []),
+            *notices,
+            *row_notices,
+        ),
+    )
+
+
+def _move_rows(store: ColumnStore, names: Sequence[str], rows: Integers, target: NumericTarget) -> str:
+    """Replace columns by some of their rows, in the order given; return the digest of the table."""
+    digest = hashlib.sha256(encode_digest_metadata(names, (len(names), len(rows)), target))
     for name in names:
         column = store[name]
         store.remove(name)
@@ -206,14 +241,5 @@ def _order_table(
             part = column[rows[start : start + _BLOCK_ROWS]] + 0.0  # + 0.0 replaces −0.0 by 0.0
             digest.update(np.ascontiguousarray(part, dtype="<f8").data)
             store.append(name, part)
-    digest.update(np.ascontiguousarray(numeric_target.data, dtype="<f8").data)
-    n_files = len(size.files)
-    notices = (
-        *([f"{format_count(n_files, 'file')} are read as one table"] if n_files > 1 else []),
-        *target_notices,
-        *input_notices,
-        *row_notices,
-    )
-    return LargeTable(
-        size, names, numeric_target, store, digest.hexdigest(), staged.n_rows - len(rows), notices
-    )
+    digest.update(np.ascontiguousarray(target.data, dtype="<f8").data)
+    return digest.hexdigest()

@@ -171,10 +171,7 @@ def _list_parquet_files(source: object) -> list[Path] | None:
         return None
     path = os.fspath(source)
     try:
-        if is_pattern(path) or Path(path).is_dir():
-            files = list_files(path)
-        else:
-            files = [Path(path)]
+        files = list_files(path) if is_pattern(path) or Path(path).is_dir() else [Path(path)]
         are_parquet = all(each.suffix.lower() in PARQUET_SUFFIXES and each.is_file() for each in files)
     except (OSError, ValueError):  # the usual reader says what is wrong with the path
         return None

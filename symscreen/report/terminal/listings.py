@@ -131,11 +131,12 @@ def _describe_passes(passes: LargeTablePlan) -> str:
     """Describe the passes over a table that is larger than the memory allows."""
     threads = "1 thread" if passes.n_threads == 1 else f"{passes.n_threads} threads"
     return (
-        f"Two passes over {passes.n_rows:,} rows. The first puts the columns onto the disk "
-        f"({passes.disk_bytes / 1e9:,.2f} GB of temporary files), and took {format_duration(passes.read_seconds)} "
-        f"for this plan. Formulas are then screened on {passes.n_sample_rows:,} rows. The second pass scores "
-        f"at most {passes.n_finalists:,} features on all rows, in about "
-        f"{format_duration(passes.finalist_seconds)} with {threads}. The time above includes both."
+        f"Two passes over {passes.n_rows:,} rows. The first puts the columns onto the disk, as "
+        f"{passes.disk_bytes / 1e9:,.2f} GB of temporary files. It took "
+        f"{format_duration(passes.read_seconds)} for this plan. Formulas are then screened on "
+        f"{passes.n_sample_rows:,} rows. The second pass scores at most {passes.n_finalists:,} features on "
+        f"all rows, in about {format_duration(passes.finalist_seconds)} with {threads}. The time above "
+        "includes both passes."
     )
 
 

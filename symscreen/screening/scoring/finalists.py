@@ -1,10 +1,10 @@
 """Finalists: the best features of a sample of rows, scored on all rows of a table that is larger than memory.
 
-The sample decides which features are finalists: of each of the best groups of near-duplicates, twice as many as
-are wanted, the best few classes. Each finalist is computed from the columns on disk, block by block, and scored
-by the same code and in the same order of rows as in memory: its score has the same bits. A finalist that is
-undefined in some row is left out. One feature is in memory for each thread, whose number does not change the
-result.
+The sample decides which features are finalists. It has groups of near-duplicates, three times as many of
+them as features are wanted, and the best few classes of each group are chosen. Each finalist is computed
+from the columns on disk, block by block. The same code scores it as in memory, in the same order of rows,
+so that its score has the same bits. A finalist that is undefined in some row is left out. Each thread has
+one feature in memory; the number of threads does not change the result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from symscreen.screening.task import ScreeningTask
 
 
-GROUPS_PER_FEATURE = 2  # groups of near-duplicates with finalists, for each feature wanted
+GROUPS_PER_FEATURE = 3  # groups of near-duplicates with finalists, for each feature wanted
 CLASSES_PER_GROUP = 3  # finalists of a group
 THREAD_ROW_BYTES = 24  # memory of a thread per row: values, keys, order and ranks of a feature
 TARGET_ROW_BYTES = 8  # memory per row of the centred target, which all threads share
@@ -128,10 +128,11 @@ def choose_finalists(features: FeatureTable, space: Space, task: ScreeningTask) 
         return np.zeros(0, dtype=np.int64)
     n_wanted = GROUPS_PER_FEATURE * (task.limit or len(features))
     distinct = select_distinct_features(space, features, n_wanted, task.max_correlation, has_losses=True)
-    chosen = [distinct.representatives]
-    for group in range(len(distinct.representatives)):
-        chosen.append(np.flatnonzero(distinct.group == group)[:CLASSES_PER_GROUP])
-    return np.unique(np.concatenate(chosen))
+    best = [
+        np.flatnonzero(distinct.group == group)[:CLASSES_PER_GROUP]
+        for group in range(len(distinct.representatives))
+    ]
+    return np.unique(np.concatenate((distinct.representatives, *best)))
 
 
 def compute_on_all_rows(expression: Expression, table: LargeTable) -> Values | None:

@@ -386,12 +386,10 @@ def _select_from_ranking(
 
 def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool, is_exhausted: bool) -> str | None:
     """Say what prevents a longer ranking (a key of `LIST_LIMITS`); None if nothing does."""
-    if task.large_table is not None:
-        return "finalists"
     if not isinstance(task.screeners[0], Screener):
         return "shortlist"
     if task.search != "exact":
-        return "search"
+        return "search" if task.large_table is None else "finalists"
     if not is_complete:
         return "time_limit"
     if is_exhausted:
