@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,11 @@ def _read_ranking(out: Path) -> dict[str, Any]:
     }
 
 
+def measure_case(key: dict[str, Any], folder: Path, jobs: int) -> dict[str, Any]:
+    """Measure one case with the tables of a folder."""
+    return screen_folder(folder / str(key["case"]).split()[0], str(key["max_ram"]), jobs)
+
+
 def compare_rankings(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Count the formulas that two rankings share, and find the largest difference of their scores, over Δ."""
     first, second = (pd.Series(each["t0"], index=each["expressions"]) for each in (one, other))
@@ -87,17 +93,15 @@ def main(arguments: list[str]) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "large-table")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--processes", type=int, default=1, help="cases that run at the same time")
     parser.add_argument("--checkpoint", type=Path)
     options = parser.parse_args(arguments)
     for name, rows in (("tenth", ROWS // 10), ("all", ROWS)):
         if not (options.folder / name).exists():
             write_table(options.folder / name, rows)
 
-    def measure(key: dict[str, Any]) -> dict[str, Any]:
-        folder = options.folder / str(key["case"]).split()[0]
-        return screen_folder(folder, str(key["max_ram"]), options.jobs)
-
-    rows = collect_rows(_CASES, measure, options.checkpoint)
+    measure = partial(measure_case, folder=options.folder, jobs=options.jobs)
+    rows = collect_rows(_CASES, measure, options.checkpoint, processes=options.processes)
     comparison = compare_rankings(rows[1], rows[2])
     head = (
         "case",
