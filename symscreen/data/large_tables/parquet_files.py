@@ -14,7 +14,7 @@ import numpy as np
 from symscreen.data.arrow_columns import convert_arrow_column, describe_unread_type, is_number_type
 from symscreen.data.column_types import MAX_EXACT_INTEGER, TOO_FINE_DESCRIPTION
 from symscreen.data.large_tables.column_store import ColumnStore
-from symscreen.data.readers.file_formats import PARQUET_SUFFIXES
+from symscreen.data.readers.file_formats import PARQUET_MAGIC, PARQUET_SUFFIXES
 from symscreen.data.readers.file_sets import check_equal_names, is_pattern, list_files
 from symscreen.data.source_frame import check_column_names
 from symscreen.errors import DataError
@@ -172,10 +172,20 @@ def _list_parquet_files(source: object) -> list[Path] | None:
     path = os.fspath(source)
     try:
         files = list_files(path) if is_pattern(path) or Path(path).is_dir() else [Path(path)]
-        are_parquet = all(each.suffix.lower() in PARQUET_SUFFIXES and each.is_file() for each in files)
+        are_parquet = all(
+            each.suffix.lower() in PARQUET_SUFFIXES and _begins_as_parquet(each) for each in files
+        )
     except (OSError, ValueError):  # the usual reader says what is wrong with the path
         return None
     return files if are_parquet else None
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    """Say whether a path is a regular file that begins as Parquet files do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
 def _open_parquet(path: Path) -> pa.parquet.ParquetFile:

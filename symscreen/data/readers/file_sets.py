@@ -14,7 +14,7 @@ from symscreen.data.readers.raw_table import RawTable
 from symscreen.data.readers.text_encoding import decode_text
 from symscreen.data.readers.text_layout import HEADER_PATTERN
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.messages import escape_control_chars, format_count, hint_option, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,8 @@ def read_files(files: Sequence[Path], source: str) -> RawTable:
         n_bytes += len(contents[-1].data)
         if n_bytes > get_max_table_bytes():
             raise DataError(
-                f"{source}: the files are larger than a quarter of the memory together: name fewer"
+                f"{source}: the files are larger than a quarter of the memory together: name fewer, or let a "
+                f"screen of Parquet files sample the rows{hint_option('max_ram', '2GB')}"
             )
     if len(contents) == 1:
         return parse_content(contents[0])

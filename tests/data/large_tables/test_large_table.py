@@ -153,10 +153,13 @@ def test_a_disk_that_is_too_small_is_named(frame, tmp_path, monkeypatch):
         read(write(frame, tmp_path / "t"))
 
 
-@pytest.mark.parametrize("source", ["table.csv", "absent.parquet", pd.DataFrame({"a": [1]}), "-"])
+@pytest.mark.parametrize(
+    "source", ["table.csv", "text.parquet", "absent.parquet", pd.DataFrame({"a": [1]}), "-"]
+)
 def test_other_sources_have_no_size(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("table.csv").write_text("a,b\n1,2\n")
+    for name in ("table.csv", "text.parquet"):
+        Path(name).write_text("a,b\n1,2\n")
     assert measure_table(source) is None
 
 
