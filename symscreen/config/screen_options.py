@@ -640,15 +640,18 @@ class InferenceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Where and how long a screen runs: no result depends on it."""
+    """Where and how long a screen runs: no result depends on it, except that a large table is sampled."""
 
     group: ClassVar[str] = "Run"
 
     max_ram: str | int | None = option(
         None,
         metavar="SIZE",
-        help="The memory that may be used, such as 2GB.",
-        doc='The memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine\'s.',
+        help="The memory that may be used, such as 2GB; a screen samples larger Parquet files.",
+        doc='The memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine\'s. '
+        "`symscreen.screen` and `symscreen.plan` screen a table of Parquet files on a sample of its rows if "
+        "rows × columns × 8 bytes are more than a quarter of what is given, and score the best formulas on "
+        "all rows.",
         type="str or int",
         verbs=_ALL,
         runtime=True,

@@ -55,7 +55,7 @@ def convert_arrow_column(cells: pa.Array | pa.ChunkedArray) -> SourceColumn:  # 
         if _has_decimal_collisions(cells):
             return SourceColumn(TOO_FINE_DESCRIPTION)
         cells = cells.cast(pa.string())  # Arrow's cast from decimal to float is not correctly rounded
-    elif types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type):
+    elif is_number_type(arrow_type):
         if types.is_integer(arrow_type) and _has_integer_collisions(cells):
             return SourceColumn(TOO_FINE_DESCRIPTION)
         if not cells.null_count and not types.is_boolean(arrow_type):
@@ -65,6 +65,30 @@ def convert_arrow_column(cells: pa.Array | pa.ChunkedArray) -> SourceColumn:  # 
         return SourceColumn(_describe_type(arrow_type))
     floats = cells.cast(pa.float64(), safe=False)
     return make_numeric_column(np.asarray(floats.fill_null(np.nan) if floats.null_count else floats))
+
+
+def is_number_type(arrow_type: pa.DataType) -> bool:
+    """Say whether a type is one of integers, floats and booleans."""
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type))
+
+
+def describe_unread_type(arrow_type: pa.DataType) -> str:
+    """Describe a type that is not one of `is_number_type`, as `SourceColumn.description` does."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(arrow_type):
+        return describe_unread_type(arrow_type.value_type)
+    if types.is_null(arrow_type):
+        return "no values"
+    if types.is_string(arrow_type) or types.is_large_string(arrow_type) or types.is_string_view(arrow_type):
+        return "text"
+    if types.is_date(arrow_type) or types.is_timestamp(arrow_type) or types.is_time(arrow_type):
+        return "dates or times"
+    return "decimals" if types.is_decimal(arrow_type) else _describe_type(arrow_type)
 
 
 def _has_integer_collisions(cells: pa.Array | pa.ChunkedArray) -> bool:

@@ -302,19 +302,24 @@ def _explain_unusable(name: str, column: SourceColumn) -> str:
     """Return the reason why a column is not an input by default; empty if it is one."""
     if column.numbers is None or not column.is_numeric:
         return column.description
-    return "an identifier" if _is_identifier(name, column.numbers) else ""
+    return "an identifier" if is_identifier(name, column.numbers) else ""
 
 
-def _is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
-    """Recognize row numbers and keys by their name and by distinct integer values, in any order."""
+def is_named_like_identifier(name: str) -> bool:
+    """Say whether a column with this name is an identifier if its values are distinct integers."""
     normalized_name = name.strip().casefold()
-    if _PANDAS_INDEX.fullmatch(normalized_name):
-        return True
-    if not (
+    return (
         normalized_name in _IDENTIFIER_NAMES
         or normalized_name.endswith(("_id", " id"))
         or normalized_name.startswith("unnamed:")
-    ):
+    )
+
+
+def is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
+    """Recognize row numbers and keys by their name and by distinct integer values, in any order."""
+    if _PANDAS_INDEX.fullmatch(name.strip().casefold()):
+        return True
+    if not is_named_like_identifier(name):
         return False
     known_values = numbers[~np.isnan(numbers)]
     if not np.array_equal(known_values, np.floor(known_values)):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from symscreen.data.time_cells import TimeCells
 
 
-_MAX_EXACT_INTEGER = 2.0**53  # all integers up to it are exact in float64
+MAX_EXACT_INTEGER = 2.0**53  # all integers up to it are exact in float64
 _BLANKS = r"[\t\n\f\r ]*"
 _EXPONENT = "(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"{_BLANKS}[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}{_BLANKS}")
@@ -259,7 +259,7 @@ def has_float_collisions(exact: NDArray[Any], floats: NDArray[np.float64]) -> bo
     (True, False)
     """
     if exact.dtype.kind in "iu" and (
-        exact.dtype.itemsize < 8 or np.abs(floats).max(initial=0.0) <= _MAX_EXACT_INTEGER
+        exact.dtype.itemsize < 8 or np.abs(floats).max(initial=0.0) <= MAX_EXACT_INTEGER
     ):
         return False
     order = np.argsort(exact, kind="stable")

@@ -216,10 +216,14 @@ def _rebuild(
     )
 
 
+def encode_digest_metadata(names: Sequence[str], shape: tuple[int, ...], target: Target) -> bytes:
+    """Encode what precedes the values in a digest, as JSON, because names may contain any separator."""
+    return json.dumps([names, target.name, shape, *target.digest_metadata]).encode()
+
+
 def _compute_digest(names: tuple[str, ...], columns: Values, target: Target) -> str:
-    """Return the SHA-256 of names (as JSON, because they may contain any separator) and values."""
-    metadata = [names, target.name, columns.shape, *target.digest_metadata]
-    digest = hashlib.sha256(json.dumps(metadata).encode())
+    """Return the SHA-256 of the names and of the values, column by column, then those of the target."""
+    digest = hashlib.sha256(encode_digest_metadata(names, columns.shape, target))
     for array in (columns, target.data):
         digest.update(np.ascontiguousarray(array, dtype="<f8").data)
     return digest.hexdigest()

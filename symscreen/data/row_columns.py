@@ -26,6 +26,8 @@ from symscreen.messages import (
 from symscreen.targets.weighted import MAX_WEIGHT_RATIO
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from symscreen.data.source_frame import SourceFrame
@@ -36,7 +38,7 @@ MIN_ROWS = 5  # rows of a dataset
 
 
 def find_complete_rows(
-    frame: SourceFrame, columns: dict[str, NDArray[np.float64]], missing: str | None
+    frame: SourceFrame, columns: Mapping[str, NDArray[np.float64]], missing: str | None
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Find the rows without missing values.
 
@@ -44,8 +46,8 @@ def find_complete_rows(
     ----------
     frame : SourceFrame
         The source.
-    columns : dict of str to float64 array, each of shape (n,)
-        The columns that the dataset needs.
+    columns : mapping of str to float64 array, each of shape (n,)
+        The columns that the dataset needs, at least those with gaps. Each is looked at once.
     missing : {"refuse", "drop"} or None
         ``"refuse"`` raises an error for missing values, ``"drop"`` drops these rows; None drops them if they
         are at most a tenth of all rows, and raises an error otherwise.

@@ -18,6 +18,8 @@ from symscreen.errors import DataError
 from symscreen.messages import format_names
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symscreen.data.readers.raw_table import RawTable
     from symscreen.data.row_order import RowOrder
 
@@ -71,24 +73,26 @@ def build_frame(table: RawTable) -> SourceFrame:
         If there are no columns or too many, or two share a name.
     """
     names = [str(name) for name in table.names]
-    if not names:
-        raise DataError(f"{table.source} has no columns: a target and at least one input are needed")
-    if len(names) > MAX_COLUMNS:
-        raise DataError(
-            f"{table.source} has {len(names)} columns, more than {MAX_COLUMNS}: remove some of them"
-        )
-    duplicates = [name for name, count in Counter(names).items() if count > 1]
-    if duplicates:
-        raise DataError(
-            f"{table.source} has more than one column named {format_names(duplicates)}: rename or remove "
-            f"the others"
-        )
+    check_column_names(table.source, names)
     columns = {name: _convert_cells(cells) for name, cells in zip(names, table.columns, strict=True)}
     columns, number_notices = read_written_numbers(columns, table.decimal_mark, holds_text=table.holds_text)
     columns, date_notices = read_date_texts(columns)
     columns, part_notices = add_date_parts(columns)
     notices = (*table.notices, *number_notices, *date_notices, *part_notices)
     return SourceFrame(table.source, columns, table.n, notices)
+
+
+def check_column_names(source: str, names: Sequence[str]) -> None:
+    """Refuse a table without columns, with too many, or with two of one name."""
+    if not names:
+        raise DataError(f"{source} has no columns: a target and at least one input are needed")
+    if len(names) > MAX_COLUMNS:
+        raise DataError(f"{source} has {len(names)} columns, more than {MAX_COLUMNS}: remove some of them")
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        raise DataError(
+            f"{source} has more than one column named {format_names(duplicates)}: rename or remove the others"
+        )
 
 
 def _convert_cells(cells: object) -> SourceColumn:

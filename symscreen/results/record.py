@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import LayerCount, Space
     from symscreen.grammar import Grammar
     from symscreen.screening.scoring.streaming import StreamResult
+    from symscreen.targets import Target
 
 
 RECORD_FORMAT = 3
@@ -92,6 +93,7 @@ def format_partial_notice(partial: Mapping[str, Any]) -> str:
 LIST_LIMITS = {
     "shortlist": "those that the joint screeners were shown",
     "search": "those that the search kept",
+    "finalists": "those that were scored on all rows",
     "time_limit": "a longer list would take longer than the time limit",
     "length": "the longest list that is made",
 }
@@ -219,6 +221,7 @@ def build_run_record(
     n_scored: int,
     n_invalid: Mapping[CandidateStatus, int],
     extra_record: Mapping[str, Any] | None = None,
+    target: Target | None = None,
 ) -> dict[str, Any]:
     """Build the record of a run.
 
@@ -238,12 +241,15 @@ def build_run_record(
         Counts of the features of the last layer that were excluded after their values were computed.
     extra_record : mapping, optional
         Parts that only some runs have: joint screeners, pruning, rounds and others.
+    target : Target, optional
+        The target of all rows, where the dataset is a sample of them.
 
     Returns
     -------
     dict
         Plain values, ready for JSON.
     """
+    target = dataset.target if target is None else target
     layers = [build_layer_record(count) for count in space.layer_counts]
     pruned = layers[-1]["pruned"]
     for status, number in n_invalid.items():
@@ -259,12 +265,12 @@ def build_run_record(
         "grammar": build_grammar_record(grammar),
         "data": {
             "digest": dataset.digest,
-            "rows": dataset.target.n,
+            "rows": target.n,
             "rows_dropped": dataset.n_dropped,
-            "target": dataset.target.name,
-            "gini_mean_difference": dataset.target.gini_mean_difference,
+            "target": target.name,
+            "gini_mean_difference": target.gini_mean_difference,
             "inputs": list(dataset.names),
-            **dataset.target.record,
+            **target.record,
         },
         "layers": layers,
         "scored": n_scored,

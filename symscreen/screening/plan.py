@@ -11,16 +11,26 @@ import numpy as np
 
 from symscreen._limits import format_bytes
 from symscreen.config.fields import describe_options, list_options
+from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
+from symscreen.expressions.tree import Column
 from symscreen.report.html_listings import format_listing_html, format_listing_text
 from symscreen.report.terminal.listings import show_plan
 from symscreen.screeners import JointScreener
 from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
+from symscreen.screening.scoring.finalists import (
+    CLASSES_PER_GROUP,
+    GROUPS_PER_FEATURE,
+    compute_on_all_rows,
+    count_threads,
+    estimate_finalist_bytes,
+)
 from symscreen.screening.scoring.score_space import make_scorer, make_search_goals
 from symscreen.screening.search.modes import estimate_search_cost
 from symscreen.screening.space_generation import should_recompute_pool
+from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +38,38 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.config.keyword_types import ScreenKeywords
+    from symscreen.data.large_tables.large_table import LargeTable
     from symscreen.expansion import LayerCount, Space, SpaceSizeEstimate
     from symscreen.screening.task import ScreeningTask
+
+
+@dataclass(frozen=True)
+class LargeTablePlan:
+    """The passes over a table that is larger than the memory allows.
+
+    Parameters
+    ----------
+    n_rows, n_sample_rows : int
+        Numbers of rows of the table and of the sample.
+    disk_bytes : int
+        Size of the columns that the first pass puts onto the disk.
+    read_seconds : float
+        The time that the first pass took for this plan.
+    n_finalists : int
+        The most features that the second pass scores on all rows.
+    finalist_seconds : float
+        The time of the second pass, from that of one feature.
+    n_threads : int
+        Number of threads of the second pass, each with the memory for one feature.
+    """
+
+    n_rows: int
+    n_sample_rows: int
+    disk_bytes: int
+    read_seconds: float
+    n_finalists: int
+    finalist_seconds: float
+    n_threads: int
 
 
 @dataclass(frozen=True)
@@ -68,6 +108,9 @@ class ScreenPlan:
         The time that exact scoring would take on this machine.
     notices : tuple of str
         Notices about the data.
+    large_table : LargeTablePlan or None
+        The passes over a table that is larger than the memory allows; None for other tables. The other fields
+        then include them.
     """
 
     layers: tuple[LayerCount, ...]
@@ -82,6 +125,7 @@ class ScreenPlan:
     budget: Mapping[str, Any] | None
     exact_seconds: float
     notices: tuple[str, ...]
+    large_table: LargeTablePlan | None = None
 
     def __repr__(self) -> str:
         return format_listing_text(show_plan(self), self.notices)
@@ -97,8 +141,15 @@ _BLOCK_REPEATS = 5  # how often the statistics of a block of the pool are comput
 _MEMBER_COST_FACTOR = 1.5  # time of a pool member, relative to that of its statistics
 
 
-def build_plan(task: ScreeningTask) -> ScreenPlan:
+def build_plan(task: ScreeningTask, *, read_seconds: float = 0.0) -> ScreenPlan:
     """Plan a screen.
+
+    Parameters
+    ----------
+    task : ScreeningTask
+        The screen.
+    read_seconds : float
+        The time that reading the data took.
 
     Returns
     -------
@@ -133,6 +184,7 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
     is_bounded = not has_pruning or pool_sizes is not None  # else the target decides how many stay
     filter_seconds = (perf_counter() - start) / max(1, size.n_filtered)
     recomputes_pool = should_recompute_pool(size.n_members, task, estimate_scoring_bytes(n_rows, task))
+    max_bytes = task.max_bytes if task.large_table is None else parse_memory_limit(task.options.max_ram)
     peak_bytes = estimate_memory(size, n_rows, task, recompute_pool=recomputes_pool).compute_peak(
         task.max_bytes
     )
@@ -141,6 +193,11 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
     choice = task.budget_choice
     exact_size = size if choice is None else choice.size
     low, high, exact = _estimate_seconds(task, size, exact_size, filter_seconds)
+    passes, pass_seconds = None, 0.0
+    if task.large_table is not None:
+        passes = _plan_passes(task, task.large_table, read_seconds)
+        pass_seconds = passes.read_seconds + passes.finalist_seconds
+        peak_bytes = max(peak_bytes, estimate_finalist_bytes(task.large_table, passes.n_threads))
     return ScreenPlan(
         layers=size.layer_counts,
         n_exact_layers=size.n_exact if is_bounded else 1,
@@ -149,11 +206,36 @@ def build_plan(task: ScreeningTask) -> ScreenPlan:
         has_pruning=has_pruning,
         pool_bytes=0 if recomputes_pool else size.n_members * n_rows * 8,
         peak_bytes=peak_bytes,
-        seconds=(n_repeats * low, n_repeats * high),
+        seconds=(n_repeats * low + pass_seconds, n_repeats * high + pass_seconds),
         jobs=task.backend.jobs,
         budget=None if choice is None else choice.record,
         exact_seconds=n_repeats * exact,
-        notices=(*task.dataset.notices, *_format_memory_notices(peak_bytes, task.max_bytes)),
+        notices=(*task.dataset.notices, *_format_memory_notices(peak_bytes, max_bytes)),
+        large_table=passes,
+    )
+
+
+def _plan_passes(task: ScreeningTask, table: LargeTable, read_seconds: float) -> LargeTablePlan:
+    """Time one feature on all rows, and count those of the second pass."""
+    n_threads, n_finalists = (
+        count_threads(table, task),
+        GROUPS_PER_FEATURE * CLASSES_PER_GROUP * (task.limit or 0),
+    )
+    (screener,) = task.column_screeners
+    _ = table.target.gini_mean_difference  # computed once, and not for each feature
+    start = perf_counter()
+    values = compute_on_all_rows(Column(table.names[0]), table)
+    assert values is not None  # noqa: S101  # an input is defined everywhere
+    screener.statistic(sort_block(values), table.target)
+    seconds = perf_counter() - start
+    return LargeTablePlan(
+        n_rows=table.target.n,
+        n_sample_rows=task.target.n,
+        disk_bytes=table.size.n_bytes,
+        read_seconds=read_seconds,
+        n_finalists=n_finalists,
+        finalist_seconds=n_finalists * seconds / n_threads,
+        n_threads=n_threads,
     )
 
 
@@ -267,4 +349,10 @@ def plan(
     >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").n_features
     42
     """
-    return build_plan(prepare_screen(X, y, make_screen_options(options, verb="plan")))
+    start = perf_counter()
+    task = prepare_screen(X, y, make_screen_options(options, verb="plan"), samples_large_tables=True)
+    try:
+        return build_plan(task, read_seconds=perf_counter() - start)
+    finally:
+        if task.large_table is not None:
+            task.large_table.close()

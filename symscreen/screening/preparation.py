@@ -44,6 +44,12 @@ from symscreen.screening.budget import choose_search
 from symscreen.screening.inference.error_control import parse_error_control
 from symscreen.screening.inference.intervals import check_intervals
 from symscreen.screening.inference.stability import build_half_sampling
+from symscreen.screening.large_tables import (
+    describe_sample,
+    draw_sample,
+    open_large_table,
+    reserve_memory,
+)
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.screening.task import RowGroups, ScreeningTask
 from symscreen.statistics.inference.max_t import count_exchangeable_groups
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
 
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
+    from symscreen.data.large_tables.large_table import LargeTable
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar
     from symscreen.results.verdict import Obstacle
@@ -65,7 +72,13 @@ if TYPE_CHECKING:
     from symscreen.targets import Target, TargetType
 
 
-def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> ScreeningTask:  # noqa: N803  # as in `screen`
+def prepare_screen(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
+    options: ScreenOptions,
+    *,
+    samples_large_tables: bool = False,
+) -> ScreeningTask:
     """Read the data and the options of a screen.
 
     Parameters
@@ -74,6 +87,8 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         See `symscreen.screen`.
     options : ScreenOptions
         The options.
+    samples_large_tables : bool
+        Whether a table that is larger than the memory allows is screened on a sample of its rows.
 
     Returns
     -------
@@ -88,9 +103,30 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     check_conflicts(options)
     if (options.ranking, options.stages) != (None, None):
         _check_before_reading(X, y, options)
+    large_table = open_large_table(X, y, options) if samples_large_tables else None
+    if large_table is not None:
+        options = replace(options, search=options.search or "sieve")
+    try:
+        return _prepare_task(X, y, options, large_table)
+    except BaseException:
+        if large_table is not None:
+            large_table.close()
+        raise
+
+
+def _prepare_task(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
+    options: ScreenOptions,
+    large_table: LargeTable | None,
+) -> ScreeningTask:
+    """Read the data, or a sample of a large table, and build the task."""
     grammar, layers = read_grammar(options)
-    X, data_options = encode_categoricals(X, y, exclude_order_columns(options))  # noqa: N806  # a frame with more columns
-    X, data_options = encode_time_columns(X, y, data_options, grammar.time_operators)  # noqa: N806  # as above
+    if large_table is None:
+        X, data_options = encode_categoricals(X, y, exclude_order_columns(options))  # noqa: N806  # a frame with more columns
+        X, data_options = encode_time_columns(X, y, data_options, grammar.time_operators)  # noqa: N806  # as above
+    else:
+        X, data_options = draw_sample(large_table, options)  # noqa: N806  # a frame with fewer rows
     options = replace(
         options, categorical=data_options.categorical, categorical_as=data_options.categorical_as
     )
@@ -106,7 +142,10 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         target_type=target_class.target_type,
         has_pruning=bool(pool_screeners),
     )
-    dataset = read_source(source, target_class, inputs=data_options.inputs, missing=options.missing)
+    dataset = read_source(source, target_class, inputs=data_options.inputs, missing=data_options.missing)
+    if large_table is not None:
+        dataset = describe_sample(dataset, large_table, options)
+        max_bytes = reserve_memory(max_bytes, large_table)
     row_groups = build_row_groups(dataset, source.frame, options)
     _check_against_rows(options, screeners, pool_screeners, dataset, row_groups)
     formulas = _read_formulas(options, grammar, dataset)
@@ -133,6 +172,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         run_control=run_control,
         error_control=error_control,
         p_value_obstacle=p_value_obstacle,
+        large_table=large_table,
         row_groups=row_groups,
         row_order=source.frame.row_order,
         box=box,

@@ -31,6 +31,7 @@ from symscreen.screening.inference.feature_safety import (
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
 from symscreen.screening.inference.stability import add_stability
+from symscreen.screening.large_tables import build_large_table_record, format_undefined_notice
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.residual_rounds import build_extra_record, run_rounds
 from symscreen.statistics.nulls.xi_null import build_xi_null, is_dominated_by_one_value
@@ -84,7 +85,8 @@ def screen(
     >>> result.table.expression[0], result.table.direction[0]
     ('x1 - cos(x2)/x1', '+')
     """
-    return run_screen(prepare_screen(X, y, make_screen_options(options, verb="screen")))
+    screen_options = make_screen_options(options, verb="screen")
+    return run_screen(prepare_screen(X, y, screen_options, samples_large_tables=True))
 
 
 def run_screen(task: ScreeningTask) -> ScreenResult:
@@ -95,7 +97,7 @@ def run_screen(task: ScreeningTask) -> ScreenResult:
     OutputError
         If the checkpoint folder is not available or belongs to another run.
     """
-    log_event("prepared", rows=task.target.n, inputs=len(task.dataset.names), digest=task.dataset.digest)
+    log_event("prepared", rows=task.full_target.n, inputs=len(task.dataset.names), digest=task.dataset.digest)
     with open_run(task) as running_task:
         result = _build_result(running_task)
     log_event("finished", scored=result.n_scored, shown=len(result))
@@ -118,7 +120,11 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.intervals is not None:
         round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
-    round_results, numerical_error_record = flag_numerical_errors(task, round_results)
+    numerical_error_record: dict[str, Any] = {}
+    if task.large_table is None:
+        round_results, numerical_error_record = flag_numerical_errors(task, round_results)
+    else:
+        extra_record["large_table"] = build_large_table_record(task, first.finalists_record)
     extra_record |= numerical_error_record
     if options.unsafe == "mark":
         round_results, safety_record = mark_unsafe_features(task, round_results)
@@ -137,6 +143,7 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         n_scored=first.n_scored,
         n_invalid=first.n_invalid,
         extra_record=extra_record,
+        target=task.full_target,
     )
     result = build_screen_result(
         [
@@ -144,19 +151,20 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
                 each.space,
                 each.scoring_result,
                 each.shown_indices,
-                each.dataset.target.gini_mean_difference,
+                (task.full_target if len(round_results) == 1 else each.dataset.target).gini_mean_difference,
             )
             for each in round_results
         ],
         task.screeners,
         record,
-        scale=dataset.target.gini_mean_difference,
+        scale=task.full_target.gini_mean_difference,
         units=task.units,
         notices=(
             *dataset.notices,
             *round_results[-1].notices,
             *_format_run_notices(task, round_results),
             *filter(None, [format_selection_notice(record)]),
+            *format_undefined_notice(record),
             *_format_null_notices(task),
             *_format_numerical_error_notices(numerical_error_record),
         ),
@@ -232,6 +240,8 @@ def open_run(task: ScreeningTask) -> Iterator[ScreeningTask]:
     with ExitStack() as stack:
         if isinstance(task.backend, Dask):
             stack.callback(task.backend.close)
+        if task.large_table is not None:
+            stack.callback(task.large_table.close)
         if task.options.checkpoint is not None:
             checkpoint = stack.enter_context(
                 open_checkpoint(Path(task.options.checkpoint), _describe_run(task))

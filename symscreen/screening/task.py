@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers
     from symscreen.backends import Backend
     from symscreen.data import Dataset
+    from symscreen.data.large_tables.large_table import LargeTable
     from symscreen.data.row_order import RowOrder
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer
@@ -92,6 +93,8 @@ class ScreeningTask:
         p-values and permutations; None for neither.
     p_value_obstacle : Obstacle or None
         Why there are no p-values; None if they are computed.
+    large_table : LargeTable or None
+        The table on disk of which the dataset is a sample; None if the dataset has all rows.
     row_groups : RowGroups or None
         Rows that belong together; None if rows are independent.
     row_order : RowOrder or None
@@ -118,6 +121,7 @@ class ScreeningTask:
     run_control: RunControl = DEFAULT_RUN_CONTROL
     error_control: ErrorControl | None = None
     p_value_obstacle: Obstacle | None = None
+    large_table: LargeTable | None = None
     row_groups: RowGroups | None = None
     row_order: RowOrder | None = None
     budget_choice: BudgetChoice | None = None
@@ -149,6 +153,11 @@ class ScreeningTask:
     def target(self) -> Target:
         """The target of the dataset."""
         return self.dataset.target
+
+    @property
+    def full_target(self) -> Target:
+        """The target of all rows of the table, also where the dataset is a sample of them."""
+        return self.dataset.target if self.large_table is None else self.large_table.target
 
     @property
     def search(self) -> SearchMode:

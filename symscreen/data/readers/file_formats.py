@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from symscreen.data.readers.raw_table import RawTable
 
 
+PARQUET_SUFFIXES = (".parquet", ".pq", ".parq")
 _FORMAT_BY_SUFFIX = {
     ".csv": "CSV",
     ".tsv": "TSV",
     **dict.fromkeys((".txt", ".dat", ".data", ".tab", ".asc"), "text"),
-    **dict.fromkeys((".parquet", ".pq", ".parq"), "Parquet"),
+    **dict.fromkeys(PARQUET_SUFFIXES, "Parquet"),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), "Feather"),
     **dict.fromkeys((".json", ".ndjson", ".jsonl"), "JSON"),
     **dict.fromkeys((".xlsx", ".xlsm"), "Excel"),
@@ -50,7 +51,12 @@ _REMEDIES = {
     **dict.fromkeys((".7z", ".rar", ".tar", ".tgz"), "unpack it, and name a file in it"),
     **dict.fromkeys((".html", ".htm", ".xml", ".pdf", ".doc", ".docx"), "save its table as .csv"),
 }
-_BINARY_MAGIC = {"Parquet": b"PAR1", "Feather": b"ARROW1", "old Excel": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}
+PARQUET_MAGIC = b"PAR1"
+_BINARY_MAGIC = {
+    "Parquet": PARQUET_MAGIC,
+    "Feather": b"ARROW1",
+    "old Excel": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+}
 _OTHER_MAGIC = {
     "a Feather file of the old version 1": b"FEA1",
     "a zip archive or an Excel workbook": b"PK\x03\x04",

@@ -14,7 +14,7 @@ from symscreen.data.readers.raw_table import RawTable
 from symscreen.data.readers.text_encoding import decode_text
 from symscreen.data.readers.text_layout import HEADER_PATTERN
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.messages import escape_control_chars, format_count, hint_option, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,8 @@ def read_files(files: Sequence[Path], source: str) -> RawTable:
         n_bytes += len(contents[-1].data)
         if n_bytes > get_max_table_bytes():
             raise DataError(
-                f"{source}: the files are larger than a quarter of the memory together: name fewer"
+                f"{source}: the files are larger than a quarter of the memory together: name fewer, or let a "
+                f"screen of Parquet files sample the rows{hint_option('max_ram', '2GB')}"
             )
     if len(contents) == 1:
         return parse_content(contents[0])
@@ -131,7 +132,7 @@ def _join_arrow_files(contents: Sequence[FileContent], source: str, notice: str)
     tables = [load_arrow_table(content.data, content.source, content.file_format) for content in contents]
     names = tables[0].column_names
     for content, table in zip(contents, tables, strict=True):
-        _check_names(table.column_names, names, content, contents[0])
+        check_equal_names(table.column_names, names, content.source, contents[0].source)
     try:
         joined = pa.concat_tables(
             [_decode(table).select(names) for table in tables], promote_options="permissive"
@@ -155,16 +156,13 @@ def _decode(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
-def _check_names(
-    names: Sequence[str], expected: Sequence[str], content: FileContent, first: FileContent
-) -> None:
+def check_equal_names(names: Sequence[str], expected: Sequence[str], source: str, first_source: str) -> None:
     """Check that a file has the columns of the first one."""
     for name in (*expected, *names):
         if (name in expected) != (name in names):
-            with_it, without = (first, content) if name in expected else (content, first)
+            with_it, without = (first_source, source) if name in expected else (source, first_source)
             raise DataError(
-                f"{without.source} has no column {quote(name)}, which {with_it.source} has: make the "
-                f"columns equal"
+                f"{without} has no column {quote(name)}, which {with_it} has: make the columns equal"
             )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Operator
     from symscreen.messages import OptionStyle
     from symscreen.screeners import AnyScreener
-    from symscreen.screening.plan import ScreenPlan
+    from symscreen.screening.plan import LargeTablePlan, ScreenPlan
 
 
 _PIPE_WIDTH = 80  # characters
@@ -119,10 +119,25 @@ def show_plan(plan: ScreenPlan) -> RenderableType:
         f"{_COUNT_NOTES['exact' if all_exact else 'pruned' if is_pruned else 'extrapolated']}"
     )
     parts: list[RenderableType] = [table, Text(""), Text(note)]
+    if plan.large_table is not None:
+        parts.append(Text(_describe_passes(plan.large_table)))
     if plan.budget is not None:
         measured = f" On this machine exact scoring would take about {format_duration(plan.exact_seconds)}."
         parts[:0] = [make_notes([format_budget_note({"budget": plan.budget}).template + measured]), Text("")]
     return Group(*parts)
+
+
+def _describe_passes(passes: LargeTablePlan) -> str:
+    """Describe the passes over a table that is larger than the memory allows."""
+    threads = "1 thread" if passes.n_threads == 1 else f"{passes.n_threads} threads"
+    return (
+        f"Two passes over {passes.n_rows:,} rows. The first puts the columns onto the disk, as "
+        f"{passes.disk_bytes / 1e9:,.2f} GB of temporary files. It took "
+        f"{format_duration(passes.read_seconds)} for this plan. Formulas are then screened on "
+        f"{passes.n_sample_rows:,} rows. The second pass scores at most {passes.n_finalists:,} features on "
+        f"all rows, in about {format_duration(passes.finalist_seconds)} with {threads}. The time above "
+        "includes both passes."
+    )
 
 
 def _format_count(count: int, *, is_exact: bool) -> str:

@@ -68,6 +68,7 @@ def select_distinct_features(
     analysis: SafetyAnalysis | None = None,
     *,
     has_losses: bool,
+    n_rows: int | None = None,
 ) -> DistinctFeatures:
     """Select features from best to worst so that no two correlate above a limit.
 
@@ -85,6 +86,8 @@ def select_distinct_features(
         Decides which features are safe on new rows; None if unsafe ones may be selected.
     has_losses : bool
         Whether 1 − loss is a correlation with the target. Otherwise leaders represent their groups.
+    n_rows : int, optional
+        Number of rows that the losses are from; by default those of the space.
 
     Returns
     -------
@@ -99,7 +102,15 @@ def select_distinct_features(
         representatives = leaders.copy()
         if has_losses:
             _choose_representatives(
-                space, features, group, correlations, ranks, representatives, max_correlation, analysis
+                space,
+                features,
+                group,
+                correlations,
+                ranks,
+                representatives,
+                max_correlation,
+                analysis,
+                space.n_rows if n_rows is None else n_rows,
             )
     return DistinctFeatures(group, reasons, representatives, np.argsort(representatives, kind="stable"))
 
@@ -113,6 +124,7 @@ def _choose_representatives(
     representatives: Indices,
     max_correlation: float,
     analysis: SafetyAnalysis | None,
+    n_rows: int,
 ) -> None:
     """Replace leaders, in place, by the simplest features of their groups that are within noise of them.
 
@@ -123,7 +135,7 @@ def _choose_representatives(
         members = np.flatnonzero(group == index)
         members = members[features.complexity[members] < features.complexity[leader]]
         is_close = is_within_noise(
-            1.0 - features.loss[leader], 1.0 - features.loss[members], correlations[members], space.n_rows
+            1.0 - features.loss[leader], 1.0 - features.loss[members], correlations[members], n_rows
         )
         candidates = members[is_close]
         candidates = candidates[np.argsort(features.complexity[candidates], kind="stable")][:_MAX_CANDIDATES]

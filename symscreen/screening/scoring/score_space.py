@@ -25,6 +25,7 @@ from symscreen.screening.inference.error_control import (
 from symscreen.screening.inference.feature_safety import build_safety_record
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values, make_mirrored_spec
 from symscreen.screening.scoring.distinct_features import select_distinct_features
+from symscreen.screening.scoring.finalists import score_finalists
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from symscreen.results.verdict import Obstacle
     from symscreen.screeners import Sign
     from symscreen.screening.scoring.distinct_features import DistinctFeatures
+    from symscreen.screening.scoring.finalists import Finalists
     from symscreen.screening.scoring.joint_screening import JointResult, Shortlist
     from symscreen.screening.scoring.streaming import StreamResult
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
@@ -96,6 +98,8 @@ class ScoringResult:
         Why there are no p-values.
     stream_result : StreamResult or None
         Result of the stream, including the numbers of candidates and tasks.
+    finalists_record : dict or None
+        Record of the features that were scored on all rows of a large table.
     """
 
     features: FeatureTable
@@ -111,6 +115,7 @@ class ScoringResult:
     error_control_record: dict[str, Any] | None = None
     p_value_obstacle: Obstacle | None = None
     stream_result: StreamResult | None = None
+    finalists_record: dict[str, Any] | None = None
 
 
 def find_shortlist_kinds(task: ScreeningTask) -> list[EquivalenceKind]:
@@ -143,13 +148,17 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
     joint_scoring = _score_shortlists(feature_lists, scored_space, task)
     n_listed = task.n_examined
     features, classes = _build_ranking(main_features, scored_space, task, joint_scoring.results, n_listed)
+    finalists = None
+    if task.large_table is not None:
+        finalists = score_finalists(features, classes, scored_space, task)
+        features, classes = finalists.features, finalists.classes
     ranking = _select_from_ranking(
         features, classes, scored_space, task, is_complete=stream_result.is_complete
     )
     features, classes = ranking.features, ranking.classes
     search_record = None if search is None else search.record
     if search is not None and task.search == "sieve":
-        audit = _audit_search(space, search, task, stream_result.top_features[0], ranking)
+        audit = _audit_search(space, search, task, stream_result.top_features[0], ranking, finalists)
         search_record = search.record | {"audit": audit}
     features, columns = _add_joint_columns(features, scored_space, task, joint_scoring)
     columns = ranking.columns | columns
@@ -182,6 +191,7 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
         error_control_record,
         cost_obstacle or task.p_value_obstacle,
         stream_result,
+        None if finalists is None else finalists.record,
     )
 
 
@@ -273,10 +283,17 @@ def make_search_goals(task: ScreeningTask) -> list[SearchGoal]:
 
 
 def _audit_search(
-    space: Space, search: SearchResult, task: ScreeningTask, features: FeatureTable, ranking: _Ranking
+    space: Space,
+    search: SearchResult,
+    task: ScreeningTask,
+    features: FeatureTable,
+    ranking: _Ranking,
+    finalists: Finalists | None,
 ) -> dict[str, Any]:
     """Estimate how many features the search dropped that are as good as the last one of the first list."""
-    if isinstance(task.screeners[0], Screener):
+    if finalists is not None:  # the dropped features are scored on the sample, too
+        best_losses = np.sort(finalists.find_sample_losses(ranking.features.number))
+    elif isinstance(task.screeners[0], Screener):
         best_losses = np.sort(ranking.features.loss)
     else:
         best_losses = np.sort(features.loss)[: task.prescreen]
@@ -348,7 +365,13 @@ def _select_from_ranking(
     list_limit = None
     while True:
         distinct = select_distinct_features(
-            space, features, n_wanted, max_correlation, analysis, has_losses=isinstance(first, Screener)
+            space,
+            features,
+            n_wanted,
+            max_correlation,
+            analysis,
+            has_losses=isinstance(first, Screener),
+            n_rows=task.full_target.n,
         )
         if len(distinct.representatives) == n_wanted:
             break
@@ -366,7 +389,7 @@ def _find_limit(task: ScreeningTask, n_listed: int, *, is_complete: bool, is_exh
     if not isinstance(task.screeners[0], Screener):
         return "shortlist"
     if task.search != "exact":
-        return "search"
+        return "search" if task.large_table is None else "finalists"
     if not is_complete:
         return "time_limit"
     if is_exhausted:

@@ -101,8 +101,7 @@ def compute_pearson(ordered: SortedBlock, target: SortedValues) -> NDArray[np.fl
     float64 array, shape (m,)
         In [−1, 1].
     """
-    centred, _ = target.centered_values
-    return compute_correlations(ordered.values, centred[target.tie_groups])
+    return compute_correlations(ordered.values, target.group_values)
 
 
 def compute_correlations(values: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -44,10 +44,16 @@ class SortedValues:
         """Number of rows of each group of tied values; shape (n_groups,)."""
         return np.bincount(self.tie_groups).astype(np.int64)
 
-    @property
+    @lockfree_cached_property
     def is_untied(self) -> bool:
         """Whether all values are distinct."""
-        return bool(self.tie_groups[-1] == self.n - 1)
+        return not (self.values[1:] == self.values[:-1]).any()
+
+    @property
+    def group_values(self) -> Values:
+        """The first part of `centered_values` at each row; shape (n,)."""
+        centred, _ = self.centered_values
+        return centred if self.is_untied else centred[self.tie_groups]
 
     @lockfree_cached_property
     def doubled_ranks(self) -> Integers:
@@ -77,12 +83,14 @@ class SortedValues:
         exponent : int
             e, the smallest integer with |y| · 2^−e < 1.
         """
-        starts = np.cumsum(self.tie_group_sizes) - self.tie_group_sizes
-        distinct = self.values[starts]
+        distinct = self.values
+        if not self.is_untied:
+            distinct = self.values[np.cumsum(self.tie_group_sizes) - self.tie_group_sizes]
         _, exponent = np.frexp(np.abs(distinct).max())
         scaled = np.ldexp(distinct, -int(exponent))
         # Not np.dot: BLAS may split the sum between threads, and the last bit would depend on their number.
-        mean = float(np.sum(scaled * self.tie_group_sizes) / self.n)
+        total = np.sum(scaled if self.is_untied else scaled * self.tie_group_sizes)
+        mean = float(total / self.n)
         return scaled - mean, int(exponent)
 
 

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     Ranks = NDArray[np.int32]
 
 
+_NO_GROUPS = np.zeros(0, dtype=np.int64)
 _MAX_INT32_ROWS = 30_000  # rows up to which |S_p| < n² fits 32 bits
 
 
@@ -375,7 +376,8 @@ def _compute_metric(
     n = target.n
     centred, exponent = target.centered_values
     sums = np.empty(len(order))
-    _fill_t0_sums(order, values, tied, target.tie_groups, target.is_untied, centred, sums)
+    groups = _NO_GROUPS if target.is_untied else target.tie_groups  # which take as much memory as the values
+    _fill_t0_sums(order, values, tied, groups, target.is_untied, centred, sums)
     return np.asarray(np.ldexp(2.0 / (n * (n - 1.0)) * sums, exponent))
 
 
