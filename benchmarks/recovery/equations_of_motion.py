@@ -48,7 +48,10 @@ HEAD = (
 
 @dataclass(frozen=True)
 class TrueSystem:
-    """A system: states, right-hand sides of states and constants, the true constants, starts and times."""
+    """A system: states, right-hand sides of states and constants, the true constants, starts and times.
+
+    The true terms are those that pysindy is given.
+    """
 
     states: tuple[str, ...]
     rates: tuple[Rate, ...]
@@ -57,6 +60,7 @@ class TrueSystem:
     end: float = 10.0
     samples: int = 100
     options: dict[str, Any] | None = None
+    terms: tuple[str, ...] = ()
 
 
 STROGATZ = {
@@ -68,6 +72,7 @@ STROGATZ = {
         ),
         ((20, -1, -1, 0.5), (10, -1, 0.5)),
         ((9.0150, 12.8015), (3.4854, 13.0701), (5.8139, 9.9362), (5.8020, 9.7927)),
+        terms=("x", "x*y/(1 + 0.5*x**2)"),
     ),
     "barmag": TrueSystem(
         ("x", "y"),
@@ -77,6 +82,7 @@ STROGATZ = {
         ),
         ((0.5, -1), (0.5, -1)),
         ((4.2646, 4.7610), (4.6692, 2.4644), (4.1185, 1.0756), (4.4362, 0.2000)),
+        terms=("sin(x - y)", "sin(x)", "sin(y)"),
     ),
     "glider": TrueSystem(
         ("x", "y"),
@@ -86,6 +92,7 @@ STROGATZ = {
         ),
         ((-0.05, -1), (1, -1)),
         ((5.6033, 1.8551), (2.4655, 0.8722), (5.3577, -1.3228), (4.5135, 0.3466)),
+        terms=("x**2", "sin(y)", "x", "cos(y)/x"),
     ),
     "lv": TrueSystem(
         ("x", "y"),
@@ -95,6 +102,7 @@ STROGATZ = {
         ),
         ((3, -2, -1), (2, -1, -1)),
         ((1, 3), (4, 1), (8, 2), (3, 3)),
+        terms=("x", "x*y", "x**2", "y", "y**2"),
     ),
     "predprey": TrueSystem(
         ("x", "y"),
@@ -104,6 +112,7 @@ STROGATZ = {
         ),
         ((4, -1, -1, 1), (1, 1, -0.075)),
         ((4.8607, 11.5069), (6.5810, 11.4336), (5.7534, 8.7785), (5.8048, 11.6491)),
+        terms=("x", "x**2", "x*y/(1 + x)", "y**2"),
     ),
     "shearflow": TrueSystem(
         ("x", "y"),
@@ -113,6 +122,7 @@ STROGATZ = {
         ),
         ((1,), (1, 0.1)),
         ((-1.4016, -1.4257), (-2.5313, 1.0162), (1.2241, -0.5746), (2.8288, -1.4626)),
+        terms=("cos(x)/tan(y)", "sin(x)*cos(y)**2", "sin(x)*sin(y)**2"),
     ),
     "vdp": TrueSystem(
         ("x", "y"),
@@ -122,6 +132,7 @@ STROGATZ = {
         ),
         ((10, -10 / 3, 10 / 3), (-0.1,)),
         ((0.3573, 0.2167), (0.6773, 0.7360), (0.0100, 0.3559), (0.2400, 0.9276)),
+        terms=("x", "y", "x**3"),
     ),
 }
 TEXTBOOKS = {
@@ -252,7 +263,7 @@ def find_with_peer(key: dict[str, Any], python: Path) -> list[dict[str, Any]]:
     def judge_rates(place: int, rates: np.ndarray) -> tuple[bool, float | None]:
         return judge(system.rates[place], system.constants[place], states, rates)
 
-    return find_with_pysindy(table, system.states, python, judge_rates)
+    return find_with_pysindy(table, system.states, system.terms, python, judge_rates)
 
 
 def list_keys(given: argparse.Namespace) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from symscreen.dynamics.choice import (
     grow_segments,
     lengthen_segments,
     rank_fit,
+    refine_steps,
     share_terms,
     start_search,
 )
@@ -264,7 +265,10 @@ def _propose(task: OdeTask, problems: Sequence[RegressionProblem]) -> Proposals:
 
 
 def _fit_to_all(choice: SystemChoice, best: ShootingFit, n_parts: int) -> ShootingFit:
-    """Fit the constants of a system to all samples, over segments as long as possible."""
+    """Fit the constants of a system to all samples, over segments as long as possible and by small steps."""
     segments = choice.build_segments(SHORT, n_parts)
     first = fit_by_shooting(best.system, segments, choice.trajectories.n_samples)
-    return best if first is None else lengthen_segments(choice, first, n_parts)[0]
+    if first is None:
+        return best
+    fit, length = lengthen_segments(choice, first, n_parts, keeps_states=True)
+    return refine_steps(choice, fit, length, n_parts)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.dynamics.trajectories import Trajectories
 
 
-_STEP = 1e-6  # of the differences that give derivatives, relative
+_STEP = 1e-8  # of the differences that give derivatives, relative; chaotic systems need small ones
 _MAX_STEPS = 25
 _TOLERANCE = 1e-6  # relative decrease of the squared error at which the fit ends
 _MAX_DAMPING = 1e6
@@ -336,6 +336,29 @@ def fit_by_shooting(
         if square >= previous * (1.0 - _TOLERANCE):
             break
     return _build_fit(shooting, starts, constants, normal, n_samples)
+
+
+def compute_states_at(fit: ShootingFit, segments: Segments, edges: list[tuple[int, int, int]]) -> Values:
+    """Return the fitted states at the begins of other segments of the same runs, shape (s, g).
+
+    Parameters
+    ----------
+    fit : ShootingFit
+        A fit.
+    segments : Segments
+        The segments of the fit.
+    edges : list of tuple of int
+        The edges of the other segments.
+    """
+    starts, constants = fit.starts[:, :, None], fit.system.constants[:, None]
+    states = Shooting(segments, fit.system).integrate(starts, constants)[..., 0]
+    places = {
+        (number, sample): (place, sample - start)
+        for place, (number, start, stop) in enumerate(segments.edges)
+        for sample in range(start, stop)
+    }
+    chosen = np.array([places[number, start] for number, start, _ in edges])
+    return np.asarray(states[:, chosen[:, 0], chosen[:, 1]])
 
 
 def _solve_triangles(triangle: Values, right: Values) -> Values:
