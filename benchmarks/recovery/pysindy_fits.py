@@ -1,10 +1,10 @@
 """What pysindy finds in the trajectories of a system, with terms of the same library.
 
-pysindy has no terms with a constant inside that is fitted. It is given libraries that contain the true terms, with
-the true constants inside them: the basic terms (monomials up to degree 3, sines and cosines of the states), and
-the 60 simplest terms of symscreen's library. It fits both of them by its weak form and from smoothed
-derivatives, with three widths of either, with its usual ridge penalty and with nearly none, and with six
-thresholds. Terms whose coefficients pysindy prints as 0 are left out. All equations are compared with the true
+pysindy has no terms with a constant inside that is fitted. It is given the basic terms of symscreen's library
+(monomials up to degree 3, sines and cosines of the states) and the true terms, with the true constants inside
+them. This library is smaller than symscreen's, which makes the search easier. pysindy fits it by its weak form and
+from smoothed derivatives, with three widths of either, with its usual ridge penalty and with nearly none, and with
+nine thresholds. Terms whose coefficients it prints as 0 are left out. All equations are compared with the true
 ones. Reported is the setting with the most right equations of the system: who does not know the truth cannot
 tune pysindy better.
 """
@@ -24,7 +24,6 @@ from symscreen.dynamics.term_library import build_term_library, list_basic_terms
 from symscreen.dynamics.trajectories import read_trajectories
 from symscreen.dynamics.weak_form import build_weak_form
 from symscreen.expressions.traversal import (
-    compute_complexity,
     evaluate_expression,
     fold_expression,
     iterate_constants,
@@ -37,39 +36,28 @@ if TYPE_CHECKING:
 
     from symscreen.expressions.tree import Expression
 
-SIZES = (60,)
-THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)
 _MOST_TERMS = 8  # of an equation that may have a true form, which has at most four
 _SIDE = BENCHMARKS / "peers" / "sides" / "pysindy_equations.py"
-_POOL = 500
+_POOL = 200
 _SAME = 1.0 - 1e-12  # cosine of the angle between terms that are multiples of each other
 
 
-def list_libraries(
+def list_terms(
     table: dict[str, np.ndarray], states: Sequence[str], true_terms: Sequence[str]
-) -> dict[str, list[Expression]]:
-    """List the libraries by name: terms without a constant inside, and the true terms."""
+) -> list[Expression]:
+    """List the basic terms of the library of a table, and the true terms that are not multiples of them."""
     trajectories = read_trajectories(table, time="t", states=states, trajectory="run")
     columns = build_weak_form(trajectories, smooth_trajectories(trajectories)).columns
     library = build_term_library(columns, load_grammar("dynamics"), _POOL)
-    plain = [term for term in library.expressions if not any(iterate_constants(term))]
-    order = sorted(range(len(plain)), key=lambda place: (compute_complexity(plain[place]), place))
     basic = [library.expressions[place] for place in list_basic_terms(library)]
-    found = {"basic": [term for term in basic if not any(iterate_constants(term))]}
-    found |= {f"{size} simplest": [plain[place] for place in order[:size]] for size in SIZES}
-    truth = [parse_expression(text) for text in true_terms]
-    return {name: _add_missing(terms, truth, columns) for name, terms in found.items()}
-
-
-def _add_missing(
-    terms: list[Expression], truth: Sequence[Expression], columns: Mapping[str, np.ndarray]
-) -> list[Expression]:
-    """Add the true terms that are not multiples of others."""
+    terms = [term for term in basic if not any(iterate_constants(term))]
     units = [_normalize(term, columns) for term in terms]
-    missing = [
-        term for term in truth if all(abs(unit @ _normalize(term, columns)) < _SAME for unit in units)
+    return terms + [
+        term
+        for term in map(parse_expression, true_terms)
+        if all(abs(unit @ _normalize(term, columns)) < _SAME for unit in units)
     ]
-    return [*terms, *missing]
 
 
 def _normalize(term: Expression, columns: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -114,14 +102,11 @@ def find_with_pysindy(
     list of dict
         For each method and state: ``is_right`` and ``error``, and the tuned setting.
     """
-    libraries = {
-        name: [write_postfix(term, states) for term in terms]
-        for name, terms in list_libraries(table, states, true_terms).items()
-    }
+    terms = [write_postfix(term, states) for term in list_terms(table, states, true_terms)]
     runs = [table["run"] == run for run in np.unique(table["run"])]
     with tempfile.TemporaryDirectory() as folder:
         task, arrays = Path(folder) / "task.json", Path(folder) / "runs.npz"
-        task.write_text(json.dumps({"libraries": libraries, "thresholds": THRESHOLDS}))
+        task.write_text(json.dumps({"terms": terms, "thresholds": THRESHOLDS}))
         stacked = np.array([np.column_stack([table[name][each] for name in states]) for each in runs])
         np.savez(arrays, times=table["t"][runs[0]], runs=stacked)
         report = run_process([python, _SIDE, task, arrays])
@@ -135,7 +120,7 @@ def find_with_pysindy(
                 judge(place, np.array(rates)) if n_terms <= _MOST_TERMS else (False, None)
                 for place, (rates, n_terms) in enumerate(zip(found["rates"], found["n_terms"], strict=True))
             ]
-            setting = {name: found[name] for name in ("library", "width", "ridge", "threshold")}
+            setting = {name: found[name] for name in ("width", "ridge", "threshold")}
             new = [
                 {"method": f"pysindy, {method}", "is_right": is_right, "error": error, **setting}
                 for is_right, error in judged

@@ -15,7 +15,10 @@ from symscreen.data import read_columns
 from symscreen.dynamics.simulation import integrate_system
 from symscreen.dynamics.trajectories import Run
 from symscreen.errors import DataError, OptionError
+from symscreen.expressions.linear_formula import SharedFormula
 from symscreen.expressions.printing import to_text
+from symscreen.expressions.system_formula import SystemFormula
+from symscreen.expressions.traversal import compute_key
 from symscreen.grammar import OPERATORS
 from symscreen.messages import format_names
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from symscreen.dynamics.equations import System
     from symscreen.dynamics.trajectories import Trajectories
     from symscreen.expressions.linear_formula import Formula
+    from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
 
 
@@ -85,6 +89,32 @@ class OdeResult:
         return tuple(
             each.build_formula(self.trajectories.format_derivative(each.state)) for each in system.equations
         )
+
+    @property
+    def system_formula(self) -> SystemFormula:
+        """The equations as one object, which bundles contain."""
+        formulas, terms = self.formulas, dict[tuple[int, int], Expression]()
+        for formula in formulas:
+            terms |= {compute_key(term): term for term in formula.terms}
+        coefficients = tuple(
+            tuple(
+                sum(
+                    value
+                    for value, term in zip(formula.coefficients, formula.terms, strict=True)
+                    if compute_key(term) == key
+                )
+                for key in terms
+            )
+            for formula in formulas
+        )
+        rates = SharedFormula(
+            tuple(formula.target for formula in formulas),
+            tuple(formula.intercept for formula in formulas),
+            coefficients,
+            tuple(terms.values()),
+        )
+        data = self.trajectories
+        return SystemFormula(rates, data.time, data.measured_states, data.order, data.trajectory)
 
     @property
     def equations(self) -> tuple[str, ...]:
@@ -235,6 +265,23 @@ class OdeResult:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Save the record as JSON; an existing file is overwritten with `force` only."""
         write_atomically(Path(path), self.to_json().encode(), force=force)
+
+    def save_bundle(self, path: str | Path, *, force: bool = False) -> None:
+        """Save the equations as a bundle, which ``symscreen apply`` integrates on new runs.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file; ``-`` is standard output.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        from symscreen.export import save_bundle
+
+        operators = {**OPERATORS, **self.operators}
+        save_bundle(
+            self.system_formula, path, operators=operators, record=self.build_record(), force=force
+        )
 
     def to_json(self) -> str:
         """Write the record as JSON."""

@@ -153,10 +153,11 @@ def test_the_ends_of_runs_are_held_out_where_they_are_long_enough():
 def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
     import pandas as pd
 
-    path, out = tmp_path / "runs.csv", tmp_path / "system.json"
-    pd.DataFrame(simulate_prey(0.0)).to_csv(path, index=False)
+    path, out, bundle = (tmp_path / name for name in ("runs.csv", "system.json", "law.json"))
+    table = pd.DataFrame(simulate_prey(0.0))
+    table.to_csv(path, index=False)
     arguments = ["ode", str(path), "--states", "x,y", "--trajectory", "run", "--operators", "mul"]
-    arguments += ["--max-terms", "2", "--effort", "quick", "--out", str(out)]
+    arguments += ["--max-terms", "2", "--effort", "quick", "--out", str(out), "--bundle", str(bundle)]
     assert run_command(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("dx/dt = ")
@@ -164,6 +165,10 @@ def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
     record = json.loads(out.read_text())
     assert set(record["equations"]) == {"dx/dt", "dy/dt"}
     assert record["options"]["states"] == ["x", "y"]
+    assert run_command(["apply", str(bundle), str(path)]) == 0
+    predicted = np.genfromtxt(capsys.readouterr().out.splitlines(), delimiter=",", names=True)
+    assert predicted["x"] == pytest.approx(table["x"].to_numpy(), abs=1e-3)
+    assert predicted["y"] == pytest.approx(table["y"].to_numpy(), abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """pysindy: equations from trajectories, by the weak form and from smoothed derivatives, for many settings.
 
-Run as ``python pysindy_equations.py TASK.json RUNS.npz``. The task has libraries of terms in postfix notation: an
-integer is the place of a state, a text the name of a function, and another number a constant. The last line has
-the right-hand sides of all states at all samples, for each library and each setting of pysindy.
+Run as ``python pysindy_equations.py TASK.json RUNS.npz``. The task has the terms in postfix notation: an integer is the
+place of a state, a text the name of a function, and another number a constant. The last line has the right-hand
+sides of all states at all samples, for each setting of pysindy.
 
-pysindy builds the regression once for each library and each width. Its optimizer then solves it for all
+pysindy builds the regression once for each width. Its optimizer then solves it for all
 thresholds, as `pysindy.SINDy.fit` does for one.
 """
 
@@ -110,38 +110,35 @@ def main() -> None:
     samples = np.concatenate(runs)
     start = time.perf_counter()
     found = []
-    for name, terms in task["libraries"].items():
-        # an arity is read from the signature: all states are given by name
-        given = [_fix_arity(make_function(steps), samples.shape[1]) for steps in terms]
-        plain = ps.CustomLibrary(library_functions=given, include_bias=True)
-        features = np.asarray(plain.fit_transform(samples))
-        for method, width, library, smoother in list_methods(times, given):
-            kept = KeptProblem()
-            options = {} if smoother is None else {"differentiation_method": smoother}
-            ps.SINDy(optimizer=kept, feature_library=library, **options).fit(runs, t=times)
-            known = set()
-            for ridge, threshold in product(RIDGES, task["thresholds"]):
-                optimizer = ps.STLSQ(threshold=threshold, alpha=ridge)
-                try:
-                    optimizer.fit(kept.terms, kept.left_sides)
-                except (ValueError, np.linalg.LinAlgError):
-                    continue
-                coefficients = np.asarray(optimizer.coef_)
-                coefficients = np.where(np.round(coefficients, DECIMALS) == 0.0, 0.0, coefficients)
-                if coefficients.tobytes() in known:
-                    continue
-                known.add(coefficients.tobytes())
-                found.append(
-                    {
-                        "method": method,
-                        "library": name,
-                        "width": width,
-                        "ridge": ridge,
-                        "threshold": threshold,
-                        "n_terms": np.count_nonzero(coefficients, axis=1).tolist(),
-                        "rates": (features @ coefficients.T).T.tolist(),
-                    }
-                )
+    # an arity is read from the signature: all states are given by name
+    terms = [_fix_arity(make_function(steps), samples.shape[1]) for steps in task["terms"]]
+    features = np.asarray(ps.CustomLibrary(terms, include_bias=True).fit_transform(samples))
+    for method, width, library, smoother in list_methods(times, terms):
+        kept = KeptProblem()
+        options = {} if smoother is None else {"differentiation_method": smoother}
+        ps.SINDy(optimizer=kept, feature_library=library, **options).fit(runs, t=times)
+        known = set()
+        for ridge, threshold in product(RIDGES, task["thresholds"]):
+            optimizer = ps.STLSQ(threshold=threshold, alpha=ridge)
+            try:
+                optimizer.fit(kept.terms, kept.left_sides)
+            except (ValueError, np.linalg.LinAlgError):
+                continue
+            coefficients = np.asarray(optimizer.coef_)
+            coefficients = np.where(np.round(coefficients, DECIMALS) == 0.0, 0.0, coefficients)
+            if coefficients.tobytes() in known:
+                continue
+            known.add(coefficients.tobytes())
+            found.append(
+                {
+                    "method": method,
+                    "width": width,
+                    "ridge": ridge,
+                    "threshold": threshold,
+                    "n_terms": np.count_nonzero(coefficients, axis=1).tolist(),
+                    "rates": (features @ coefficients.T).T.tolist(),
+                }
+            )
     print_report(time.perf_counter() - start, len(found), "pysindy", "numpy", "scipy", found=found)
 
 
