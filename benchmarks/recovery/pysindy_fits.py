@@ -1,12 +1,12 @@
 """What pysindy finds in the trajectories of a system, with terms of the same library.
 
-pysindy has no terms with a constant inside that is fitted. It is given the basic terms of symscreen's library
-(monomials up to degree 3, sines and cosines of the states) and the true terms, with the true constants inside
-them. This library is smaller than symscreen's, which makes the search easier. pysindy fits it by its weak form and
-from smoothed derivatives, with three widths of either, with its usual ridge penalty and with nearly none, and with
-nine thresholds. Terms whose coefficients it prints as 0 are left out. All equations are compared with the true
-ones. Reported is the setting with the most right equations of the system: who does not know the truth cannot
-tune pysindy better.
+pysindy has no terms with a constant inside that is fitted. It is given the basic terms of symscreen's
+library (monomials up to degree 3, sines and cosines of the states) and the true terms, with the true
+constants inside them. This library is smaller than symscreen's, which makes the search easier. pysindy fits
+it by its weak form and from smoothed derivatives, with three widths of either, with its usual ridge penalty
+and with nearly none, and with nine thresholds. Terms whose coefficients it prints as 0 are left out. All
+equations are compared with the true ones. Reported is the setting with the most right equations of the
+system: who does not know the truth cannot tune pysindy better.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 
 from symscreen.dynamics.equations import System, find_form
 from symscreen.dynamics.proposals import propose_shared_terms
-from symscreen.dynamics.shooting import Shooting, build_segments, compute_states_at, fit_by_shooting
+from symscreen.dynamics.shooting import Shooting, build_segments, compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise
 
 if TYPE_CHECKING:
@@ -280,8 +280,8 @@ def lengthen_segments(
     max_rise : float
         How much the mean square may rise from one length to the next.
     keeps_states : bool
-        Whether the fits to longer segments start from the fitted states, or else from smooth samples. Over long
-        segments of a chaotic system only fitted states lead to the solution.
+        Whether the fits to longer segments start from the fitted states, or else from smooth samples. Over
+        long segments of a chaotic system only fitted states lead to the solution.
 
     Returns
     -------
@@ -297,7 +297,8 @@ def lengthen_segments(
             longer = choice.longest
         segments, starts = choice.build_segments(longer, n_parts), None
         if keeps_states:
-            starts = compute_states_at(fit, choice.build_segments(reached, n_parts), segments.edges)
+            fitted = compute_fitted_states(fit, choice.build_segments(reached, n_parts))
+            starts = np.array([fitted[number][:, start] for number, start, _ in segments.edges]).T
         longer_fit = fit_by_shooting(fit.system, segments, n_samples, starts)
         if longer_fit is None or (longer_fit.squares > max_rise * np.maximum(fit.squares, least)).any():
             break
@@ -305,22 +306,30 @@ def lengthen_segments(
     return fit, reached
 
 
-def refine_steps(choice: SystemChoice, fit: ShootingFit, length: int, n_parts: int) -> ShootingFit:
-    """Repeat a fit with ever smaller steps of the integration, until the steps do not matter for the constants.
+def refine_steps(
+    choice: SystemChoice, fit: ShootingFit, length: int, n_parts: int
+) -> tuple[ShootingFit, Segments]:
+    """Repeat a fit with ever smaller steps of the integration, until they do not matter for the constants.
 
     Errors of the integration add up over long segments, so steps that are small enough for the residuals may
     be too large for the constants.
+
+    Returns
+    -------
+    tuple of ShootingFit and Segments
+        The last fit, and its segments.
     """
+    segments = choice.build_segments(length, n_parts)
     while n_parts < _MAX_PARTS:
         n_parts *= 2
-        segments = choice.build_segments(length, n_parts)
-        finer = fit_by_shooting(fit.system, segments, choice.trajectories.n_samples, fit.starts)
+        finer_segments = choice.build_segments(length, n_parts)
+        finer = fit_by_shooting(fit.system, finer_segments, choice.trajectories.n_samples, fit.starts)
         if finer is None:
             break
         change = np.abs(finer.system.constants - fit.system.constants)
         allowed = _CONSTANT_CHANGE * np.abs(finer.system.constants)
         allowed += _CHANGE_SHARE * np.sqrt(np.maximum(np.diag(finer.covariance), 0.0))
-        fit = finer
+        fit, segments = finer, finer_segments
         if (change <= allowed).all():
             break
-    return fit
+    return fit, segments

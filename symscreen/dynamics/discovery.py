@@ -32,7 +32,7 @@ from symscreen.dynamics.choice import (
 from symscreen.dynamics.linearization import build_linearized_problem
 from symscreen.dynamics.proposals import propose_equations, remove_repeated
 from symscreen.dynamics.result import OdeResult
-from symscreen.dynamics.shooting import fit_by_shooting
+from symscreen.dynamics.shooting import compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.simulation import forecast_errors
 from symscreen.dynamics.smoothing import smooth_trajectories
 from symscreen.dynamics.term_library import build_term_library
@@ -44,6 +44,7 @@ from symscreen.fitting.effort import EFFORTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from symscreen._typing import Values
     from symscreen.config.keyword_types import OdeKeywords
     from symscreen.dynamics.choice import SystemSearch
     from symscreen.dynamics.equations import Equation
@@ -167,10 +168,11 @@ def _discover_in_one_thread(task: OdeTask) -> OdeResult:
         best, compared = choose_by_prediction(search, test)
         errors = forecast_errors(best.system, held_out, test.smooth_runs)
     whole = SystemChoice(task.trajectories, smooth_trajectories(task.trajectories))
-    final = _fit_to_all(whole, best, search.n_parts)
+    final, fitted_states = _fit_to_all(whole, best, search.n_parts)
     return OdeResult(
         trajectories=task.trajectories,
         system=final.system,
+        fitted_states=fitted_states,
         covariance=final.covariance,
         residuals=dict(zip(task.trajectories.measured_states, np.sqrt(final.squares).tolist(), strict=True)),
         prediction_errors=errors,
@@ -264,11 +266,20 @@ def _propose(task: OdeTask, problems: Sequence[RegressionProblem]) -> Proposals:
     return proposals
 
 
-def _fit_to_all(choice: SystemChoice, best: ShootingFit, n_parts: int) -> ShootingFit:
-    """Fit the constants of a system to all samples, over segments as long as possible and by small steps."""
+def _fit_to_all(
+    choice: SystemChoice, best: ShootingFit, n_parts: int
+) -> tuple[ShootingFit, tuple[Values, ...]]:
+    """Fit the constants of a system to all samples, over segments as long as possible and by small steps.
+
+    Returns
+    -------
+    tuple of ShootingFit, and tuple of float64 array
+        The fit, and the solution at the samples of each run.
+    """
     segments = choice.build_segments(SHORT, n_parts)
-    first = fit_by_shooting(best.system, segments, choice.trajectories.n_samples)
-    if first is None:
-        return best
-    fit, length = lengthen_segments(choice, first, n_parts, keeps_states=True)
-    return refine_steps(choice, fit, length, n_parts)
+    fit = fit_by_shooting(best.system, segments, choice.trajectories.n_samples)
+    if fit is None:
+        return best, compute_fitted_states(replace(best, starts=segments.starts), segments)
+    fit, length = lengthen_segments(choice, fit, n_parts, keeps_states=True)
+    fit, segments = refine_steps(choice, fit, length, n_parts)
+    return fit, compute_fitted_states(fit, segments)

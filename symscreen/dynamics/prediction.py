@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,8 @@ from symscreen.expressions.system_formula import SystemFormula
 from symscreen.messages import format_names, quote
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
 
     from symscreen._typing import Values
@@ -41,10 +42,11 @@ def integrate_runs(bundle: str | os.PathLike[str] | SystemFormula, rows: Any) ->
     bundle : path or SystemFormula
         What `OdeResult.save_bundle` or ``symscreen ode --bundle`` saved.
     rows : path, pandas.DataFrame, or dict of columns
-        The times, the states, the inputs and, if the bundle names one, the label of the run of each row, in any
-        order of rows. Of the states only the first row of each run is used; the others may be missing. The
-        inputs are interpolated between rows. Equations of second order start from the column of the first
-        derivative, such as ``dx_dt``. Without it, a smoothing spline of the measured states gives it.
+        The times, the states, the inputs and, if the bundle names one, the label of the run of each row. The
+        rows may have any order. Of the states only the first row of each run is used; the others may be
+        missing. The inputs are interpolated between rows. Equations of second order start from the column of
+        the first derivative, such as ``dx_dt``; without it, a smoothing spline of the measured states gives
+        it.
 
     Returns
     -------
@@ -137,8 +139,8 @@ def _find_start(run: Run, formula: SystemFormula, states: dict[str, Values], fra
         which = f"the run {quote(run.name)}" if formula.trajectory is not None else "the table"
         hint = f", or the states in {MIN_SAMPLES} rows" if formula.order > 1 else ""
         raise DataError(
-            f"{frame.source}: {format_names(missing)} has no value in the first row of {which}, from which the "
-            f"integration starts; give it{hint}"
+            f"{frame.source}: {format_names(missing)} has no value in the first row of {which}, from which "
+            f"the integration starts; give it{hint}"
         )
     return np.array([start[name] for name in (*formula.states, *formula.velocities)])
 

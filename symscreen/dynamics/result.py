@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.linear_formula import Formula
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
+    from symscreen.report.figures.system_figures import SystemPlots
 
 
 _DIGITS = 6  # significant digits of numbers in displayed equations
@@ -49,6 +50,8 @@ class OdeResult:
         The samples.
     system : System
         The chosen system, with constants fitted to all samples.
+    fitted_states : tuple of float64 array, shape (s, n)
+        For each run, the solution of the equations at the samples.
     covariance : float64 array, shape (p, p)
         Covariance of the constants, given the form of the equations.
     residuals : dict of str to float
@@ -71,6 +74,7 @@ class OdeResult:
 
     trajectories: Trajectories
     system: System
+    fitted_states: tuple[Values, ...] = field(repr=False)
     covariance: Values
     residuals: dict[str, float]
     prediction_errors: dict[str, float | None] | None
@@ -91,9 +95,20 @@ class OdeResult:
         )
 
     @property
+    def plot(self) -> SystemPlots:
+        """Figures as matplotlib axes: ``trajectories()``, ``phase()`` and ``residuals()``.
+
+        Each method takes an optional ``ax`` to draw on. By default it creates a new figure.
+        """
+        from symscreen.report.figures.system_figures import SystemPlots
+
+        return SystemPlots(self)
+
+    @property
     def system_formula(self) -> SystemFormula:
         """The equations as one object, which bundles contain."""
-        formulas, terms = self.formulas, dict[tuple[int, int], Expression]()
+        formulas = self.formulas
+        terms: dict[tuple[int, int], Expression] = {}
         for formula in formulas:
             terms |= {compute_key(term): term for term in formula.terms}
         coefficients = tuple(
@@ -279,9 +294,21 @@ class OdeResult:
         from symscreen.export import save_bundle
 
         operators = {**OPERATORS, **self.operators}
-        save_bundle(
-            self.system_formula, path, operators=operators, record=self.build_record(), force=force
-        )
+        save_bundle(self.system_formula, path, operators=operators, record=self.build_record(), force=force)
+
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Write one HTML page, without other files, with the equations, the pictures and the tables.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file, which ends in ``.html``.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        from symscreen.report.system_page import write_system_report
+
+        write_system_report(self, path, force=force)
 
     def to_json(self) -> str:
         """Write the record as JSON."""

@@ -338,27 +338,22 @@ def fit_by_shooting(
     return _build_fit(shooting, starts, constants, normal, n_samples)
 
 
-def compute_states_at(fit: ShootingFit, segments: Segments, edges: list[tuple[int, int, int]]) -> Values:
-    """Return the fitted states at the begins of other segments of the same runs, shape (s, g).
+def compute_fitted_states(fit: ShootingFit, segments: Segments) -> tuple[Values, ...]:
+    """Return the solution at all samples of each run, shape (s, n).
 
     Parameters
     ----------
     fit : ShootingFit
         A fit.
     segments : Segments
-        The segments of the fit.
-    edges : list of tuple of int
-        The edges of the other segments.
+        Its segments, which cover the runs from begin to end.
     """
     starts, constants = fit.starts[:, :, None], fit.system.constants[:, None]
     states = Shooting(segments, fit.system).integrate(starts, constants)[..., 0]
-    places = {
-        (number, sample): (place, sample - start)
-        for place, (number, start, stop) in enumerate(segments.edges)
-        for sample in range(start, stop)
-    }
-    chosen = np.array([places[number, start] for number, start, _ in edges])
-    return np.asarray(states[:, chosen[:, 0], chosen[:, 1]])
+    parts: dict[int, list[Values]] = {}
+    for place, (number, start, stop) in enumerate(segments.edges):
+        parts.setdefault(number, []).append(states[:, place, : stop - start])
+    return tuple(np.concatenate(parts[number], axis=1) for number in sorted(parts))
 
 
 def _solve_triangles(triangle: Values, right: Values) -> Values:

@@ -62,9 +62,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.input_ranges import InputRanges
     from symscreen.grammar import Operator
 
-    SavedFormulas: TypeAlias = (
-        Formula | SharedFormula | GroupedFormula | SystemFormula | Sequence[Expression]
-    )
+    SavedFormulas: TypeAlias = Formula | SharedFormula | GroupedFormula | SystemFormula | Sequence[Expression]
 
 
 def to_json_tree(expression: Expression) -> Any:

@@ -39,7 +39,8 @@ class SystemFormula:
     --------
     >>> from symscreen.expressions.linear_formula import SharedFormula
     >>> from symscreen.expressions.tree import parse_expression
-    >>> rates = SharedFormula(("dx/dt",), (0.0,), ((-0.5, 1.0),), (parse_expression("x"), parse_expression("u")))
+    >>> terms = (parse_expression("x"), parse_expression("u"))
+    >>> rates = SharedFormula(("dx/dt",), (0.0,), ((-0.5, 1.0),), terms)
     >>> system = SystemFormula(rates, "t", ("x",))
     >>> print(system)
     dx/dt = -0.5*x + u

@@ -112,7 +112,11 @@ def test_a_bundle_without_equations_is_not_integrated(tmp_path):
 
 @pytest.mark.parametrize(
     ("details", "message"),
-    [({"order": 3}, "order 3"), ({"trajectory": "t"}, "different names"), ({"states": ("x", "y")}, "one for")],
+    [
+        ({"order": 3}, "order 3"),
+        ({"trajectory": "t"}, "different names"),
+        ({"states": ("x", "y")}, "one for"),
+    ],
 )
 def test_equations_that_mean_nothing_are_refused(details, message):
     with pytest.raises(FormulaError, match=message):

@@ -1,11 +1,11 @@
 """pysindy: equations from trajectories, by the weak form and from smoothed derivatives, for many settings.
 
-Run as ``python pysindy_equations.py TASK.json RUNS.npz``. The task has the terms in postfix notation: an integer is the
-place of a state, a text the name of a function, and another number a constant. The last line has the right-hand
-sides of all states at all samples, for each setting of pysindy.
+Run as ``python pysindy_equations.py TASK.json RUNS.npz``. The task has the terms in postfix notation: an
+integer is the place of a state, a text the name of a function, and another number a constant. The last line
+has the right-hand sides of all states at all samples, for each setting of pysindy.
 
-pysindy builds the regression once for each width. Its optimizer then solves it for all
-thresholds, as `pysindy.SINDy.fit` does for one.
+pysindy builds the regression once for each width. Its optimizer then solves it for all thresholds, as
+`pysindy.SINDy.fit` does for one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # matrices are small
 
-import numpy as np  # noqa: E402
-import pysindy as ps  # noqa: E402
-from side_report import print_report  # noqa: E402
+import numpy as np
+import pysindy as ps
+from side_report import print_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
