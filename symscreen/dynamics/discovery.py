@@ -35,6 +35,7 @@ from symscreen.dynamics.result import OdeResult
 from symscreen.dynamics.shooting import compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.simulation import forecast_errors
 from symscreen.dynamics.smoothing import smooth_trajectories
+from symscreen.dynamics.stability import compute_stability
 from symscreen.dynamics.term_library import build_term_library
 from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
 from symscreen.dynamics.weak_form import build_derivative_problem, build_weak_form
@@ -141,6 +142,7 @@ def prepare_discovery(
         states=split_column_names(options.states, "states"),
         trajectory=options.trajectory,
         inputs=split_column_names(options.inputs, "inputs") if options.inputs else (),
+        derivatives=split_column_names(options.derivatives, "derivatives") if options.derivatives else (),
         order=options.derivative_order,
     )
     grammar = read_operators(options.operators, options.unary, options.binary)
@@ -160,7 +162,7 @@ def _discover_in_one_thread(task: OdeTask) -> OdeResult:
     """Search, choose, and fit the constants to all samples."""
     training, held_out = split_trajectories(task.trajectories, task.options.holdout)
     choice = SystemChoice(training, smooth_trajectories(training))
-    search = _search_system(task, choice)
+    search, problem, proposals = _search_system(task, choice)
     fits = sorted(search.fits.values(), key=rank_fit)
     best, compared, errors = fits[0], [(fit.score, fit) for fit in fits], None
     if held_out is not None:
@@ -176,6 +178,7 @@ def _discover_in_one_thread(task: OdeTask) -> OdeResult:
         covariance=final.covariance,
         residuals=dict(zip(task.trajectories.measured_states, np.sqrt(final.squares).tolist(), strict=True)),
         prediction_errors=errors,
+        stability=compute_stability(problem, proposals, best.system),
         alternatives=tuple((score - compared[0][0], fit.system) for score, fit in compared[:_ALTERNATIVES]),
         level=task.options.level,
         notices=(),
@@ -206,11 +209,17 @@ def split_trajectories(trajectories: Trajectories, share: float) -> tuple[Trajec
     return replace(trajectories, runs=tuple(kept)), replace(trajectories, runs=tuple(held_out))
 
 
-def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
-    """Search the best system of the training samples; refuse data to which none can be fitted."""
+def _search_system(task: OdeTask, choice: SystemChoice) -> tuple[SystemSearch, RegressionProblem, Proposals]:
+    """Search the best system of the training samples; refuse data to which none can be fitted.
+
+    Returns
+    -------
+    tuple of SystemSearch, RegressionProblem, and dict of str to list
+        The search, and the last regression problem with the equations that were proposed from it.
+    """
     trajectories, effort = choice.trajectories, task.options.effort
     problems = [build_weak_form(trajectories, choice.smooth_runs)]
-    if effort == "thorough":
+    if effort == "thorough" or trajectories.runs[0].derivatives is not None:
         problems.append(build_derivative_problem(trajectories, choice.smooth_runs))
     proposals = _propose(task, problems)
     search = start_search(choice, proposals) if all(proposals.values()) else None
@@ -219,6 +228,7 @@ def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
             "no system of the proposed equations can be integrated; give more samples, or smoother ones"
         )
     search = grow_segments(choice, search)
+    problem, new = problems[0], proposals
     for _ in range(_ROUNDS[effort]):
         if _is_exact(choice, search):
             break
@@ -231,7 +241,7 @@ def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
         search = better
         if is_done:
             break
-    return search
+    return search, problem, new
 
 
 def _is_exact(choice: SystemChoice, search: SystemSearch) -> bool:

@@ -60,6 +60,9 @@ class OdeResult:
         By measured state: error of the forecast of the held-out stretches, before the constants were fitted
         to them, relative to the standard deviation of the state; None where the forecast grows without limit.
         None without held-out samples.
+    stability : tuple of tuple of float
+        For each term of each equation, the share of half-samples on which the best of the proposed equations
+        has the term.
     alternatives : tuple of tuple of float and System
         The best systems, with the difference of their score from the best; the chosen one is the first.
     level : float
@@ -78,6 +81,7 @@ class OdeResult:
     covariance: Values
     residuals: dict[str, float]
     prediction_errors: dict[str, float | None] | None
+    stability: tuple[tuple[float, ...], ...]
     alternatives: tuple[tuple[float, System], ...]
     level: float
     notices: tuple[str, ...]
@@ -144,9 +148,10 @@ class OdeResult:
 
     @property
     def constants(self) -> pd.DataFrame:
-        """The constants: ``equation``, ``term``, ``place``, ``value``, ``low`` and ``high``.
+        """The constants: ``equation``, ``term``, ``place``, ``value``, ``low``, ``high`` and ``stability``.
 
-        The place is ``coefficient`` or ``inside`` the term. The intervals hold for the chosen form.
+        The place is ``coefficient`` or ``inside`` the term. The intervals hold for the chosen form. The
+        stability is the share of half-samples that choose the term; it is missing for constants inside terms.
         """
         import pandas as pd
         from scipy.stats import norm
@@ -154,15 +159,19 @@ class OdeResult:
         factor = float(norm.ppf(0.5 + self.level / 2.0))
         errors = factor * np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         rows, place = [], 0
-        for equation in self.system.equations:
+        for equation, shares in zip(self.system.equations, self.stability, strict=True):
             left = self.trajectories.format_derivative(equation.state)
-            kinds = [(to_text(term), "coefficient") for term in equation.terms]
-            kinds += [("", "inside")] * (len(equation.constants) - len(equation.terms))
-            for (term, kind), value in zip(kinds, equation.constants.tolist(), strict=True):
+            kinds: list[tuple[str, str, float]] = [
+                (to_text(term), "coefficient", share)
+                for term, share in zip(equation.terms, shares, strict=True)
+            ]
+            kinds += [("", "inside", np.nan)] * (len(equation.constants) - len(equation.terms))
+            for (term, kind, share), value in zip(kinds, equation.constants.tolist(), strict=True):
                 error = float(errors[place])
-                rows.append((left, term, kind, value, value - error, value + error))
+                rows.append((left, term, kind, value, value - error, value + error, share))
                 place += 1
-        return pd.DataFrame(rows, columns=["equation", "term", "place", "value", "low", "high"])
+        columns = ["equation", "term", "place", "value", "low", "high", "stability"]
+        return pd.DataFrame(rows, columns=columns)
 
     @property
     def alternative_systems(self) -> pd.DataFrame:
@@ -270,7 +279,10 @@ class OdeResult:
         return {
             **self.record,
             "equations": {formula.target: formula.text for formula in self.formulas},
-            "constants": self.constants.to_dict(orient="records"),
+            "constants": [
+                {**row, "stability": row["stability"] if row["place"] == "coefficient" else None}
+                for row in self.constants.to_dict(orient="records")
+            ],
             "noise": self.residuals,
             "prediction_errors": self.prediction_errors,
             "alternatives": self.alternative_systems.to_dict(orient="records"),

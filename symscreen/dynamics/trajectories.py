@@ -36,12 +36,15 @@ class Run:
         The measured states.
     inputs : mapping of str to float64 array, shape (n,)
         The measured inputs, and the time if equations may use it.
+    derivatives : float64 array, shape (d, n), or None
+        The measured derivatives.
     """
 
     name: str
     times: Values
     states: Values
     inputs: Mapping[str, Values]
+    derivatives: Values | None = None
 
     def interpolate_inputs(self, times: Values) -> dict[str, Values]:
         """Interpolate the inputs by monotone cubic polynomials, which do not overshoot at steps."""
@@ -52,7 +55,14 @@ class Run:
     def take(self, start: int, stop: int) -> Run:
         """Return the samples from `start` up to, but not including, `stop`."""
         inputs = {name: values[start:stop] for name, values in self.inputs.items()}
-        return replace(self, times=self.times[start:stop], states=self.states[:, start:stop], inputs=inputs)
+        derivatives = None if self.derivatives is None else self.derivatives[:, start:stop]
+        return replace(
+            self,
+            times=self.times[start:stop],
+            states=self.states[:, start:stop],
+            inputs=inputs,
+            derivatives=derivatives,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +132,7 @@ def read_trajectories(
     states: Sequence[str],
     trajectory: str | None = None,
     inputs: Sequence[str] = (),
+    derivatives: Sequence[str] = (),
     order: int = 1,
 ) -> Trajectories:
     """Read trajectories from any source of a table.
@@ -138,6 +149,8 @@ def read_trajectories(
         A column that tells the runs apart.
     inputs : sequence of str
         Columns that act on the system from outside; the time, too, if it acts.
+    derivatives : sequence of str
+        Columns of measured derivatives, none or one for each state.
     order : int
         The order of the equations, 1 or 2.
 
@@ -160,10 +173,11 @@ def read_trajectories(
     [('a', 8), ('b', 8)]
     """
     frame = read_frame(source)
-    _check_roles(time, states, trajectory, inputs)
-    for option, names in (("time", [time]), ("states", states), ("inputs", inputs)):
+    _check_roles(time, states, trajectory, inputs, derivatives)
+    columns = {"time": [time], "states": states, "inputs": inputs, "derivatives": derivatives}
+    for option, names in columns.items():
         require_columns(frame, list(names), name_option(option))
-    values = {name: read_numbers(frame, name) for name in (time, *states, *inputs)}
+    values = {name: read_numbers(frame, name) for name in (time, *states, *inputs, *derivatives)}
     runs = []
     for label, rows in list_run_rows(read_labels(frame, trajectory), values[time]):
         run = Run(
@@ -171,6 +185,7 @@ def read_trajectories(
             values[time][rows],
             np.array([values[name][rows] for name in states]),
             {name: values[name][rows] for name in inputs},
+            np.array([values[name][rows] for name in derivatives]) if derivatives else None,
         )
         _check_run(run, time, has_label=trajectory is not None)
         runs.append(run)
@@ -182,17 +197,28 @@ def read_trajectories(
     return Trajectories(tuple(runs), time, tuple(states), tuple(inputs), order, trajectory)
 
 
-def _check_roles(time: str, states: Sequence[str], trajectory: str | None, inputs: Sequence[str]) -> None:
-    """Refuse a column that has two roles; the time may be an input."""
+def _check_roles(
+    time: str,
+    states: Sequence[str],
+    trajectory: str | None,
+    inputs: Sequence[str],
+    derivatives: Sequence[str],
+) -> None:
+    """Refuse a column that has two roles, and derivatives of some states only; the time may be an input."""
     if not states:
         raise OptionError(f"{name_option('states')} names no column; give the columns of the states")
-    roles = [time, *states, *([] if trajectory is None else [trajectory])]
+    if derivatives and len(derivatives) != len(states):
+        raise OptionError(
+            f"{name_option('derivatives')} has {len(derivatives)} columns for {len(states)} states; give one "
+            "for each, in their order"
+        )
+    roles = [time, *states, *derivatives, *([] if trajectory is None else [trajectory])]
     roles += [name for name in inputs if name != time]
     repeated = sorted({name for name in roles if roles.count(name) > 1})
     if repeated:
         raise OptionError(
-            f"{format_names(repeated)} has two roles; a column is the time, a state, an input or the label "
-            "of runs"
+            f"{format_names(repeated)} has two roles; a column is the time, a state, a derivative, an input "
+            "or the label of runs"
         )
 
 

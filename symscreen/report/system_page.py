@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,8 @@ def build_system_html(result: OdeResult) -> str:
         "tables": [
             _build_table(
                 "Constants",
-                "The intervals hold for the chosen form; they do not know that it was searched.",
+                "The intervals hold for the chosen form, whose search they do not know. The stability "
+                "of a term is the share of half-samples that choose it.",
                 result.constants,
             ),
             _build_table(
@@ -121,5 +123,7 @@ def _build_table(title: str, caption: str, table: pd.DataFrame) -> dict[str, Any
 
 def _format_cell(value: Any) -> str:
     if isinstance(value, float):
+        if math.isnan(value):
+            return ""
         return f"{value:.{_DIGITS}g}".replace("-", "−")
     return escape_control_chars(str(value))

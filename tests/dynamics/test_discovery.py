@@ -55,6 +55,11 @@ def test_a_system_is_found_from_noisy_runs_with_its_constants(prey):
     assert (width / 2).tolist() == pytest.approx((1.959964 * errors).tolist(), rel=1e-6)  # 95 % of a normal
 
 
+def test_the_terms_of_a_clear_system_are_stable(prey):
+    shares = prey.constants["stability"]
+    assert shares.between(0.8, 1.0).all()
+
+
 def test_the_residuals_tell_the_size_of_the_noise(prey):
     data = simulate_prey(0.0)
     for name in "xy":

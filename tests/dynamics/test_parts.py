@@ -12,11 +12,17 @@ from symscreen.dynamics.programs import write_program
 from symscreen.dynamics.proposals import propose_shared_terms
 from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise, smooth_trajectories
+from symscreen.dynamics.stability import compute_stability, count_wins
 from symscreen.dynamics.term_library import build_term_library, list_basic_terms
 from symscreen.dynamics.term_search import search_sums
 from symscreen.dynamics.trajectories import read_trajectories
-from symscreen.dynamics.weak_form import build_derivative_problem, build_test_functions, build_weak_form
-from symscreen.errors import DataError
+from symscreen.dynamics.weak_form import (
+    RegressionProblem,
+    build_derivative_problem,
+    build_test_functions,
+    build_weak_form,
+)
+from symscreen.errors import DataError, OptionError
 from symscreen.expressions.tree import Call, Column, Constant, parse_expression
 from symscreen.grammar import OPERATORS, load_grammar
 
@@ -75,6 +81,36 @@ def test_the_rows_of_the_right_term_are_the_left_side(build):
     target = problem.targets["x"]
     assert rows @ target / (rows @ rows) == pytest.approx(-0.7, rel=0.01)
     assert np.linalg.norm(target + 0.7 * rows) < 0.03 * np.linalg.norm(target)
+
+
+def test_measured_derivatives_take_the_place_of_smooth_ones():
+    times = np.linspace(0, 4, 60)
+    noise = 0.01 * np.random.default_rng(3).standard_normal(60)
+    table = {"t": times, "x": np.exp(-0.7 * times), "speed": -0.7 * np.exp(-0.7 * times) + noise}
+    trajectories = read_trajectories(table, time="t", states=["x"], derivatives=["speed"])
+    problem = build_derivative_problem(trajectories, smooth_trajectories(trajectories))
+    assert problem.name == "measured derivatives"
+    rest = problem.targets["x"] + 0.7 * problem.project("x", problem.columns["x"][None])[0]
+    assert rest.std() == pytest.approx(1.0, rel=0.3)  # in units of their noise, which is estimated
+    assert rest == pytest.approx(noise * (rest[0] / noise[0]), abs=0.05)
+
+
+def test_derivatives_of_some_states_only_are_refused():
+    table = {"t": np.arange(12.0), "x": np.arange(12.0), "y": np.arange(12.0), "v": np.ones(12)}
+    with pytest.raises(OptionError, match="has 1 columns for 2 states"):
+        read_trajectories(table, time="t", states=["x", "y"], derivatives=["v"])
+
+
+def test_wins_on_half_samples_are_those_of_the_better_term():
+    rng = np.random.default_rng(8)
+    columns = {"x": rng.normal(size=40), "y": rng.normal(size=40)}
+    target = 2 * columns["x"] + 0.5 * rng.normal(size=40)
+    problem = RegressionProblem("rows", columns, {"x": (np.eye(40),)}, {"x": target})
+    equations = [Equation("x", (Column(name),), (1.0,), (0.0,)) for name in "yx"]
+    assert count_wins(problem, equations) == [0, 50]
+    assert count_wins(problem, [equations[1], equations[1]]) == [50, 0]  # the first wins a tie
+    both = compute_stability(problem, {"x": [(0.0, equations[1])]}, System((equations[0],), ("x",)))
+    assert both == ((0.0,),)
 
 
 def test_the_beam_finds_the_best_pair_of_all():
