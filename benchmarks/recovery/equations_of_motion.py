@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Rate = Callable[..., Any]
 
-MATCH, DEGENERATE = 1e-9, 1.0
+MATCH, DEGENERATE = 1e-9, 0.99
 DIGITS = 6  # of the numbers of an equation, as it is printed
 HEAD = (
     "system",
