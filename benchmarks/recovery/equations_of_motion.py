@@ -38,11 +38,12 @@ HEAD = (
     "system",
     "samples of a run",
     "noise",
+    "method",
     "right form",
     "largest error",
     "seconds of CPU",
     "seconds",
-    "equation found",
+    "equation found, or setting",
 )
 
 
@@ -314,18 +315,28 @@ def main(arguments: list[str]) -> None:
         for row in collect_rows(list_keys(given), compute, given.checkpoint)
         for each in row["equations"]
     ]
+    save_results("equations_of_motion", {"records": records}, write_table(records), given.results)
+
+
+def write_table(records: Sequence[dict[str, Any]]) -> str:
+    """Write one line for each equation and method."""
     rows = [
         (
             each["system"],
             each["samples"],
             f"{100 * each['noise']:g} %",
+            each["method"],
             "yes" if each["is_right"] else "no",
             "" if each["error"] is None else f"{100 * each['error']:.2g} %",
-            f"{each['cpu_s']:.0f}",
-            f"{each['wall_s']:.0f}",
-            f"`{each['found']}`",
+            f"{each['cpu_s']:.0f}" if "cpu_s" in each else "",
+            f"{each['wall_s']:.0f}" if "wall_s" in each else "",
+            f"`{each['found']}`" if "found" in each else _write_setting(each),
         )
         for each in records
-        if each["method"] == "symscreen"
     ]
-    save_results("equations_of_motion", {"records": records}, format_table(HEAD, rows), given.results)
+    return format_table(HEAD, rows)
+
+
+def _write_setting(record: dict[str, Any]) -> str:
+    """Write the setting of pysindy that had the most right equations."""
+    return f"width {record['width']:g}, ridge {record['ridge']:g}, threshold {record['threshold']:g}"
