@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from symscreen.expressions.printing import format_mathml_body
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.report.figures.style import draw_inline_svg
+from symscreen.report.figures.system_figures import draw_phase, draw_residuals, draw_trajectories
 from symscreen.report.html_page import TEMPLATE_FOLDER, check_report, load_templates
 
 if TYPE_CHECKING:
@@ -84,31 +86,26 @@ def _build_equation(formula: Formula) -> dict[str, str]:
 
 def _build_sections(result: OdeResult) -> list[dict[str, Any]]:
     """Draw trajectories, phase portrait and residuals."""
-    states, plot = result.trajectories.measured_states, result.plot
-    sections = [
-        {
-            "title": "Trajectories",
-            "text": "Points are samples, and lines are the solution of the equations.",
-            "figures": [
-                draw_inline_svg(
-                    lambda axes, state=state: plot.trajectories(axes, state=state),
-                    _WIDE,
-                    f"Trajectories of {state}: samples and solution",
-                )
-                for state in states
-            ],
-        }
+    states = result.trajectories.measured_states
+    figures = [
+        draw_inline_svg(
+            partial(draw_trajectories, result=result, place=place),
+            _WIDE,
+            f"Trajectories of {state}: samples and solution",
+        )
+        for place, state in enumerate(states)
     ]
+    text = "Points are samples, and lines are the solution of the equations."
+    sections = [{"title": "Trajectories", "text": text, "figures": figures}]
     pair = result.trajectories.system_states[:2]
     if len(pair) == 2:
-        svg = draw_inline_svg(plot.phase, _SQUARE, f"Phase portrait: {pair[1]} against {pair[0]}")
+        draw = partial(draw_phase, result=result, first=0, second=1)
+        svg = draw_inline_svg(draw, _SQUARE, f"Phase portrait: {pair[1]} against {pair[0]}")
         text = "One state against another. First derivatives have no samples."
         sections.append({"title": "Phase portrait", "text": text, "figures": [svg]})
     figures = [
-        draw_inline_svg(
-            lambda axes, state=state: plot.residuals(axes, state=state), _LOW, f"Residuals of {state}"
-        )
-        for state in states
+        draw_inline_svg(partial(draw_residuals, result=result, place=place), _LOW, f"Residuals of {state}")
+        for place, state in enumerate(states)
     ]
     text = "Measured minus computed. Residuals that swing slowly show that the equations miss something."
     sections.append({"title": "Residuals", "text": text, "figures": figures})

@@ -71,7 +71,7 @@ class SystemPlots:
             If there is no such state.
         """
         place = self._find_state(state)
-        return draw_on_axes(ax, (6.4, 3.2), lambda axes: _draw_trajectories(axes, self.result, place))
+        return draw_on_axes(ax, (6.4, 3.2), lambda axes: draw_trajectories(axes, self.result, place))
 
     def residuals(self, ax: Axes | None = None, *, state: str | None = None) -> Axes:
         """Draw the residuals of a state, measured minus computed, against the time.
@@ -93,7 +93,7 @@ class SystemPlots:
             If there is no such state.
         """
         place = self._find_state(state)
-        return draw_on_axes(ax, (6.4, 2.6), lambda axes: _draw_residuals(axes, self.result, place))
+        return draw_on_axes(ax, (6.4, 2.6), lambda axes: draw_residuals(axes, self.result, place))
 
     def phase(self, ax: Axes | None = None, *, states: Sequence[str] | None = None) -> Axes:
         """Draw the phase portrait: one state against another.
@@ -123,7 +123,7 @@ class SystemPlots:
         if len(names) != 2:
             raise OptionError(f"a phase portrait needs two states, and there are {len(names)}")
         first, second = map(known.index, names)
-        return draw_on_axes(ax, (4.6, 4.2), lambda axes: _draw_phase(axes, self.result, first, second))
+        return draw_on_axes(ax, (4.6, 4.2), lambda axes: draw_phase(axes, self.result, first, second))
 
     def _find_state(self, state: str | None) -> int:
         """Return the place of a measured state."""
@@ -139,7 +139,7 @@ def _draw_samples(axes: Axes, x: Values, y: Values) -> None:
     axes.plot(x[chosen], y[chosen], "o", color=MARK, markersize=2.6, alpha=0.55, markeredgewidth=0)
 
 
-def _draw_trajectories(axes: Axes, result: OdeResult, place: int) -> None:
+def draw_trajectories(axes: Axes, result: OdeResult, place: int) -> None:
     """Draw samples and solution of a state."""
     data = result.trajectories
     for run, states in zip(data.runs, result.fitted_states, strict=True):
@@ -150,7 +150,7 @@ def _draw_trajectories(axes: Axes, result: OdeResult, place: int) -> None:
     axes.set_ylabel(shorten_label(data.measured_states[place]), **PLAIN_TEXT)
 
 
-def _draw_residuals(axes: Axes, result: OdeResult, place: int) -> None:
+def draw_residuals(axes: Axes, result: OdeResult, place: int) -> None:
     """Draw the residuals of a state."""
     data = result.trajectories
     for run, states in zip(data.runs, result.fitted_states, strict=True):
@@ -161,7 +161,7 @@ def _draw_residuals(axes: Axes, result: OdeResult, place: int) -> None:
     axes.set_ylabel(f"residual of {shorten_label(data.measured_states[place])}", **PLAIN_TEXT)
 
 
-def _draw_phase(axes: Axes, result: OdeResult, first: int, second: int) -> None:
+def draw_phase(axes: Axes, result: OdeResult, first: int, second: int) -> None:
     """Draw one state against another; samples only where both are measured."""
     data = result.trajectories
     for run, states in zip(data.runs, result.fitted_states, strict=True):
