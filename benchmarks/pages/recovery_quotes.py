@@ -101,10 +101,9 @@ def quote_equations_of_motion(found: Results) -> dict[str, str]:
         own = [one for one in here if one["method"] == "symscreen"]
         right = [one for one in own if one["is_right"]]
         largest = max((one["error"] for one in right), default=0.0)
-        counts = [sum(one["is_right"] for one in here if one["method"] == peer) for peer in peers]
-        rows.append(
-            [f"{100 * noise:g} %", f"{len(right)} of {len(own)}", f"{100 * largest:.2g} %", *map(str, counts)]
-        )
+        of_peers = [[one["is_right"] for one in here if one["method"] == peer] for peer in peers]
+        counts = [f"{sum(each)} of {len(each)}" for each in of_peers]
+        rows.append([f"{100 * noise:g} %", f"{len(right)} of {len(own)}", f"{100 * largest:.2g} %", *counts])
     others = [one for one in records if not one["is_strogatz"]]
     others_right = [one for one in others if one["is_right"]]
     seconds = [one["cpu_s"] for one in tables if one["method"] == "symscreen"]

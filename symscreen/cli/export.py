@@ -108,6 +108,7 @@ def _read_formulas(
     from symscreen.export import build_indicators_from_record, read_bundle
     from symscreen.expressions.grouped_formula import GroupedFormula
     from symscreen.expressions.linear_formula import Formula, SharedFormula
+    from symscreen.expressions.system_formula import SystemFormula
 
     if Path(path).suffix.lower() in _RANKING_SUFFIXES:
         return _read_ranking_formulas(path, rank)
@@ -120,12 +121,13 @@ def _read_formulas(
             pass
         raise
     gates = build_indicators_from_record(bundle.record)
-    if isinstance(bundle.formulas, Formula | SharedFormula | GroupedFormula):
+    formulas = bundle.formulas.rates if isinstance(bundle.formulas, SystemFormula) else bundle.formulas
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
         if rank is not None:
             raise OptionError(f"--rank is for features, and {path} holds a model; leave it out")
-        return bundle.formulas, bundle.operators, gates
+        return formulas, bundle.operators, gates
     return (
-        (bundle.formulas if rank is None else _select_rank(bundle.formulas, rank, path)),
+        (formulas if rank is None else _select_rank(formulas, rank, path)),
         bundle.operators,
         gates,
     )

@@ -22,7 +22,10 @@ from symscreen.errors import OptionError
 from symscreen.messages import COMMAND_LINE, render_message
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from symscreen.config.keyword_types import FitKeywords
+    from symscreen.data import SourceFrame
     from symscreen.export.bundle import Bundle
     from symscreen.fitting.search_monitor import FitProgress, FitProgressListener
     from symscreen.fitting.search_stages import FitTask
@@ -160,13 +163,14 @@ def apply(
 ) -> None:
     """Compute a saved formula, or saved features, on new data.
 
+    Saved equations of motion are integrated from the first row of each run.
+
     \b
     Examples:
       symscreen apply model.json new.csv --out predicted.csv
       symscreen apply model.json new.csv --adapt few.csv --adapted model2.json
     """
     from symscreen.data import read_frame
-    from symscreen.export import apply_bundle
     from symscreen.results.ranking_files import format_csv
 
     inputs = (bundle, data) if adapt is None else (bundle, data, adapt)
@@ -178,8 +182,24 @@ def apply(
     print_notices(frame.notices, quiet=False)
     source: Any = bundle if adapt is None else _adapt_bundle(bundle, adapt, adapted, force=force)
     with show_warnings_as_notices():
-        values = apply_bundle(source, frame, clip=clip)
+        values = _compute_values(source, frame, clip=clip)
     write_output(out, format_csv(values), force=force)
+
+
+def _compute_values(source: Any, frame: SourceFrame, *, clip: bool) -> pd.DataFrame:
+    """Compute formulas, or integrate equations of motion."""
+    from symscreen.dynamics.prediction import integrate_runs
+    from symscreen.export import apply_bundle, read_bundle
+    from symscreen.export.bundle import Bundle
+    from symscreen.expressions.system_formula import SystemFormula
+
+    bundle = source if isinstance(source, Bundle) else read_bundle(source)
+    if not isinstance(bundle.formulas, SystemFormula):
+        # standard input can be read once; of a file, messages have the name
+        return apply_bundle(bundle if source == "-" else source, frame, clip=clip)
+    if clip:
+        raise OptionError("--clip is for formulas, and the bundle holds differential equations; leave it out")
+    return integrate_runs(bundle.formulas, frame)
 
 
 def _adapt_bundle(bundle: str, rows: str, adapted: str | None, *, force: bool) -> Bundle:

@@ -187,6 +187,7 @@ class OdeKeywords(TypedDict, total=False):
     states: Names
     trajectory: str | None
     inputs: Names | None
+    derivatives: Names | None
     derivative_order: int
     operators: str | Path | Grammar | Sequence[str]
     unary: Names | None

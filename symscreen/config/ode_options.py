@@ -73,6 +73,19 @@ class TrajectoryOptions:
         estimator=False,
         write=write_names,
     )
+    derivatives: Names | None = option(
+        None,
+        metavar="A,B",
+        parse=parse_name_list,
+        help="The columns of measured derivatives, one for each state in their order.",
+        doc="The columns of measured derivatives, one for each state in their order; with "
+        "``derivative_order=2`` of second derivatives. Equations are also proposed from them. The states "
+        "decide between the systems, as without them.",
+        type="str or sequence of str",
+        verbs=_VERBS,
+        estimator=False,
+        write=write_names,
+    )
     derivative_order: int = option(
         1,
         metavar="1|2",

@@ -16,7 +16,7 @@ import numpy as np
 
 from symscreen.dynamics.equations import System, find_form
 from symscreen.dynamics.proposals import propose_shared_terms
-from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
+from symscreen.dynamics.shooting import Shooting, build_segments, compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ _MAX_RISE = 1.3  # of the mean square from one length to the next, else the shor
 _SEARCH_RISE = 10.0  # the same while the form may still be wrong
 _MAX_PARTS = 32
 _PART_ERROR, _SMALLEST_ERROR = 0.05, 1e-6  # of the integration, relative to the noise and to the spread
+_CHANGE_SHARE = 0.5  # of standard errors, by which smaller steps may change constants; 1/15 of it remains
+_CONSTANT_CHANGE = 1e-6  # the same, relative to the constants
 _RICHARDSON = 15.0  # error of a step over the difference from two half steps, for order 4
 
 
@@ -260,8 +262,26 @@ def lengthen_segments(
     n_parts: int,
     length: int = SHORT,
     max_rise: float = _MAX_RISE,
+    *,
+    keeps_states: bool = False,
 ) -> tuple[ShootingFit, int]:
     """Fit a system to longer and longer segments, up to whole runs, as long as that is possible.
+
+    Parameters
+    ----------
+    choice : SystemChoice
+        The trajectories.
+    fit : ShootingFit
+        The system, fitted to segments of the first length.
+    n_parts : int
+        Runge-Kutta steps between two samples.
+    length : int
+        The first length, in samples.
+    max_rise : float
+        How much the mean square may rise from one length to the next.
+    keeps_states : bool
+        Whether the fits to longer segments start from the fitted states, or else from smooth samples. Over
+        long segments of a chaotic system only fitted states lead to the solution.
 
     Returns
     -------
@@ -275,8 +295,41 @@ def lengthen_segments(
         longer = min(round(reached * _GROWTH), choice.longest)
         if 2 * longer > choice.longest:
             longer = choice.longest
-        longer_fit = fit_by_shooting(fit.system, choice.build_segments(longer, n_parts), n_samples)
+        segments, starts = choice.build_segments(longer, n_parts), None
+        if keeps_states:
+            fitted = compute_fitted_states(fit, choice.build_segments(reached, n_parts))
+            starts = np.array([fitted[number][:, start] for number, start, _ in segments.edges]).T
+        longer_fit = fit_by_shooting(fit.system, segments, n_samples, starts)
         if longer_fit is None or (longer_fit.squares > max_rise * np.maximum(fit.squares, least)).any():
             break
         fit, reached = longer_fit, longer
     return fit, reached
+
+
+def refine_steps(
+    choice: SystemChoice, fit: ShootingFit, length: int, n_parts: int
+) -> tuple[ShootingFit, Segments]:
+    """Repeat a fit with ever smaller steps of the integration, until they do not matter for the constants.
+
+    Errors of the integration add up over long segments, so steps that are small enough for the residuals may
+    be too large for the constants.
+
+    Returns
+    -------
+    tuple of ShootingFit and Segments
+        The last fit, and its segments.
+    """
+    segments = choice.build_segments(length, n_parts)
+    while n_parts < _MAX_PARTS:
+        n_parts *= 2
+        finer_segments = choice.build_segments(length, n_parts)
+        finer = fit_by_shooting(fit.system, finer_segments, choice.trajectories.n_samples, fit.starts)
+        if finer is None:
+            break
+        change = np.abs(finer.system.constants - fit.system.constants)
+        allowed = _CONSTANT_CHANGE * np.abs(finer.system.constants)
+        allowed += _CHANGE_SHARE * np.sqrt(np.maximum(np.diag(finer.covariance), 0.0))
+        fit, segments = finer, finer_segments
+        if (change <= allowed).all():
+            break
+    return fit, segments

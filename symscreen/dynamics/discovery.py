@@ -25,15 +25,17 @@ from symscreen.dynamics.choice import (
     grow_segments,
     lengthen_segments,
     rank_fit,
+    refine_steps,
     share_terms,
     start_search,
 )
 from symscreen.dynamics.linearization import build_linearized_problem
 from symscreen.dynamics.proposals import propose_equations, remove_repeated
 from symscreen.dynamics.result import OdeResult
-from symscreen.dynamics.shooting import fit_by_shooting
+from symscreen.dynamics.shooting import compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.simulation import forecast_errors
 from symscreen.dynamics.smoothing import smooth_trajectories
+from symscreen.dynamics.stability import compute_stability
 from symscreen.dynamics.term_library import build_term_library
 from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
 from symscreen.dynamics.weak_form import build_derivative_problem, build_weak_form
@@ -44,6 +46,7 @@ from symscreen.messages import name_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from symscreen._typing import Values
     from symscreen.config.keyword_types import OdeKeywords
     from symscreen.dynamics.choice import SystemSearch
     from symscreen.dynamics.equations import Equation
@@ -140,6 +143,7 @@ def prepare_discovery(
         states=split_column_names(options.states, "states"),
         trajectory=options.trajectory,
         inputs=split_column_names(options.inputs, "inputs") if options.inputs else (),
+        derivatives=split_column_names(options.derivatives, "derivatives") if options.derivatives else (),
         order=options.derivative_order,
     )
     grammar = read_operators(options.operators, options.unary, options.binary)
@@ -164,7 +168,7 @@ def _discover_in_one_thread(task: OdeTask) -> OdeResult:
     """Search, choose, and fit the constants to all samples."""
     training, held_out = split_trajectories(task.trajectories, task.options.holdout)
     choice = SystemChoice(training, smooth_trajectories(training))
-    search = _search_system(task, choice)
+    search, problem, proposals = _search_system(task, choice)
     fits = sorted(search.fits.values(), key=rank_fit)
     best, compared, errors = fits[0], [(fit.score, fit) for fit in fits], None
     if held_out is not None:
@@ -172,13 +176,15 @@ def _discover_in_one_thread(task: OdeTask) -> OdeResult:
         best, compared = choose_by_prediction(search, test)
         errors = forecast_errors(best.system, held_out, test.smooth_runs)
     whole = SystemChoice(task.trajectories, smooth_trajectories(task.trajectories))
-    final = _fit_to_all(whole, best, search.n_parts)
+    final, fitted_states = _fit_to_all(whole, best, search.n_parts)
     return OdeResult(
         trajectories=task.trajectories,
         system=final.system,
+        fitted_states=fitted_states,
         covariance=final.covariance,
         residuals=dict(zip(task.trajectories.measured_states, np.sqrt(final.squares).tolist(), strict=True)),
         prediction_errors=errors,
+        stability=compute_stability(problem, proposals, best.system),
         alternatives=tuple((score - compared[0][0], fit.system) for score, fit in compared[:_ALTERNATIVES]),
         level=task.options.level,
         notices=(),
@@ -209,11 +215,17 @@ def split_trajectories(trajectories: Trajectories, share: float) -> tuple[Trajec
     return replace(trajectories, runs=tuple(kept)), replace(trajectories, runs=tuple(held_out))
 
 
-def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
-    """Search the best system of the training samples; refuse data to which none can be fitted."""
+def _search_system(task: OdeTask, choice: SystemChoice) -> tuple[SystemSearch, RegressionProblem, Proposals]:
+    """Search the best system of the training samples; refuse data to which none can be fitted.
+
+    Returns
+    -------
+    tuple of SystemSearch, RegressionProblem, and dict of str to list
+        The search, and the last regression problem with the equations that were proposed from it.
+    """
     trajectories, effort = choice.trajectories, task.options.effort
     problems = [build_weak_form(trajectories, choice.smooth_runs)]
-    if effort == "thorough":
+    if effort == "thorough" or trajectories.runs[0].derivatives is not None:
         problems.append(build_derivative_problem(trajectories, choice.smooth_runs))
     proposals = _propose(task, problems)
     search = start_search(choice, proposals) if all(proposals.values()) else None
@@ -222,6 +234,7 @@ def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
             "no system of the proposed equations can be integrated; give more samples, or smoother ones"
         )
     search = grow_segments(choice, search)
+    problem, new = problems[0], proposals
     for _ in range(_ROUNDS[effort]):
         if _is_exact(choice, search):
             break
@@ -234,7 +247,7 @@ def _search_system(task: OdeTask, choice: SystemChoice) -> SystemSearch:
         search = better
         if is_done:
             break
-    return search
+    return search, problem, new
 
 
 def _is_exact(choice: SystemChoice, search: SystemSearch) -> bool:
@@ -269,8 +282,20 @@ def _propose(task: OdeTask, problems: Sequence[RegressionProblem]) -> Proposals:
     return proposals
 
 
-def _fit_to_all(choice: SystemChoice, best: ShootingFit, n_parts: int) -> ShootingFit:
-    """Fit the constants of a system to all samples, over segments as long as possible."""
+def _fit_to_all(
+    choice: SystemChoice, best: ShootingFit, n_parts: int
+) -> tuple[ShootingFit, tuple[Values, ...]]:
+    """Fit the constants of a system to all samples, over segments as long as possible and by small steps.
+
+    Returns
+    -------
+    tuple of ShootingFit, and tuple of float64 array
+        The fit, and the solution at the samples of each run.
+    """
     segments = choice.build_segments(SHORT, n_parts)
-    first = fit_by_shooting(best.system, segments, choice.trajectories.n_samples)
-    return best if first is None else lengthen_segments(choice, first, n_parts)[0]
+    fit = fit_by_shooting(best.system, segments, choice.trajectories.n_samples)
+    if fit is None:
+        return best, compute_fitted_states(replace(best, starts=segments.starts), segments)
+    fit, length = lengthen_segments(choice, fit, n_parts, keeps_states=True)
+    fit, segments = refine_steps(choice, fit, length, n_parts)
+    return fit, compute_fitted_states(fit, segments)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from symscreen._typing import Values
+    from symscreen.expressions.system_formula import SystemFormula
     from symscreen.expressions.tree import Call, Expression
 
     # maps columns and constants, each with any shape, to values
@@ -162,6 +163,24 @@ def _compile_term(term: Expression, places: Iterator[int]) -> Rate:
         return lambda columns, constants: numeric(left(columns, constants), right(columns, constants))
 
     return fold_expression(term, column=read_column, number=read_number, call=apply)
+
+
+def build_system(formula: SystemFormula) -> System:
+    """Build the system of saved equations; numbers inside terms stay as they are."""
+    terms = [_split_formula(each) for each in formula.rates.formulas]
+    names = formula.velocities or formula.states
+    equations = tuple(
+        Equation(name, expressions, coefficients, (0.0,) * len(expressions))
+        for name, (coefficients, expressions) in zip(names, terms, strict=True)
+    )
+    return System(equations, (*formula.states, *formula.velocities))
+
+
+def _split_formula(formula: Formula) -> tuple[tuple[float, ...], tuple[Expression, ...]]:
+    """Return the coefficients and the terms of a formula, its intercept included."""
+    if formula.intercept == 0.0 and formula.terms:
+        return formula.coefficients, formula.terms
+    return (formula.intercept, *formula.coefficients), (Constant(1), *formula.terms)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,10 @@ from symscreen.data import read_columns
 from symscreen.dynamics.simulation import integrate_system
 from symscreen.dynamics.trajectories import Run
 from symscreen.errors import DataError, OptionError
+from symscreen.expressions.linear_formula import SharedFormula
 from symscreen.expressions.printing import to_text
+from symscreen.expressions.system_formula import SystemFormula
+from symscreen.expressions.traversal import compute_key
 from symscreen.grammar import OPERATORS
 from symscreen.messages import format_names
 
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
     from symscreen.dynamics.equations import System
     from symscreen.dynamics.trajectories import Trajectories
     from symscreen.expressions.linear_formula import Formula
+    from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
+    from symscreen.report.figures.system_figures import SystemPlots
 
 
 _DIGITS = 6  # significant digits of numbers in displayed equations
@@ -45,6 +50,8 @@ class OdeResult:
         The samples.
     system : System
         The chosen system, with constants fitted to all samples.
+    fitted_states : tuple of float64 array, shape (s, n)
+        For each run, the solution of the equations at the samples.
     covariance : float64 array, shape (p, p)
         Covariance of the constants, given the form of the equations.
     residuals : dict of str to float
@@ -53,6 +60,9 @@ class OdeResult:
         By measured state: error of the forecast of the held-out stretches, before the constants were fitted
         to them, relative to the standard deviation of the state; None where the forecast grows without limit.
         None without held-out samples.
+    stability : tuple of tuple of float
+        For each term of each equation, the share of half-samples on which the best of the proposed equations
+        has the term.
     alternatives : tuple of tuple of float and System
         The best systems, with the difference of their score from the best; the chosen one is the first.
     level : float
@@ -67,9 +77,11 @@ class OdeResult:
 
     trajectories: Trajectories
     system: System
+    fitted_states: tuple[Values, ...] = field(repr=False)
     covariance: Values
     residuals: dict[str, float]
     prediction_errors: dict[str, float | None] | None
+    stability: tuple[tuple[float, ...], ...]
     alternatives: tuple[tuple[float, System], ...]
     level: float
     notices: tuple[str, ...]
@@ -87,6 +99,43 @@ class OdeResult:
         )
 
     @property
+    def plot(self) -> SystemPlots:
+        """Figures as matplotlib axes: ``trajectories()``, ``phase()`` and ``residuals()``.
+
+        Each method takes an optional ``ax`` to draw on. By default it creates a new figure.
+        """
+        from symscreen.report.figures.system_figures import SystemPlots
+
+        return SystemPlots(self)
+
+    @property
+    def system_formula(self) -> SystemFormula:
+        """The equations as one object, which bundles contain."""
+        formulas = self.formulas
+        terms: dict[tuple[int, int], Expression] = {}
+        for formula in formulas:
+            terms |= {compute_key(term): term for term in formula.terms}
+        coefficients = tuple(
+            tuple(
+                sum(
+                    value
+                    for value, term in zip(formula.coefficients, formula.terms, strict=True)
+                    if compute_key(term) == key
+                )
+                for key in terms
+            )
+            for formula in formulas
+        )
+        rates = SharedFormula(
+            tuple(formula.target for formula in formulas),
+            tuple(formula.intercept for formula in formulas),
+            coefficients,
+            tuple(terms.values()),
+        )
+        data = self.trajectories
+        return SystemFormula(rates, data.time, data.measured_states, data.order, data.trajectory)
+
+    @property
     def equations(self) -> tuple[str, ...]:
         """The equations as text, such as ``dx/dt = -0.5*x``, with six significant digits."""
         return self._write_equations(self.system)
@@ -99,9 +148,10 @@ class OdeResult:
 
     @property
     def constants(self) -> pd.DataFrame:
-        """The constants: ``equation``, ``term``, ``place``, ``value``, ``low`` and ``high``.
+        """The constants: ``equation``, ``term``, ``place``, ``value``, ``low``, ``high`` and ``stability``.
 
-        The place is ``coefficient`` or ``inside`` the term. The intervals hold for the chosen form.
+        The place is ``coefficient`` or ``inside`` the term. The intervals hold for the chosen form. The
+        stability is the share of half-samples that choose the term; it is missing for constants inside terms.
         """
         import pandas as pd
         from scipy.stats import norm
@@ -109,15 +159,19 @@ class OdeResult:
         factor = float(norm.ppf(0.5 + self.level / 2.0))
         errors = factor * np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         rows, place = [], 0
-        for equation in self.system.equations:
+        for equation, shares in zip(self.system.equations, self.stability, strict=True):
             left = self.trajectories.format_derivative(equation.state)
-            kinds = [(to_text(term), "coefficient") for term in equation.terms]
-            kinds += [("", "inside")] * (len(equation.constants) - len(equation.terms))
-            for (term, kind), value in zip(kinds, equation.constants.tolist(), strict=True):
+            kinds: list[tuple[str, str, float]] = [
+                (to_text(term), "coefficient", share)
+                for term, share in zip(equation.terms, shares, strict=True)
+            ]
+            kinds += [("", "inside", np.nan)] * (len(equation.constants) - len(equation.terms))
+            for (term, kind, share), value in zip(kinds, equation.constants.tolist(), strict=True):
                 error = float(errors[place])
-                rows.append((left, term, kind, value, value - error, value + error))
+                rows.append((left, term, kind, value, value - error, value + error, share))
                 place += 1
-        return pd.DataFrame(rows, columns=["equation", "term", "place", "value", "low", "high"])
+        columns = ["equation", "term", "place", "value", "low", "high", "stability"]
+        return pd.DataFrame(rows, columns=columns)
 
     @property
     def alternative_systems(self) -> pd.DataFrame:
@@ -225,7 +279,10 @@ class OdeResult:
         return {
             **self.record,
             "equations": {formula.target: formula.text for formula in self.formulas},
-            "constants": self.constants.to_dict(orient="records"),
+            "constants": [
+                {**row, "stability": row["stability"] if row["place"] == "coefficient" else None}
+                for row in self.constants.to_dict(orient="records")
+            ],
             "noise": self.residuals,
             "prediction_errors": self.prediction_errors,
             "alternatives": self.alternative_systems.to_dict(orient="records"),
@@ -235,6 +292,35 @@ class OdeResult:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Save the record as JSON; an existing file is overwritten with `force` only."""
         write_atomically(Path(path), self.to_json().encode(), force=force)
+
+    def save_bundle(self, path: str | Path, *, force: bool = False) -> None:
+        """Save the equations as a bundle, which ``symscreen apply`` integrates on new runs.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file; ``-`` is standard output.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        from symscreen.export import save_bundle
+
+        operators = {**OPERATORS, **self.operators}
+        save_bundle(self.system_formula, path, operators=operators, record=self.build_record(), force=force)
+
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Write one HTML page, without other files, with the equations, the pictures and the tables.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file, which ends in ``.html``.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        from symscreen.report.system_page import write_system_report
+
+        write_system_report(self, path, force=force)
 
     def to_json(self) -> str:
         """Write the record as JSON."""

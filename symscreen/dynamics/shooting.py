@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _STEP = 1e-6  # of the differences that give derivatives, relative
+_MAX_CHANGE = 1e-4  # that a difference may grow to along a segment, relative; else the step is smaller
+_MIN_STEP = 1e-11
 _MAX_STEPS = 25
 _TOLERANCE = 1e-6  # relative decrease of the squared error at which the fit ends
 _MAX_DAMPING = 1e6
@@ -149,6 +151,7 @@ class Shooting:
         self.segments, self.system = segments, system
         self.n_constants = len(system.constants) if has_free_constants else 0
         self.program = write_program(system, [*system.states, *segments.inputs])
+        self.step = _STEP
 
     def integrate(self, starts: Values, constants: Values) -> Values:
         """Integrate for several start states and constants at once.
@@ -240,19 +243,32 @@ class Shooting:
         of_constants : float64 array, shape (g, d·l, p)
             Minus the derivatives by the constants, over their sizes.
         """
+        found = self._differentiate(starts, constants)
+        segments = self.segments
+        d = len(segments.states)
+        units = (segments.scales / segments.spreads[:d])[:, None, None]
+        growth = float(np.abs(found[1].reshape(len(found[1]), d, -1, len(starts)) * units).max())
+        if np.isfinite(growth) and growth * self.step > _MAX_CHANGE:
+            # small changes grow without bound in chaotic systems, whose solution is linear in tiny ones only
+            self.step = max(_STEP / growth, _MIN_STEP)
+            found = self._differentiate(starts, constants)
+        return found
+
+    def _differentiate(self, starts: Values, constants: Values) -> tuple[Values, Values, Values]:
+        """Compute residuals and derivatives by differences of the current step."""
         segments, p = self.segments, self.n_constants
         s, g = starts.shape
         sizes = compute_sizes(constants)
         batch = np.repeat(starts[:, :, None], 1 + s + p, axis=2)
         for place in range(s):
-            batch[place, :, 1 + place] += _STEP * segments.spreads[place]
+            batch[place, :, 1 + place] += self.step * segments.spreads[place]
         changed = np.repeat(constants[:, None], 1 + s + p, axis=1)
         for place in range(p):
-            changed[place, 1 + s + place] += _STEP * sizes[place]
+            changed[place, 1 + s + place] += self.step * sizes[place]
         computed = self.integrate(batch, changed)
         residuals = self._compare(computed[..., 0])
         d = len(segments.states)
-        slopes = (computed[:d, :, :, 1:] - computed[:d, :, :, :1]) / _STEP
+        slopes = (computed[:d, :, :, 1:] - computed[:d, :, :, :1]) / self.step
         slopes = slopes / segments.scales[:, None, None, None]
         slopes = np.where(segments.is_sample[..., None], slopes, 0.0)
         flat = residuals.transpose(1, 0, 2).reshape(g, -1)
@@ -336,6 +352,24 @@ def fit_by_shooting(
         if square >= previous * (1.0 - _TOLERANCE):
             break
     return _build_fit(shooting, starts, constants, normal, n_samples)
+
+
+def compute_fitted_states(fit: ShootingFit, segments: Segments) -> tuple[Values, ...]:
+    """Return the solution at all samples of each run, shape (s, n).
+
+    Parameters
+    ----------
+    fit : ShootingFit
+        A fit.
+    segments : Segments
+        Its segments, which cover the runs from begin to end.
+    """
+    starts, constants = fit.starts[:, :, None], fit.system.constants[:, None]
+    states = Shooting(segments, fit.system).integrate(starts, constants)[..., 0]
+    parts: dict[int, list[Values]] = {}
+    for place, (number, start, stop) in enumerate(segments.edges):
+        parts.setdefault(number, []).append(states[:, place, : stop - start])
+    return tuple(np.concatenate(parts[number], axis=1) for number in sorted(parts))
 
 
 def _solve_triangles(triangle: Values, right: Values) -> Values:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-10  # tolerances of the solver
+_LARGEST = 1e12  # of a state, over 1 and the start; a solution that exceeds it grows without limit
 _MAX_EVALUATIONS = 200_000  # of the rates in one integration; a system that needs more is given up
 
 
@@ -63,6 +64,12 @@ def integrate_system(
         with np.errstate(all="ignore"):
             return [float(rate) for rate in system.rates(columns, constants)]
 
+    largest = _LARGEST * max(1.0, float(np.abs(start).max()))
+
+    def is_within(_: float, state: Values) -> float:
+        return largest - float(np.abs(state).max())
+
+    is_within.terminal = True  # type: ignore[attr-defined]  # as scipy reads it
     result = np.full((len(start), len(times)), np.nan)
     result[:, 0] = start
     if len(times) > 1:
@@ -75,6 +82,7 @@ def integrate_system(
                 t_eval=times,
                 rtol=_RELATIVE,
                 atol=_ABSOLUTE,
+                events=is_within,
             )
         except (_TooStiffError, ValueError):
             return result

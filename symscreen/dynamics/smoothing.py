@@ -61,9 +61,19 @@ def estimate_noise(trajectories: Trajectories) -> Values:
     The median over samples of the distance from the cubic polynomial through the four nearest samples, scaled
     so that it is exact for normal noise on a smooth state. Where the samples are sparse it is an upper bound.
     """
-    deviations = [_compute_deviations(run.times, run.states) for run in trajectories.runs]
-    joined = np.concatenate(deviations, axis=1)
-    spread = np.concatenate([run.states for run in trajectories.runs], axis=1).std(axis=1)
+    return _estimate_noise([(run.times, run.states) for run in trajectories.runs])
+
+
+def estimate_derivative_noise(trajectories: Trajectories) -> Values:
+    """Estimate the standard deviation of the noise of each measured derivative, shape (d,)."""
+    runs = trajectories.runs
+    return _estimate_noise([(run.times, run.derivatives) for run in runs if run.derivatives is not None])
+
+
+def _estimate_noise(runs: Sequence[tuple[Values, Values]]) -> Values:
+    """Estimate the noise of columns of several runs, given as times and values of shape (d, n)."""
+    joined = np.concatenate([_compute_deviations(times, values) for times, values in runs], axis=1)
+    spread = np.concatenate([values for _, values in runs], axis=1).std(axis=1)
     noise = _MEDIAN_TO_DEVIATION * np.median(np.abs(joined), axis=1)
     return np.asarray(np.maximum(noise, _SMALLEST_NOISE * np.where(spread > 0.0, spread, 1.0)))
 

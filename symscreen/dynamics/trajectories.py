@@ -10,12 +10,13 @@ import numpy as np
 from symscreen.data import SourceFrame, read_frame
 from symscreen.data.column_selection import require_columns
 from symscreen.errors import DataError, OptionError
+from symscreen.expressions.system_formula import name_velocities
 from symscreen.messages import format_names, format_rows, name_option, name_option_column, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen._typing import Values
+    from symscreen._typing import Integers, Values
 
 
 MIN_SAMPLES = 8  # samples of a run
@@ -35,12 +36,15 @@ class Run:
         The measured states.
     inputs : mapping of str to float64 array, shape (n,)
         The measured inputs, and the time if equations may use it.
+    derivatives : float64 array, shape (d, n), or None
+        The measured derivatives.
     """
 
     name: str
     times: Values
     states: Values
     inputs: Mapping[str, Values]
+    derivatives: Values | None = None
 
     def interpolate_inputs(self, times: Values) -> dict[str, Values]:
         """Interpolate the inputs by monotone cubic polynomials, which do not overshoot at steps."""
@@ -51,7 +55,14 @@ class Run:
     def take(self, start: int, stop: int) -> Run:
         """Return the samples from `start` up to, but not including, `stop`."""
         inputs = {name: values[start:stop] for name, values in self.inputs.items()}
-        return replace(self, times=self.times[start:stop], states=self.states[:, start:stop], inputs=inputs)
+        derivatives = None if self.derivatives is None else self.derivatives[:, start:stop]
+        return replace(
+            self,
+            times=self.times[start:stop],
+            states=self.states[:, start:stop],
+            inputs=inputs,
+            derivatives=derivatives,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +81,8 @@ class Trajectories:
         Names of the inputs.
     order : int
         Order of the equations, 1 or 2.
+    trajectory : str or None
+        The column that tells runs apart.
     """
 
     runs: tuple[Run, ...]
@@ -77,11 +90,12 @@ class Trajectories:
     measured_states: tuple[str, ...]
     inputs: tuple[str, ...] = ()
     order: int = 1
+    trajectory: str | None = None
 
     @property
     def velocities(self) -> tuple[str, ...]:
         """Names of the first derivatives, which are states of a system of second order."""
-        return tuple(f"d{name}_d{self.time}" for name in self.measured_states) if self.order > 1 else ()
+        return name_velocities(self.measured_states, self.time) if self.order > 1 else ()
 
     @property
     def system_states(self) -> tuple[str, ...]:
@@ -118,6 +132,7 @@ def read_trajectories(
     states: Sequence[str],
     trajectory: str | None = None,
     inputs: Sequence[str] = (),
+    derivatives: Sequence[str] = (),
     order: int = 1,
 ) -> Trajectories:
     """Read trajectories from any source of a table.
@@ -134,6 +149,8 @@ def read_trajectories(
         A column that tells the runs apart.
     inputs : sequence of str
         Columns that act on the system from outside; the time, too, if it acts.
+    derivatives : sequence of str
+        Columns of measured derivatives, none or one for each state.
     order : int
         The order of the equations, 1 or 2.
 
@@ -156,20 +173,19 @@ def read_trajectories(
     [('a', 8), ('b', 8)]
     """
     frame = read_frame(source)
-    _check_roles(time, states, trajectory, inputs)
-    for option, names in (("time", [time]), ("states", states), ("inputs", inputs)):
+    _check_roles(time, states, trajectory, inputs, derivatives)
+    columns = {"time": [time], "states": states, "inputs": inputs, "derivatives": derivatives}
+    for option, names in columns.items():
         require_columns(frame, list(names), name_option(option))
-    values = {name: _read_numbers(frame, name) for name in (time, *states, *inputs)}
-    labels = _read_labels(frame, trajectory)
+    values = {name: read_numbers(frame, name) for name in (time, *states, *inputs, *derivatives)}
     runs = []
-    for label in sorted(set(labels), key=_build_label_key):
-        rows = np.array([place for place, each in enumerate(labels) if each == label])
-        rows = rows[np.argsort(values[time][rows], kind="stable")]
+    for label, rows in list_run_rows(read_labels(frame, trajectory), values[time]):
         run = Run(
             label,
             values[time][rows],
             np.array([values[name][rows] for name in states]),
             {name: values[name][rows] for name in inputs},
+            np.array([values[name][rows] for name in derivatives]) if derivatives else None,
         )
         _check_run(run, time, has_label=trajectory is not None)
         runs.append(run)
@@ -178,30 +194,41 @@ def read_trajectories(
     ]
     if constant:
         raise DataError(f"{format_names(constant)} never changes; leave it out of {name_option('states')}")
-    return Trajectories(tuple(runs), time, tuple(states), tuple(inputs), order)
+    return Trajectories(tuple(runs), time, tuple(states), tuple(inputs), order, trajectory)
 
 
-def _check_roles(time: str, states: Sequence[str], trajectory: str | None, inputs: Sequence[str]) -> None:
-    """Refuse a column that has two roles; the time may be an input."""
+def _check_roles(
+    time: str,
+    states: Sequence[str],
+    trajectory: str | None,
+    inputs: Sequence[str],
+    derivatives: Sequence[str],
+) -> None:
+    """Refuse a column that has two roles, and derivatives of some states only; the time may be an input."""
     if not states:
         raise OptionError(f"{name_option('states')} names no column; give the columns of the states")
-    roles = [time, *states, *([] if trajectory is None else [trajectory])]
+    if derivatives and len(derivatives) != len(states):
+        raise OptionError(
+            f"{name_option('derivatives')} has {len(derivatives)} columns for {len(states)} states; give one "
+            "for each, in their order"
+        )
+    roles = [time, *states, *derivatives, *([] if trajectory is None else [trajectory])]
     roles += [name for name in inputs if name != time]
     repeated = sorted({name for name in roles if roles.count(name) > 1})
     if repeated:
         raise OptionError(
-            f"{format_names(repeated)} has two roles; a column is the time, a state, an input or the label "
-            "of runs"
+            f"{format_names(repeated)} has two roles; a column is the time, a state, a derivative, an input "
+            "or the label of runs"
         )
 
 
-def _read_numbers(frame: SourceFrame, name: str) -> Values:
-    """Read a column of finite numbers."""
+def read_numbers(frame: SourceFrame, name: str, *, may_be_missing: bool = False) -> Values:
+    """Read a column of numbers, which are finite unless they may be missing."""
     column = frame.columns[name]
     if column.numbers is None:
         raise DataError(f"{frame.source}: the column {quote(name)} holds {column.description}; give numbers")
     is_bad = ~np.isfinite(column.numbers)
-    if is_bad.any():
+    if is_bad.any() and not may_be_missing:
         raise DataError(
             f"{frame.source}: the column {quote(name)} is missing or infinite in {format_rows(is_bad)}; "
             "leave these rows out, since samples need not be evenly spaced"
@@ -209,7 +236,7 @@ def _read_numbers(frame: SourceFrame, name: str) -> Values:
     return np.asarray(column.numbers, dtype=np.float64)
 
 
-def _read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
+def read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
     """Read the label of the run of each row."""
     if trajectory is None:
         return [""] * frame.n
@@ -225,6 +252,16 @@ def _read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
     return [str(value) for value in column.texts.to_list()]
 
 
+def list_run_rows(labels: list[str], times: Values) -> list[tuple[str, Integers]]:
+    """Return the label of each run and its rows in the order of time; runs are sorted by their labels."""
+    named = np.array(labels)
+    runs = []
+    for label in sorted(set(labels), key=_build_label_key):
+        rows = np.flatnonzero(named == label)
+        runs.append((label, rows[np.argsort(times[rows], kind="stable")]))
+    return runs
+
+
 def _build_label_key(label: str) -> tuple[float, str]:
     """Sort labels that are numbers by their size, before others."""
     try:
@@ -235,13 +272,19 @@ def _build_label_key(label: str) -> tuple[float, str]:
 
 def _check_run(run: Run, time: str, *, has_label: bool) -> None:
     """Refuse a run with repeated times or few samples."""
-    which = f"the run {quote(run.name)}" if has_label else "the table"
+    check_times(run, time, has_label=has_label)
+    if len(run.times) < MIN_SAMPLES:
+        which = f"the run {quote(run.name)}" if has_label else "the table"
+        raise DataError(f"{which} has {len(run.times)} samples; at least {MIN_SAMPLES} are needed")
+
+
+def check_times(run: Run, time: str, *, has_label: bool) -> None:
+    """Refuse a run with repeated times."""
     repeated = np.flatnonzero(np.diff(run.times) <= 0.0)
     if len(repeated):
+        which = f"the run {quote(run.name)}" if has_label else "the table"
         hint = "" if has_label else f"; {name_option('trajectory')} names a column that tells runs apart"
         raise DataError(
             f"{name_option_column('time', time)} has the value {run.times[repeated[0]]:g} twice in "
             f"{which}{hint}"
         )
-    if len(run.times) < MIN_SAMPLES:
-        raise DataError(f"{which} has {len(run.times)} samples; at least {MIN_SAMPLES} are needed")

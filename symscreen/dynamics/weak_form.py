@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.dynamics.smoothing import compute_spreads, estimate_noise
+from symscreen.dynamics.smoothing import compute_spreads, estimate_derivative_noise, estimate_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,8 +160,9 @@ def _build_covariance(tests: Values, noise: float, excess: Values) -> Values:
 def build_derivative_problem(
     trajectories: Trajectories, smooth_runs: Sequence[SmoothRun]
 ) -> RegressionProblem:
-    """Build rows of smoothed derivatives at the samples, weighted by the errors of the splines."""
-    noise = estimate_noise(trajectories)
+    """Build rows of derivatives at the samples: measured ones, or smooth ones weighted by their errors."""
+    is_measured = trajectories.runs[0].derivatives is not None
+    noise = estimate_derivative_noise(trajectories) if is_measured else estimate_noise(trajectories)
     names = trajectories.dynamic_states
     columns: dict[str, list[Values]] = {name: [] for name in trajectories.column_names}
     projections: dict[str, list[Values]] = {name: [] for name in names}
@@ -173,15 +174,19 @@ def build_derivative_problem(
             columns[name].append(values)
         for name, values in run.interpolate_inputs(times).items():
             columns[name].append(values)
-        derivatives = smooth.evaluate(times, derivative=1)
+        smooth_rates = smooth.evaluate(times, derivative=1)
         for place, name in enumerate(names):
             index = trajectories.system_states.index(name)
-            excess = smooth.interpolation_errors[index, start : start + len(times)]
-            weights = 1.0 / np.sqrt(noise[place] ** 2 + excess**2)
+            rates, weights = smooth_rates[index], np.full(len(times), 1.0 / noise[place])
+            if run.derivatives is not None:
+                rates = run.derivatives[place, start : start + len(times)]
+            else:
+                excess = smooth.interpolation_errors[index, start : start + len(times)]
+                weights = 1.0 / np.sqrt(noise[place] ** 2 + excess**2)
             projections[name].append(np.diag(weights))
-            targets[name].append(derivatives[index] * weights)
+            targets[name].append(rates * weights)
     return RegressionProblem(
-        "smoothed derivatives",
+        "measured derivatives" if is_measured else "smoothed derivatives",
         {name: np.concatenate(parts) for name, parts in columns.items()},
         {name: tuple(parts) for name, parts in projections.items()},
         {name: np.concatenate(parts) for name, parts in targets.items()},

@@ -37,6 +37,7 @@ from symscreen.export.operator_definitions import (
 from symscreen.expressions.grouped_formula import GroupConstant, GroupedFormula, predict_model
 from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas
 from symscreen.expressions.printing import to_text
+from symscreen.expressions.system_formula import SystemFormula
 from symscreen.expressions.traversal import (
     check_numbers,
     collect_indicators,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.input_ranges import InputRanges
     from symscreen.grammar import Operator
 
-    SavedFormulas: TypeAlias = Formula | SharedFormula | GroupedFormula | Sequence[Expression]
+    SavedFormulas: TypeAlias = Formula | SharedFormula | GroupedFormula | SystemFormula | Sequence[Expression]
 
 
 def to_json_tree(expression: Expression) -> Any:
@@ -125,7 +126,7 @@ def collect_domains(
     return {text: sorted(domains[text]) for text in sorted(domains)}
 
 
-BundleFormulas = Formula | SharedFormula | GroupedFormula | tuple[Expression, ...]
+BundleFormulas = Formula | SharedFormula | GroupedFormula | SystemFormula | tuple[Expression, ...]
 
 BUNDLE_FORMAT = 3
 _MAX_DEFINITIONS = 400  # operators per bundle
@@ -222,6 +223,15 @@ class _ModelsDocument(_Document, forbid_unknown_fields=True, kw_only=True):
     terms: list[_SharedTerm]
 
 
+class _SystemDocument(_ModelsDocument, forbid_unknown_fields=True, kw_only=True):
+    """Differential equations; the targets are their left sides."""
+
+    time: str
+    states: _Texts
+    order: int
+    trajectory: str | None
+
+
 class _GroupedDocument(_ModelDocument, forbid_unknown_fields=True, kw_only=True):
     """A model whose constants differ from group to group; they stand in its terms as columns."""
 
@@ -241,6 +251,7 @@ _DOCUMENTS: dict[str, type[_AnyDocument]] = {
     "model": _ModelDocument,
     "models": _ModelsDocument,
     "grouped model": _GroupedDocument,
+    "system": _SystemDocument,
     "features": _FeaturesDocument,
 }
 
@@ -251,8 +262,9 @@ class Bundle:
 
     Parameters
     ----------
-    formulas : Formula, SharedFormula, GroupedFormula or tuple of Expression
-        A model, the models of several targets, a model with constants by group, or features.
+    formulas : Formula, SharedFormula, GroupedFormula, SystemFormula or tuple of Expression
+        A model, the models of several targets, a model with constants by group, differential equations, or
+        features.
     operators : dict of str to Operator
         The operators that the formulas and definitions may call.
     record : dict
@@ -418,7 +430,13 @@ def _build_formulas(
             for index in range(len(document.targets))
         )
         with _name_place(source_name, "targets"):
-            return SharedFormula(tuple(document.targets), tuple(document.intercepts), coefficients, terms)
+            models = SharedFormula(tuple(document.targets), tuple(document.intercepts), coefficients, terms)
+        if not isinstance(document, _SystemDocument):
+            return models
+        with _name_place(source_name, "states"):
+            return SystemFormula(
+                models, document.time, tuple(document.states), document.order, document.trajectory
+            )
     with _name_place(source_name, "terms"):
         formula = Formula(
             document.target, document.intercept, tuple(term.coefficient for term in document.terms), terms
@@ -480,7 +498,7 @@ def save_bundle(
 
     Parameters
     ----------
-    formulas : Formula, SharedFormula, GroupedFormula or sequence of Expression
+    formulas : Formula, SharedFormula, GroupedFormula, SystemFormula or sequence of Expression
         A model, models of several targets, a model with constants by group, or at least one feature, such as
         ``ScreenResult.expressions``.
     path : str or path
@@ -584,8 +602,9 @@ def load_bundle(path: str | os.PathLike[str]) -> BundleFormulas:
 
     Returns
     -------
-    Formula, SharedFormula, GroupedFormula or tuple of Expression
-        A model, models of several targets, a model with constants by group, or features. User-defined
+    Formula, SharedFormula, GroupedFormula, SystemFormula or tuple of Expression
+        A model, models of several targets, a model with constants by group, differential equations, or
+        features. User-defined
         operators are rebuilt from their definitions.
 
     Raises
@@ -641,7 +660,7 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _get_expressions(formulas: SavedFormulas) -> tuple[Expression, ...]:
-    if isinstance(formulas, Formula | SharedFormula | GroupedFormula):
+    if isinstance(formulas, Formula | SharedFormula | GroupedFormula | SystemFormula):
         return formulas.terms
     return tuple(formulas)
 
@@ -663,6 +682,15 @@ def _to_json_content(formulas: SavedFormulas) -> dict[str, Any]:
             "constants": [
                 {"symbol": each.symbol, "values": list(each.values)} for each in formulas.constants
             ],
+        }
+    if isinstance(formulas, SystemFormula):
+        return {
+            **_to_json_content(formulas.rates),
+            "kind": "system",
+            "time": formulas.time,
+            "states": list(formulas.states),
+            "order": formulas.order,
+            "trajectory": formulas.trajectory,
         }
     if isinstance(formulas, SharedFormula):
         columns = zip(*formulas.coefficients, strict=True) if formulas.terms else ()
@@ -756,7 +784,7 @@ def apply_bundle(
     DataError
         If the rows cannot be read, or an input is missing or not numeric.
     OptionError
-        If `clip` is given and the bundle has no box.
+        If `clip` is given and the bundle has no box, or if it holds differential equations.
 
     Warns
     -----
@@ -790,6 +818,11 @@ def apply_bundle(
     if clip and box is None:
         raise OptionError(
             f"{name_option('clip')} needs the box of the inputs, and the bundle has none: save it again"
+        )
+    if isinstance(formulas, SystemFormula):
+        raise OptionError(
+            "the bundle holds differential equations, which are integrated: use "
+            "symscreen.dynamics.integrate_runs, or symscreen apply"
         )
     index = rows.index if isinstance(rows, pd.DataFrame) else None
     if isinstance(formulas, Formula | SharedFormula | GroupedFormula):

@@ -21,6 +21,7 @@ from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.expressions.grouped_formula import GroupedFormula
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_column_latex, to_latex
+from symscreen.expressions.system_formula import SystemFormula
 from symscreen.expressions.traversal import collect_indicators, collect_inputs
 from symscreen.grammar import OPERATORS
 from symscreen.messages import suggest
@@ -223,7 +224,7 @@ def extract_formulas(
             {**OPERATORS, **getattr(source, "operators", {})},
             build_indicators_from_record(record),
         )
-    formulas: Any = source
+    formulas: Any = source.rates if isinstance(source, SystemFormula) else source
     return formulas, operators, indicators
 
 

@@ -306,7 +306,7 @@ def _list_data_facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-_TEMPLATE_FOLDER = Path(__file__).parent / "template"
+TEMPLATE_FOLDER = Path(__file__).parent / "template"
 _REPORT_SUFFIXES = (".html", ".htm")
 
 
@@ -338,7 +338,7 @@ def check_report(path: str | Path, *, force: bool = False) -> None:
     if path.suffix.lower() not in _REPORT_SUFFIXES:
         raise OutputError(f"{path}: a report is an HTML page; give a name that ends in .html")
     check_writable(path, force=force)
-    _load_templates()
+    load_templates()
     use_default_style()
 
 
@@ -398,20 +398,27 @@ def build_report_html(result: ScreenResult, *, data: str = "DATA", fit: AnyFitRe
     OptionError
         If jinja2 or matplotlib is not installed.
     """
-    template = _load_templates().get_template("page.html.j2")
-    script = (_TEMPLATE_FOLDER / "page.js").read_text(encoding="utf-8")
+    template = load_templates().get_template("page.html.j2")
+    script = (TEMPLATE_FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    style = (_TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
+    style = (TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
     return template.render(build_page_content(result, data, fit), script=script, digest=digest, style=style)
 
 
-def _load_templates() -> jinja2.Environment:
+def load_templates() -> jinja2.Environment:
+    """Load the templates of pages.
+
+    Raises
+    ------
+    OptionError
+        If jinja2 is not installed.
+    """
     try:
         import jinja2
     except ImportError:
         raise OptionError("a report needs jinja2: pip install 'symscreen[report]'") from None
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATE_FOLDER),
+        loader=jinja2.FileSystemLoader(TEMPLATE_FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -55,6 +55,11 @@ def test_a_system_is_found_from_noisy_runs_with_its_constants(prey):
     assert (width / 2).tolist() == pytest.approx((1.959964 * errors).tolist(), rel=1e-6)  # 95 % of a normal
 
 
+def test_the_terms_of_a_clear_system_are_stable(prey):
+    shares = prey.constants["stability"]
+    assert shares.between(0.8, 1.0).all()
+
+
 def test_the_residuals_tell_the_size_of_the_noise(prey):
     data = simulate_prey(0.0)
     for name in "xy":
@@ -86,6 +91,37 @@ def test_predict_gives_the_rates_and_simulate_the_states(prey):
         prey.simulate([0, 1], {"x": 1.0})
     with pytest.raises(DataError, match="ascending"):
         prey.simulate([1, 0], {"x": 1.0, "y": 1.0})
+
+
+def test_the_pictures_show_samples_and_solution(prey):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    data = simulate_prey(0.02)
+    samples, solution = prey.plot.trajectories(state="y").get_lines()[:2]
+    assert np.asarray(samples.get_ydata()).tolist() == data["y"][:60].tolist()
+    exact = simulate_prey(0.0)["y"][:60]
+    assert np.asarray(solution.get_ydata()) == pytest.approx(exact, abs=0.02)
+    (points, line, *_) = prey.plot.phase(states=("y", "x")).get_lines()
+    assert np.asarray(points.get_xdata()).tolist() == data["y"][:60].tolist()
+    assert np.asarray(line.get_xdata()).tolist() == np.asarray(solution.get_ydata()).tolist()
+    rest = np.concatenate([np.asarray(each.get_ydata()) for each in prey.plot.residuals().get_lines()[:2]])
+    assert rest.std() == pytest.approx(prey.residuals["x"], rel=0.1)
+    with pytest.raises(OptionError, match="no state 'z'"):
+        prey.plot.phase(states=("x", "z"))
+    with pytest.raises(OptionError, match="needs two states"):
+        prey.plot.phase(states=("x",))
+    with pytest.raises(OptionError, match="no measured state 'z'"):
+        prey.plot.residuals(state="z")
+
+
+def test_a_saved_system_predicts_the_runs(prey, tmp_path):
+    prey.save_bundle(tmp_path / "law.json")
+    data = simulate_prey(0.02)
+    predicted = symscreen.dynamics.integrate_runs(tmp_path / "law.json", data)
+    exact = simulate_prey(0.0)
+    assert predicted["x"].to_numpy() == pytest.approx(exact["x"], abs=0.2)
+    assert predicted["x"].to_numpy() == pytest.approx(data["x"], abs=0.25)
 
 
 def test_the_system_is_written_in_other_languages(prey):
@@ -153,10 +189,14 @@ def test_the_ends_of_runs_are_held_out_where_they_are_long_enough():
 def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
     import pandas as pd
 
-    path, out = tmp_path / "runs.csv", tmp_path / "system.json"
-    pd.DataFrame(simulate_prey(0.0)).to_csv(path, index=False)
+    path, out, bundle, page = (
+        tmp_path / name for name in ("runs.csv", "system.json", "law.json", "law.html")
+    )
+    table = pd.DataFrame(simulate_prey(0.0))
+    table.to_csv(path, index=False)
     arguments = ["ode", str(path), "--states", "x,y", "--trajectory", "run", "--operators", "mul"]
-    arguments += ["--max-terms", "2", "--effort", "quick", "--out", str(out)]
+    arguments += ["--max-terms", "2", "--effort", "quick", "--out", str(out), "--bundle", str(bundle)]
+    arguments += ["--report", str(page)]
     assert run_command(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("dx/dt = ")
@@ -164,6 +204,11 @@ def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
     record = json.loads(out.read_text())
     assert set(record["equations"]) == {"dx/dt", "dy/dt"}
     assert record["options"]["states"] == ["x", "y"]
+    assert page.read_text().count("<svg") == 5  # two states, the phase portrait, and two of residuals
+    assert run_command(["apply", str(bundle), str(path)]) == 0
+    predicted = np.genfromtxt(capsys.readouterr().out.splitlines(), delimiter=",", names=True)
+    assert predicted["x"] == pytest.approx(table["x"].to_numpy(), abs=1e-3)
+    assert predicted["y"] == pytest.approx(table["y"].to_numpy(), abs=1e-3)
 
 
 @pytest.mark.parametrize(

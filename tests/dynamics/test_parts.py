@@ -6,17 +6,24 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from symscreen.dynamics.choice import SystemChoice, lengthen_segments, refine_steps
 from symscreen.dynamics.equations import Equation, System
 from symscreen.dynamics.linearization import build_linearized_problem
 from symscreen.dynamics.programs import write_program
 from symscreen.dynamics.proposals import propose_shared_terms
-from symscreen.dynamics.shooting import Shooting, build_segments, fit_by_shooting
+from symscreen.dynamics.shooting import Shooting, build_segments, compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise, smooth_trajectories
+from symscreen.dynamics.stability import compute_stability, count_wins
 from symscreen.dynamics.term_library import build_term_library, list_basic_terms
 from symscreen.dynamics.term_search import search_sums
 from symscreen.dynamics.trajectories import read_trajectories
-from symscreen.dynamics.weak_form import build_derivative_problem, build_test_functions, build_weak_form
-from symscreen.errors import DataError
+from symscreen.dynamics.weak_form import (
+    RegressionProblem,
+    build_derivative_problem,
+    build_test_functions,
+    build_weak_form,
+)
+from symscreen.errors import DataError, OptionError
 from symscreen.expressions.tree import Call, Column, Constant, parse_expression
 from symscreen.grammar import OPERATORS, load_grammar
 
@@ -75,6 +82,36 @@ def test_the_rows_of_the_right_term_are_the_left_side(build):
     target = problem.targets["x"]
     assert rows @ target / (rows @ rows) == pytest.approx(-0.7, rel=0.01)
     assert np.linalg.norm(target + 0.7 * rows) < 0.03 * np.linalg.norm(target)
+
+
+def test_measured_derivatives_take_the_place_of_smooth_ones():
+    times = np.linspace(0, 4, 60)
+    noise = 0.01 * np.random.default_rng(3).standard_normal(60)
+    table = {"t": times, "x": np.exp(-0.7 * times), "speed": -0.7 * np.exp(-0.7 * times) + noise}
+    trajectories = read_trajectories(table, time="t", states=["x"], derivatives=["speed"])
+    problem = build_derivative_problem(trajectories, smooth_trajectories(trajectories))
+    assert problem.name == "measured derivatives"
+    rest = problem.targets["x"] + 0.7 * problem.project("x", problem.columns["x"][None])[0]
+    assert rest.std() == pytest.approx(1.0, rel=0.3)  # in units of their noise, which is estimated
+    assert rest == pytest.approx(noise * (rest[0] / noise[0]), abs=0.05)
+
+
+def test_derivatives_of_some_states_only_are_refused():
+    table = {"t": np.arange(12.0), "x": np.arange(12.0), "y": np.arange(12.0), "v": np.ones(12)}
+    with pytest.raises(OptionError, match="has 1 columns for 2 states"):
+        read_trajectories(table, time="t", states=["x", "y"], derivatives=["v"])
+
+
+def test_wins_on_half_samples_are_those_of_the_better_term():
+    rng = np.random.default_rng(8)
+    columns = {"x": rng.normal(size=40), "y": rng.normal(size=40)}
+    target = 2 * columns["x"] + 0.5 * rng.normal(size=40)
+    problem = RegressionProblem("rows", columns, {"x": (np.eye(40),)}, {"x": target})
+    equations = [Equation("x", (Column(name),), (1.0,), (0.0,)) for name in "yx"]
+    assert count_wins(problem, equations) == [0, 50]
+    assert count_wins(problem, [equations[1], equations[1]]) == [50, 0]  # the first wins a tie
+    both = compute_stability(problem, {"x": [(0.0, equations[1])]}, System((equations[0],), ("x",)))
+    assert both == ((0.0,),)
 
 
 def test_the_beam_finds_the_best_pair_of_all():
@@ -253,3 +290,39 @@ def test_linearised_samples_give_the_true_constants_from_a_wrong_system():
     found = np.linalg.lstsq(rows.T, problem.targets["x"], rcond=None)[0]
     assert found == pytest.approx([1.0, -0.25], rel=2e-3)
     assert len(problem.targets["x"]) == 48  # a start state of each segment is eliminated
+
+
+def test_long_segments_give_the_constants_of_a_chaotic_system():
+    from scipy.integrate import solve_ivp
+
+    def rate(_, s):
+        return [10 * (s[1] - s[0]), 28 * s[0] - s[1] - s[0] * s[2], s[0] * s[1] - 8 / 3 * s[2]]
+
+    times = np.linspace(0, 6, 400)
+    states = solve_ivp(rate, (0, 6), [-8, 7, 27], t_eval=times, rtol=1e-9, atol=1e-9).y
+    states += 0.01 * states.std(axis=1, keepdims=True) * np.random.default_rng(0).standard_normal((3, 400))
+    trajectories = read_trajectories(
+        {"t": times, **dict(zip("xyz", states, strict=True))}, time="t", states="xyz"
+    )
+    truth = {"x": {"x": -10, "y": 10}, "y": {"x": 28, "y": -1, "x*z": -1}, "z": {"z": -8 / 3, "x*y": 1}}
+    equations = tuple(
+        Equation(
+            state,
+            tuple(map(parse_expression, terms)),
+            tuple(1.02 * value for value in terms.values()),
+            (0.0,) * len(terms),
+        )
+        for state, terms in truth.items()
+    )
+    choice = SystemChoice(trajectories, smooth_trajectories(trajectories))
+    n_samples, expected = trajectories.n_samples, [v for terms in truth.values() for v in terms.values()]
+    first = fit_by_shooting(System(equations, ("x", "y", "z")), choice.build_segments(12, 2), n_samples)
+    errors = [np.abs(first.system.constants / expected - 1).max()]
+    fit, length = lengthen_segments(choice, first, 2, keeps_states=True)
+    errors.append(np.abs(fit.system.constants / expected - 1).max())
+    assert length == 400
+    assert errors[1] < min(errors[0], 0.02)
+    finer, segments = refine_steps(choice, fit, length, 2)
+    assert np.abs(finer.system.constants / expected - 1).max() < 0.02
+    (fitted,) = compute_fitted_states(finer, segments)
+    assert fitted - states == pytest.approx(np.zeros((3, 400)), abs=0.5)

@@ -21,12 +21,18 @@ _MAX_ALTERNATIVES = 5
 def show_system(result: OdeResult) -> RenderableType:
     """Build the tables below the equations: what is known of the errors, the constants, and alternatives."""
     constants = make_table(
-        ("equation", "left"), ("constant", "fold"), ("value", "right"), ("low", "right"), ("high", "right")
+        ("equation", "left"),
+        ("constant", "fold"),
+        ("value", "right"),
+        ("low", "right"),
+        ("high", "right"),
+        ("stability", "right"),
     )
     for row in result.constants.to_dict("records"):
         place = f"of {row['term']}" if row["place"] == "coefficient" else "inside a term"
         numbers = (f"{row[name]:.6g}" for name in ("value", "low", "high"))
-        add_row(constants, (row["equation"], place, *numbers))
+        share = f"{row['stability']:.2f}" if row["place"] == "coefficient" else ""
+        add_row(constants, (row["equation"], place, *numbers, share))
     parts: list[RenderableType] = [Text("\n".join(["", *result.statements])), Text(""), constants]
     others = result.alternative_systems.iloc[1 : 1 + _MAX_ALTERNATIVES]
     if len(others):
