@@ -306,7 +306,7 @@ def test_a_scheduler_that_is_killed_ends_the_run_in_one_line_and_the_checkpoint_
             with suppress(ProcessLookupError):
                 os.killpg(theirs.pid, signal.SIGKILL)
 
-        asked = OPTIONS | {"chunk_size": 5, "checkpoint": tmp_path / "kept"}
+        asked = OPTIONS | {"chunk_size": 20, "checkpoint": tmp_path / "kept"}
         with pytest.raises(BackendError, match="was lost; restart it: with checkpoint=") as lost:
             symscreen.screen(frame, scheduler=address, on_progress=kill, **asked)
     finally:

@@ -33,7 +33,7 @@ def simulate_prey(noise, seed=0):
     def rate(_, s):
         return [s[0] - s[0] * s[1], -s[1] + s[0] * s[1]]
 
-    return simulate_runs(rate, [(0.6, 0.8), (1.5, 1.2)], np.linspace(0, 8, 60), noise, seed)
+    return simulate_runs(rate, [(0.6, 0.8), (1.5, 1.2)], np.linspace(0, 8, 45), noise, seed)
 
 
 @pytest.fixture(scope="module")

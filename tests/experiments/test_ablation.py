@@ -16,7 +16,7 @@ KNOWN = {"bu": (0.914, 0.913, 0.911), "ub": (0.894, 0.894, 0.893)}
 def test_t0_at_the_papers_size(order):
     for variance, known in zip(NOISE_VARIANCES, KNOWN[order], strict=True):
         found, chosen = [], []
-        for seed in range(16):
+        for seed in range(10):
             data = datasets.make_additive(n=100, noise_variance=variance, seed=seed)
             each = screen_additive_model(order, data, ("t0",), seed=seed, jobs=1)
             assert each.correct.sum() == {24: 12, 42: 20}[each.correct.size]

@@ -45,7 +45,7 @@ NUMBERS = [1.0, 2.5, -3.0, 1e-7, 0.1]
 
 @pytest.fixture
 def rows(rng) -> pd.DataFrame:
-    n = 80
+    n = 40
     places = np.concatenate([np.arange(len(TEXTS)), rng.integers(0, len(TEXTS), n - len(TEXTS))])
     frame = pd.DataFrame({"x": rng.normal(size=n), "flow rate": rng.uniform(1, 2, n)})
     frame["c"] = np.array(TEXTS, dtype=object)[places]

@@ -53,7 +53,7 @@ def make_data(rng, formula, units, target_unit, noise=0.0, n=150, *, has_units=T
 @pytest.mark.parametrize("search", SEARCHES)
 def test_units_of_pure_numbers_change_nothing(search, rng):
     formula, ones = "(x + z)*sin(y)/z", {"x": "1", "y": "1", "z": "1"}
-    options = {"noise": 0.002, "n": 80, "pool_limit": 500}
+    options = {"noise": 0.002, "n": 80, "pool_limit": 250}
     state = rng.bit_generator.state
     with_units = search(make_data(rng, formula, ones, "1", **options))
     rng.bit_generator.state = state
