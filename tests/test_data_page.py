@@ -28,7 +28,7 @@ def test_the_example_prints_a_notice_for_each_reading(tmp_path, monkeypatch, cap
 
 def test_the_table_of_sources_names_suffixes_that_are_read():
     table = PAGE.split("## Sources")[1].split("Excel, DuckDB and")[0]
-    named = set(re.findall(r"\.[a-z]+\d?\b", table)) - {".duckdb"}
+    named = set(re.findall(r"\.[a-z]+\d?\b", table)) - {".duckdb", ".md"}
     assert named <= {*TABLE_SUFFIXES, *COMPRESSED_SUFFIXES}
     assert {*COMPRESSED_SUFFIXES} <= named
     assert {*TABLE_SUFFIXES} - named == {".data", ".tab", ".asc"}
