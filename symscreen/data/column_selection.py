@@ -15,6 +15,7 @@ from symscreen.errors import DataError
 from symscreen.messages import (
     Message,
     escape_control_chars,
+    format_count,
     format_names,
     hint_option,
     name_option,
@@ -44,6 +45,7 @@ _INPUT_HINT = (
     "categories alone"
 )
 _MAX_REASONS = 10  # reasons listed in a notice
+_MAX_NAMED_LEVELS = 6  # of a text column with missing values that may be a category
 
 
 def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> None:
@@ -239,7 +241,7 @@ def choose_inputs(
         chosen = [name for name in candidates if name not in left_out]
         with_parts = {frame.columns[name].part_of for name in chosen}
         left_out = {name: reason for name, reason in left_out.items() if name not in with_parts}
-    notices = [f"left out: {_format_left_out(left_out)}"] if left_out else []
+    notices: list[str] = [Message(f"left out: {_format_left_out(left_out)}")] if left_out else []
     if not chosen:
         raise DataError(
             f"{frame.source} has no numeric input left: at least one is needed in addition to the target"
@@ -293,7 +295,13 @@ def _check_named_inputs(
             raise DataError(
                 f"{frame.source}: {name_option_column('inputs', name)} holds "
                 f"{column.damage or column.description}; "
-                f"numbers are needed: correct it, or take it out of {name_option('inputs')}"
+                f"numbers are needed: correct it, "
+                + (
+                    f"use it as a category{hint_option('categorical', [name])}, "
+                    if column.texts and not column.damage
+                    else ""
+                )
+                + f"or take it out of {name_option('inputs')}"
             )
     return [name for name in frame.columns if name in inputs]
 
@@ -301,7 +309,12 @@ def _check_named_inputs(
 def _explain_unusable(name: str, column: SourceColumn) -> str:
     """Return the reason why a column is not an input by default; empty if it is one."""
     if column.numbers is None or not column.is_numeric:
-        return column.description
+        cells = column.texts
+        if cells is None or not cells.n_missing or len(cells.distinct) > _MAX_NAMED_LEVELS:
+            return column.description
+        levels = format_count(len(cells.distinct), "level")
+        missing_cells = format_count(cells.n_missing, "missing value")
+        return f"text of {levels} with {missing_cells}: {name_option('categorical', [name])} uses it"
     return "an identifier" if is_identifier(name, column.numbers) else ""
 
 

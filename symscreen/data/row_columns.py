@@ -76,7 +76,9 @@ def find_complete_rows(
                 f"correct these values, or leave the column out{hint_option('exclude')}"
             )
         is_missing |= np.isnan(values)
-        incomplete_columns.append(name)
+        indicator = frame.columns[name].indicator if name in frame.columns else None
+        incomplete_columns.append(name if indicator is None else indicator.column)
+    incomplete_columns = list(dict.fromkeys(incomplete_columns))  # a category has several columns of levels
     missing_rows = f"{format_count(int(is_missing.sum()), 'row')} of {frame.n} with missing values"
     places = f"({format_rows(is_missing)}; in {format_names(incomplete_columns)})"
     if incomplete_columns and missing == "refuse":

@@ -65,7 +65,8 @@ def _describe_missing_cells(cells: NDArray[np.object_], names: Sequence[str]) ->
     affected = [names[i] for i in np.flatnonzero(is_affected.any(axis=0)).tolist()]
     columns = f"the {'column' if len(affected) == 1 else 'columns'} {format_names(affected)}"
     what = "NaN" if has_missing else "infinity"
-    remedy = "put a SimpleImputer before this step" if has_missing else "correct these cells"
+    filled = f"use {name_option('missing', 'impute')}, put a SimpleImputer before this step"
+    remedy = filled if has_missing else "correct these cells"
     n_rows = int(is_affected.any(axis=1).sum())
     return (
         f"Input X contains {what} in {n_rows} of {len(cells)} rows, in {columns}: {remedy}, or leave these "

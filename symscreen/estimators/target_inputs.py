@@ -126,6 +126,7 @@ def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDA
     check_unique_columns(y, "y")
     check_no_missing(y)
     _check_not_survival(_get_fields(y), "take SymbolicScreener; for two targets make the booleans numbers")
+    _check_not_text(y)
     values = check_array(y, ensure_2d=False, dtype="float64", ensure_min_samples=0, input_name="y")
     names = getattr(y, "columns", None)
     if values.ndim == 1 or values.shape[1] == 1:
@@ -134,6 +135,20 @@ def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDA
     if names is None:
         return _name_columns(values, taken_names)
     return _check_free_names(dict(zip(map(str, names), values.T, strict=True)), taken_names)
+
+
+def _check_not_text(y: Any) -> None:
+    """Refuse texts that are no numbers."""
+    try:
+        np.asarray(y).astype(np.float64)
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise DataError(
+                "y holds text, and a regressor predicts numbers: encode y as numbers, or predict classes by "
+                "SymbolicClassifier"
+            ) from None
+    except TypeError:
+        pass  # scikit-learn says what is wrong
 
 
 def _name_columns(values: NDArray[Any], taken_names: Collection[str]) -> dict[str, NDArray[Any]]:

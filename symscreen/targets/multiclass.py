@@ -104,7 +104,8 @@ class MulticlassTarget(BinaryDecomposedTarget):
             rows = format_count(int((~np.isnan(data.codes)).sum()), "row")
             raise DataError(
                 f"{source.origin}: the target {quote(name)} holds {len(data.classes):,} classes in {rows}, "
-                f"more than {_MAX_CLASSES}: choose another{hint_option('target')}, or merge classes"
+                f"more than {_MAX_CLASSES}: choose another{hint_option('target')}, merge classes, or "
+                "predict it as a number instead of a class"
             )
         return TargetColumns(
             {name: data.codes}, lambda inputs, rows: cls.build(inputs, data.codes[rows], data.classes, name)

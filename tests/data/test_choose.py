@@ -3,7 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.data import read_dataset
+import symscreen
+from symscreen.data import read_dataset, read_frame
+from symscreen.data.column_selection import choose_inputs
 
 REPEATABLE = settings(deadline=None, derandomize=True)
 
@@ -197,3 +199,17 @@ def test_choices_that_are_refused(refused, options, message):
 
 def test_known_names_stay_on_one_line(refused):
     assert refused(numeric("two\nlines", "y"), target="q").endswith(r"for target=; known: two\nlines, y")
+
+
+def test_a_text_column_that_only_missing_values_keep_from_being_a_category_is_named_with_the_remedy():
+    frame = {"a": [*range(30)], "alloy": [None, *"pqr" * 9, *"pq"], "y": [*range(30)]}
+    _, notices = choose_inputs(read_frame(frame), ["y"], None, [])
+    assert notices == [
+        "left out: 'alloy' (text of 3 levels with 1 missing value: categorical=['alloy'] uses it)"
+    ]
+
+
+def test_rows_that_lack_a_category_are_dropped_with_one_name():
+    frame = {"a": [*range(30)], "alloy": [None, *"pqr" * 9, *"pq"], "y": [i % 7 for i in range(30)]}
+    result = symscreen.screen(frame, target="y", layers="b", categorical="alloy", binary="add", quiet=True)
+    assert result.notices[0].startswith("dropped: 1 row of 30 with missing values (row 1; in 'alloy')")
