@@ -292,16 +292,12 @@ def _check_named_inputs(
                 f"{name_option('exclude')}: keep one"
             )
         if not column.is_numeric:
+            is_text = column.description == "text" and not column.damage
+            category = f"use it as a category{hint_option('categorical', [name])}, " if is_text else ""
             raise DataError(
                 f"{frame.source}: {name_option_column('inputs', name)} holds "
                 f"{column.damage or column.description}; "
-                f"numbers are needed: correct it, "
-                + (
-                    f"use it as a category{hint_option('categorical', [name])}, "
-                    if column.texts and not column.damage
-                    else ""
-                )
-                + f"or take it out of {name_option('inputs')}"
+                f"numbers are needed: correct it, {category}or take it out of {name_option('inputs')}"
             )
     return [name for name in frame.columns if name in inputs]
 
