@@ -26,7 +26,7 @@ def operators(grammar: str | None) -> None:
         return
     print_table(show_operators(OPERATORS.values()))
     click.echo(
-        f"\noperators of time, with --time: lag1 … lag{MAX_WINDOW} (the value so many rows before),\n"
+        f"\noperators of time, with --time: lag1 … lag{MAX_WINDOW} (the value that many rows before),\n"
         f"diff (the difference to the row before), mean2 … mean{MAX_WINDOW} (the mean of the last rows)"
     )
     click.echo(f"\ngrammars: {', '.join(list_grammar_names())} (symscreen operators NAME shows one)")

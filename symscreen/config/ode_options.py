@@ -57,7 +57,7 @@ class TrajectoryOptions:
     trajectory: str | None = option(
         None,
         metavar="COL",
-        help="The column that tells runs apart; by default the table is one run.",
+        help="The column that distinguishes runs; by default the table is one run.",
         verbs=_VERBS,
         estimator=False,
     )

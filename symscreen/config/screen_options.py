@@ -296,8 +296,8 @@ class DataOptions:
     trajectory: str | None = option(
         None,
         metavar="COL",
-        help="The column that tells runs apart (--time); by default the table is one run.",
-        doc="The column that tells runs apart: numbers, text or dates. By default the table is one run. It "
+        help="The column that distinguishes runs (--time); by default the table is one run.",
+        doc="The column that distinguishes runs: numbers, text or dates. By default the table is one run. It "
         "needs `time`, and is no input unless `inputs` names it.",
         type="str",
         verbs=_ALL,

@@ -141,7 +141,7 @@ class TimeColumn:
     time : str
         The column that orders the rows.
     trajectory : str or None
-        The column that tells runs apart; None if the rows are one run.
+        The column that distinguishes runs; None if the rows are one run.
 
     Raises
     ------

@@ -83,7 +83,7 @@ def read_row_order(frame: SourceFrame, time: str, trajectory: str | None) -> Row
     time : str
         A column of numbers, dates or times.
     trajectory : str or None
-        A column of numbers, text or dates that tells runs apart; None for one run.
+        A column of numbers, text or dates that distinguishes runs; None for one run.
 
     Returns
     -------

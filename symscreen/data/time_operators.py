@@ -1,8 +1,8 @@
 """Operators of time: functions of a column in this row and in the rows before it.
 
-``lag1``, ``lag2`` and so on are the value so many rows before, ``diff`` is the difference to the row before,
-and ``mean7`` is the mean of this row and the six before. They act on columns, before the first layer of a
-space; what they compute is an input such as ``lag1(x)``. No operator uses a later row.
+``lag1``, ``lag2`` and so on are the values one and two rows before, ``diff`` is the difference to the row
+before, and ``mean7`` is the mean of this row and the six before. They act on columns, before the first layer
+of a space; what they compute is an input such as ``lag1(x)``. No operator uses a later row.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TimeOperator:
     def compute(self, shift: Callable[[int], Values]) -> Values:
         """Compute the values of n rows.
 
-        `shift` returns the column of shape (n,) so many rows before, NaN where there is no such row.
+        `shift` returns the column, shape (n,), a number of rows before; NaN where there is no such row.
         """
         if self.kind == "lag":
             return shift(self.n_before)

@@ -22,7 +22,7 @@ from symscreen.dynamics.trajectories import (
 from symscreen.errors import DataError, OptionError
 from symscreen.export import read_bundle
 from symscreen.expressions.system_formula import SystemFormula
-from symscreen.messages import format_names, quote
+from symscreen.messages import format_names, name_option, quote
 
 if TYPE_CHECKING:
     import os
@@ -111,7 +111,10 @@ def _read_system(path: str | os.PathLike[str]) -> SystemFormula:
     """Read the equations of a bundle."""
     formulas = read_bundle(path).formulas
     if not isinstance(formulas, SystemFormula):
-        raise OptionError(f"{path} holds no differential equations; give what symscreen ode --bundle wrote")
+        raise OptionError(
+            f"{path} holds no differential equations; give a file that the search for "
+            f"equations of motion wrote ({name_option('bundle')})"
+        )
     return formulas
 
 

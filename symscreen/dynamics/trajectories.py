@@ -82,7 +82,7 @@ class Trajectories:
     order : int
         Order of the equations, 1 or 2.
     trajectory : str or None
-        The column that tells runs apart.
+        The column that distinguishes runs.
     """
 
     runs: tuple[Run, ...]
@@ -283,7 +283,7 @@ def check_times(run: Run, time: str, *, has_label: bool) -> None:
     repeated = np.flatnonzero(np.diff(run.times) <= 0.0)
     if len(repeated):
         which = f"the run {quote(run.name)}" if has_label else "the table"
-        hint = "" if has_label else f"; {name_option('trajectory')} names a column that tells runs apart"
+        hint = "" if has_label else f"; {name_option('trajectory')} names a column that distinguishes runs"
         raise DataError(
             f"{name_option_column('time', time)} has the value {run.times[repeated[0]]:g} twice in "
             f"{which}{hint}"

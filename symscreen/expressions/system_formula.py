@@ -28,7 +28,7 @@ class SystemFormula:
     order : int
         The order of the equations, 1 or 2.
     trajectory : str or None
-        The column that tells runs apart.
+        The column that distinguishes runs.
 
     Raises
     ------

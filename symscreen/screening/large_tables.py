@@ -88,7 +88,7 @@ def open_large_table(X: Any, y: Any, options: ScreenOptions) -> LargeTable | Non
 
 
 def estimate_least_bytes(n_rows: int) -> int:
-    """Estimate the least memory in which a table of so many rows can be read, sampled and scored."""
+    """Estimate the least memory in which a table with this number of rows can be read, sampled and scored."""
     reading = _LIBRARY_BYTES + _SORTING_ROW_BYTES * n_rows
     scoring = _SAMPLE_BYTES + (_TARGET_VALUE_BYTES + TARGET_ROW_BYTES + THREAD_ROW_BYTES) * n_rows
     return max(reading, scoring)

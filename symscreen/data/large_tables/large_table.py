@@ -89,7 +89,7 @@ class LargeTable:
         Parameters
         ----------
         n_rows : int
-            Number of parts of the target's order. A table of at most so many rows is its own sample.
+            Number of parts of the target's order. A table that has no more rows is its own sample.
         seed : int
             The seed.
 

@@ -134,7 +134,7 @@ class SystemPlots:
 
 
 def _draw_samples(axes: Axes, x: Values, y: Values) -> None:
-    """Draw samples of a run as points, at most so many that a page stays small."""
+    """Draw samples of a run as points, few enough for a small page."""
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MAX_POINTS)).round().astype(np.intp))
     axes.plot(x[chosen], y[chosen], "o", color=MARK, markersize=2.6, alpha=0.55, markeredgewidth=0)
 
