@@ -180,7 +180,7 @@ class _BaseFitResult:
 
     @property
     def exclusion(self) -> str | None:
-        """Which simple formulas do not fit better than an error; one line.
+        """Which formulas of a single term do not fit better than an error; one line.
 
         The part ``exclusion`` of the record has the largest complexity up to which every formula f was tried,
         the number of different ones, and the smallest √(1 − R²) of y = c₀ + c₁·f, or a lower bound of it.
@@ -194,7 +194,7 @@ class _BaseFitResult:
             return None
         digit = Decimal(10) ** (percent.adjusted() - 1)
         rounded = percent.quantize(digit, rounding=ROUND_FLOOR) if digit < 1 else percent // 1
-        tried = f"no formula up to complexity {excluded['complexity']} ({excluded['formulas']:,} tried)"
+        tried = f"no single term up to complexity {excluded['complexity']} ({excluded['formulas']:,} tried)"
         return f"{tried} leaves less than {rounded:f} % of the spread"
 
     @property

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from symscreen.targets.base import RowIndices
 
 
+_MAX_UNLIKELY_CLASSES = 10  # texts with more values, most of them in one row, are no classes unless named so
 _MAX_CLASSES = 100  # each scored against every feature
 _MAX_LISTED = 6  # classes that a summary names
 
@@ -100,6 +101,8 @@ class MulticlassTarget(BinaryDecomposedTarget):
         """Read a column of classes."""
         name, column = source.read_column()
         data = read_classes(source.origin, name, column)
+        if source.requested is None:
+            _check_few_classes(source.origin, data, column)
         if len(data.classes) > _MAX_CLASSES:
             rows = format_count(int((~np.isnan(data.codes)).sum()), "row")
             raise DataError(
@@ -204,6 +207,18 @@ class ClassData(NamedTuple):
     name: str
     classes: tuple[str, ...]
     codes: Values  # (n,): index of the class, NaN where missing
+
+
+def _check_few_classes(origin: str, data: ClassData, column: SourceColumn) -> None:
+    """Refuse texts that differ in most rows: they are numbers with units or remarks, or names."""
+    n_rows = int((~np.isnan(data.codes)).sum())
+    n_classes = len(data.classes)
+    if column.texts is not None and n_classes > _MAX_UNLIKELY_CLASSES and 2 * n_classes > n_rows:
+        raise DataError(
+            f"{origin}: the target {quote(data.name)} holds {n_classes} different texts in {n_rows} rows, "
+            f"such as {quote(data.classes[0])}: leave only numbers in its cells, or choose "
+            f"another{hint_option('target')}; for classes say so{hint_option('target_type', 'classes')}"
+        )
 
 
 def read_classes(origin: str, name: str, column: SourceColumn, option: str = "target") -> ClassData:

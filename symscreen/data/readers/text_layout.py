@@ -30,6 +30,7 @@ _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 1000
 _DELIMITER_ROWS = 50
 _MIN_YEAR, _MAX_YEAR = 1000, 2999
+_TARGET_NAMES = {"target", "label"}  # no units
 _MAX_UNIT_CHARS = 24
 
 
@@ -90,7 +91,7 @@ def recognize_layout(text: bytes, delimiter: str | None = None) -> TextLayout:
     if len(rows) < 2:
         return layout
     if {len(row) for row in rows[1:]} == {len(rows[0]) + 1} and any(row[-1].strip() for row in rows[1:]):
-        return _name_row_names(layout)
+        return _name_row_names(layout) if _are_row_names([row[0] for row in rows[1:]]) else layout
     if len({len(row) for row in rows}) > 1:
         return layout  # a damaged row; the parser names its line
     if is_header_missing(rows):
@@ -218,6 +219,16 @@ def _separate_by_tabs(text: bytes) -> bytes:
     return b"\n".join(b"\t".join(line.split()) for line in lines)
 
 
+def _are_row_names(cells: Sequence[str]) -> bool:
+    """Say whether cells may be names of rows: texts, or whole numbers that differ from each other.
+
+    With other numbers, it is more likely that a decimal comma has split a number in two.
+    """
+    if not all(map(_is_number_or_missing, cells)):
+        return True
+    return len(set(cells)) == len(cells) and all(cell.strip().isdigit() for cell in cells)
+
+
 def _name_row_names(layout: TextLayout) -> TextLayout:
     """Give the first column an empty name, as R leaves it out."""
     match = HEADER_PATTERN.match(layout.text)
@@ -301,7 +312,8 @@ def format_missing_header(first: Row) -> str:
 def has_units_row(rows: Sequence[Row]) -> bool:
     """Say whether the row below the names holds units.
 
-    It has short texts above columns of numbers, nothing above other columns, and no number.
+    It has short texts above columns of numbers, nothing above other columns, and no number. A row with the
+    text "target" or "label" has other names.
 
     Parameters
     ----------
@@ -317,7 +329,7 @@ def has_units_row(rows: Sequence[Row]) -> bool:
     >>> has_units_row([["T", "site"], ["K", ""], ["280", "a"], ["290", "b"]])
     True
     """
-    if len(rows) < 3 or any(map(_is_number, rows[1])):
+    if len(rows) < 3 or any(_is_number(cell) or cell.strip().casefold() in _TARGET_NAMES for cell in rows[1]):
         return False
     n_units = 0
     for unit, column in zip(rows[1], zip(*rows[2:], strict=True), strict=True):
