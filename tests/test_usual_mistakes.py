@@ -142,8 +142,8 @@ REFUSED_IN_PYTHON = {
     "missing cells": (
         lambda table: _fit_screener(table.assign(speed=table["speed"].mask(table["speed"] > 1.9))),
         (
-            "Input X contains NaN in 5 of 40 rows, in the column 'speed': put a SimpleImputer before "
-            "this step, or leave these rows out"
+            "Input X contains NaN in 5 of 40 rows, in the column 'speed': use missing='impute', "
+            "put a SimpleImputer before this step, or leave these rows out"
         ),
     ),
     "infinite cells": (

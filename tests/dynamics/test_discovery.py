@@ -11,6 +11,8 @@ from symscreen.errors import DataError, OptionError
 
 RESTRICTED = {"operators": ["mul"], "max_terms": 2, "effort": "quick"}
 
+N_SAMPLES = 45  # of a run
+
 
 def simulate_runs(rate, starts, times, noise, seed):
     """Return a run of x and y from each start, with a share of each state's standard deviation as noise."""
@@ -33,7 +35,7 @@ def simulate_prey(noise, seed=0):
     def rate(_, s):
         return [s[0] - s[0] * s[1], -s[1] + s[0] * s[1]]
 
-    return simulate_runs(rate, [(0.6, 0.8), (1.5, 1.2)], np.linspace(0, 8, 45), noise, seed)
+    return simulate_runs(rate, [(0.6, 0.8), (1.5, 1.2)], np.linspace(0, 8, N_SAMPLES), noise, seed)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +88,9 @@ def test_predict_gives_the_rates_and_simulate_the_states(prey):
     states = prey.simulate(np.linspace(0, 1, 5), {"x": 0.6, "y": 0.8})
     assert list(states.columns) == ["t", "x", "y"]
     data = simulate_prey(0.0)
-    assert states["x"].iloc[-1] == pytest.approx(np.interp(1.0, data["t"][:60], data["x"][:60]), rel=0.03)
+    assert states["x"].iloc[-1] == pytest.approx(
+        np.interp(1.0, data["t"][:N_SAMPLES], data["x"][:N_SAMPLES]), rel=0.03
+    )
     with pytest.raises(OptionError, match="simulate needs values of 'y'"):
         prey.simulate([0, 1], {"x": 1.0})
     with pytest.raises(DataError, match="ascending"):
@@ -99,11 +103,11 @@ def test_the_pictures_show_samples_and_solution(prey):
     mpl.use("Agg")
     data = simulate_prey(0.02)
     samples, solution = prey.plot.trajectories(state="y").get_lines()[:2]
-    assert np.asarray(samples.get_ydata()).tolist() == data["y"][:60].tolist()
-    exact = simulate_prey(0.0)["y"][:60]
+    assert np.asarray(samples.get_ydata()).tolist() == data["y"][:N_SAMPLES].tolist()
+    exact = simulate_prey(0.0)["y"][:N_SAMPLES]
     assert np.asarray(solution.get_ydata()) == pytest.approx(exact, abs=0.02)
     (points, line, *_) = prey.plot.phase(states=("y", "x")).get_lines()
-    assert np.asarray(points.get_xdata()).tolist() == data["y"][:60].tolist()
+    assert np.asarray(points.get_xdata()).tolist() == data["y"][:N_SAMPLES].tolist()
     assert np.asarray(line.get_xdata()).tolist() == np.asarray(solution.get_ydata()).tolist()
     rest = np.concatenate([np.asarray(each.get_ydata()) for each in prey.plot.residuals().get_lines()[:2]])
     assert rest.std() == pytest.approx(prey.residuals["x"], rel=0.1)
