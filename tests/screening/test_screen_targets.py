@@ -239,10 +239,10 @@ def test_a_fit_takes_targets_of_numbers(rng, tmp_path):
 
 
 def test_many_classes_and_one_are_refused(rng):
-    frame = _planted(rng, 120)
-    with pytest.raises(DataError, match="'level' holds 120 classes in 120 rows, more than 100"):
-        _run(frame.assign(level=[f"name {k}" for k in range(120)]), "classes")
-    with pytest.raises(DataError, match=r"all 120 rows are of one class of 'level' \('p'\)"):
+    frame = _planted(rng, 240)
+    with pytest.raises(DataError, match="'level' holds 120 classes in 240 rows, more than 100"):
+        _run(frame.assign(level=[f"name {k // 2}" for k in range(240)]), "classes")
+    with pytest.raises(DataError, match=r"all 240 rows are of one class of 'level' \('p'\)"):
         _run(frame.assign(level="p"), "classes")
 
 
