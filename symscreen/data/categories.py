@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symscreen.data.column_selection import choose_inputs, require_columns
+from symscreen.data.column_selection import MAX_DEFAULT_LEVELS, choose_inputs, require_columns
 from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.sources import read_frame
 from symscreen.data.target_source import list_target_columns, to_list
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 
 _MAX_LEVELS = 50  # levels per categorical column
 # A text column is a category by default if it has few levels, each with many rows on average.
-_MAX_DEFAULT_LEVELS = 6
-_MAX_DEFAULT_COLUMNS = 12  # of all such columns together; otherwise none is
+_MAX_DEFAULT_COLUMNS = 12  # levels of all such columns together; otherwise none is
 _MIN_ROWS_PER_LEVEL = 10
 _CATEGORICAL_AS_CHOICES = ("gate", "onehot")
 
@@ -390,7 +389,7 @@ def find_few_levels(frame: SourceFrame, used_columns: Collection[str]) -> list[s
     few = {
         name: n
         for name, n in n_levels.items()
-        if 2 <= n <= _MAX_DEFAULT_LEVELS and frame.n >= _MIN_ROWS_PER_LEVEL * n
+        if 2 <= n <= MAX_DEFAULT_LEVELS and frame.n >= _MIN_ROWS_PER_LEVEL * n
     }
     return list(few) if sum(few.values()) <= _MAX_DEFAULT_COLUMNS else []
 

@@ -45,7 +45,7 @@ _INPUT_HINT = (
     "categories alone"
 )
 _MAX_REASONS = 10  # reasons listed in a notice
-_MAX_NAMED_LEVELS = 6  # of a text column with missing values that may be a category
+MAX_DEFAULT_LEVELS = 6  # levels of a text column that is a category if the user says nothing
 
 
 def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> None:
@@ -305,8 +305,8 @@ def _check_named_inputs(
 def _explain_unusable(name: str, column: SourceColumn) -> str:
     """Return the reason why a column is not an input by default; empty if it is one."""
     if column.numbers is None or not column.is_numeric:
-        cells = column.texts
-        if cells is None or not cells.n_missing or len(cells.distinct) > _MAX_NAMED_LEVELS:
+        cells = column.texts if column.description == "text" else None
+        if cells is None or not cells.n_missing or not 2 <= len(cells.distinct) <= MAX_DEFAULT_LEVELS:
             return column.description
         levels = format_count(len(cells.distinct), "level")
         missing_cells = format_count(cells.n_missing, "missing value")

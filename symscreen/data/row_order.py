@@ -67,10 +67,10 @@ class RowOrder:
     def shift(self, values: Values, n_back: int) -> Values:
         """Return for each row the value `n_back` rows before it in its run, NaN where there is none."""
         rows = self.sorted_rows
-        shifted, found = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-        shifted[n_back:] = values[rows[: len(rows) - n_back]]
-        found[rows] = np.where(self.places[rows] < n_back, np.nan, shifted)
-        return found
+        in_order, shifted = np.full(len(rows), np.nan), np.empty(len(rows))
+        in_order[n_back:] = values[rows[: max(len(rows) - n_back, 0)]]
+        shifted[rows] = np.where(self.places[rows] < n_back, np.nan, in_order)
+        return shifted
 
 
 def read_row_order(frame: SourceFrame, time: str, trajectory: str | None) -> RowOrder:

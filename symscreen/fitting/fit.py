@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset, SourceFrame
     from symscreen.fitting.search_monitor import FitProgressListener
+    from symscreen.grammar import Grammar
     from symscreen.results.fit_result import AnyFitResult
     from symscreen.targets import TargetType
 
@@ -126,12 +127,8 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     run_control = build_run_control(options)
     weights = read_fit_weights(source, options)
     weight_column = options.weights if isinstance(options.weights, str) else None
-    excluded = [*to_tuple(options.exclude), *to_tuple(options.per or ())]
     grammar, layers = read_grammar(options)
-    source, data_options = encode_categoricals(
-        source, y, exclude_order_columns(replace(options, weights=weight_column, exclude=excluded))
-    )
-    source, data_options = encode_time_columns(source, y, data_options, grammar.time_operators)
+    source, data_options = _encode_columns(source, y, replace(options, weights=weight_column), grammar)
     target_type = _choose_target_type(source, y, options)
     pool_screeners = parse_pool_screeners(options, target_type)
     if TARGET_TYPES[target_type].combines_outputs:
@@ -182,6 +179,15 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
         row_order=source.row_order,
         categories_record=_build_fit_category_record(source, data_options, dataset),
     )
+
+
+def _encode_columns(
+    source: Any, y: ArrayLike | None, options: FitOptions, grammar: Grammar
+) -> tuple[Any, ScreenOptions]:
+    """Append the columns of categories and of operators of time; the column of groups is no input."""
+    excluded = replace(options, exclude=[*to_tuple(options.exclude), *to_tuple(options.per or ())])
+    source, encoded = encode_categoricals(source, y, exclude_order_columns(excluded))
+    return encode_time_columns(source, y, encoded, grammar.time_operators)
 
 
 def _choose_target_type(source: Any, y: ArrayLike | None, options: FitOptions) -> TargetType:

@@ -123,14 +123,14 @@ def _prepare_task(
     """Read the data, or a sample of a large table, and build the task."""
     grammar, layers = read_grammar(options)
     if large_table is None:
-        X, data_options = encode_categoricals(X, y, exclude_order_columns(options))  # noqa: N806  # a frame with more columns
-        X, data_options = encode_time_columns(X, y, data_options, grammar.time_operators)  # noqa: N806  # as above
+        frame, data_options = encode_categoricals(X, y, exclude_order_columns(options))
     else:
-        X, data_options = draw_sample(large_table, options)  # noqa: N806  # a frame with fewer rows
+        frame, data_options = draw_sample(large_table, options)
+    frame, data_options = encode_time_columns(frame, y, data_options, grammar.time_operators)
     options = replace(
         options, categorical=data_options.categorical, categorical_as=data_options.categorical_as
     )
-    source, target_class = read_target_source(X, y, data_options)
+    source, target_class = read_target_source(frame, y, data_options)
     screeners, pool_screeners = _read_screeners(options, target_class)
     target_class.check_options(options.sign, options.search or "exact", options.rounds)
     check_search(options, screeners)

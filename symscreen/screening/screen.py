@@ -120,12 +120,11 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.intervals is not None:
         round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
-    numerical_error_record: dict[str, Any] = {}
     if task.large_table is None:
         round_results, numerical_error_record = flag_numerical_errors(task, round_results)
+        extra_record |= numerical_error_record
     else:
         extra_record["large_table"] = build_large_table_record(task, first.finalists_record)
-    extra_record |= numerical_error_record
     if options.unsafe == "mark":
         round_results, safety_record = mark_unsafe_features(task, round_results)
         extra_record |= safety_record
@@ -159,18 +158,25 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         record,
         scale=task.full_target.gini_mean_difference,
         units=task.units,
-        notices=(
-            *dataset.notices,
-            *round_results[-1].notices,
-            *_format_run_notices(task, round_results),
-            *filter(None, [format_selection_notice(record)]),
-            *format_undefined_notice(record),
-            *_format_null_notices(task),
-            *_format_numerical_error_notices(numerical_error_record),
-        ),
+        notices=_collect_notices(task, round_results, record),
         target_ranks=round_results[-1].target_ranks,
     )
     return replace(result, data=dataset, renderers=VIEWS)
+
+
+def _collect_notices(
+    task: ScreeningTask, round_results: Sequence[RoundResult], record: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return all notices of a screen in the order in which they are shown."""
+    return (
+        *task.dataset.notices,
+        *round_results[-1].notices,
+        *_format_run_notices(task, round_results),
+        *filter(None, [format_selection_notice(record)]),
+        *format_undefined_notice(record),
+        *_format_null_notices(task),
+        *_format_numerical_error_notices(record),
+    )
 
 
 def _format_numerical_error_notices(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from symscreen.data.row_order import read_row_order
 from symscreen.data.time_operators import parse_time_operator, split_time_column
 from symscreen.errors import DataError, GrammarError, OptionError
 
-OPERATORS = ("lag1", "lag2", "lag5", "diff", "mean2", "mean4")
+OPERATORS = ("lag1", "lag2", "lag5", "lag20", "diff", "mean2", "mean4", "mean30")
 
 
 def compute_by_definition(operator, times, runs, values):
@@ -110,7 +110,7 @@ def test_rows_without_an_order_are_refused(table, trajectory, message):
 
 
 def test_names_of_operators_and_of_their_columns():
-    assert [parse_time_operator(name).n_before for name in OPERATORS] == [1, 2, 5, 1, 1, 3]
+    assert [parse_time_operator(name).n_before for name in OPERATORS] == [1, 2, 5, 20, 1, 1, 3, 29]
     assert parse_time_operator("lag") is parse_time_operator("lag-1") is parse_time_operator("mean") is None
     for name in ("lag0", "mean1", "lag01", "lag1001"):
         with pytest.raises(GrammarError, match=f"'{name}' needs a number from [12] to 1000"):

@@ -138,6 +138,12 @@ def test_what_needs_all_rows_is_refused_in_a_line(frame, small_memory, tmp_path,
 
 
 @pytest.mark.usefixtures("small_memory")
+def test_operators_of_time_are_refused_and_not_ignored(frame, tmp_path):
+    with pytest.raises(OptionError, match="lag1 needs the order of the rows"):
+        symscreen.screen(write(frame, tmp_path / "t"), **OPTIONS, unary="lag1,square")
+
+
+@pytest.mark.usefixtures("small_memory")
 def test_the_least_memory_is_named(frame, tmp_path):
     with pytest.raises(MemoryLimitError, match=r"takes 1\.0 GB for a few columns: allow max_ram='1\.0 GB'"):
         symscreen.screen(write(frame, tmp_path / "t"), **{**OPTIONS, "max_ram": "500MB"})

@@ -164,12 +164,9 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
     columns = ranking.columns | columns
     error_control_record = None
     if inference is not None and error_control is not None:
+        blocks = _iterate_sorted_blocks(features, scored_space)
         error_control_columns, error_control_record = compute_error_control(
-            inference,
-            error_control,
-            stream_result.inference_state,
-            _iterate_sorted_blocks(features, scored_space),
-            task.target,
+            inference, error_control, stream_result.inference_state, blocks, task.target
         )
         columns = error_control_columns | columns
     columns |= task.target.compute_extra_columns(
