@@ -395,6 +395,18 @@ def escape_control_chars(text: str) -> str:
     return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
 
 
+def describe_missing_attribute(instance: object, name: str, hints: Mapping[str, str]) -> str:
+    """Say that an object has no such attribute, and what to use instead if a hint is known.
+
+    Examples
+    --------
+    >>> describe_missing_attribute([], "predict", {"predict": "a list holds values"})
+    "'list' object has no attribute 'predict': a list holds values"
+    """
+    message = f"{type(instance).__name__!r} object has no attribute {name!r}"
+    return f"{message}: {hints[name]}" if name in hints else message
+
+
 def suggest(word: str, known_names: Iterable[str]) -> str:
     """Say which known names are close to a word, for the end of an error message.
 

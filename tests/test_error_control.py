@@ -145,7 +145,7 @@ def test_the_terminal_shows_two_digits_and_says_how_to_read_them(frame):
     result = symscreen.screen(frame, p_values=True, permutations=19, top=5, **SMALL)
     text = _printed(result)
     header = next(line for line in text.splitlines() if line.startswith("rank"))
-    assert header.split() == ["rank", "expression", "cost", "Gini", "alike", "q", "p", "all"]
+    assert header.split() == ["rank", "expression", "compl.", "Gini", "alike", "q", "p", "all"]
     for row in result.table.to_dict("records"):
         assert f"{row['q_value']:.2g}" in text
     flat = _flat(text)

@@ -192,6 +192,31 @@ REFUSED_ON_THE_COMMAND_LINE = {
     ),
     "a wrong seed": (["--seed", "-1"], "--seed is -1; give an integer of at least 0"),
 }
+# attributes that an object does not have, and what users read
+MISSING_ATTRIBUTES = {
+    "predictions of a screen": (
+        lambda table: symscreen.screen(table, **QUICK).predict(table),
+        (
+            "'ScreenResult' object has no attribute 'predict': a screen ranks formulas; result.fit() returns "
+            "a model that predicts"
+        ),
+    ),
+    "a screen taken for a frame": (
+        lambda table: symscreen.screen(table, **QUICK).head(),
+        "'ScreenResult' object has no attribute 'head': the ranking is the frame result.table",
+    ),
+    "predictions of a screener": (
+        lambda table: _fit_screener(table).predict(table),
+        (
+            "'SymbolicScreener' object has no attribute 'predict': put a model behind it in a pipeline, or "
+            "use SymbolicRegressor or SymbolicClassifier"
+        ),
+    ),
+    "a name without a hint": (
+        lambda table: _fit_screener(table).qqq,
+        "'SymbolicScreener' object has no attribute 'qqq'",
+    ),
+}
 # what users expect to work
 ACCEPTED = {
     "a list of operators": lambda table: symscreen.screen(table, operators=["add", "mul"], top=2),
@@ -224,6 +249,18 @@ def test_a_slip_in_python_gets_one_line_in_its_language(slip, table):
     with pytest.raises(ValueError) as told:  # noqa: PT011  # the whole message is compared
         call(table)
     assert str(told.value) == line
+
+
+@pytest.mark.parametrize("slip", MISSING_ATTRIBUTES)
+def test_an_attribute_that_is_missing_names_what_to_use(slip, table):
+    call, line = MISSING_ATTRIBUTES[slip]
+    with pytest.raises(AttributeError) as told:
+        call(table)
+    assert str(told.value) == line
+
+
+def test_scikit_learn_sees_no_methods_of_models_in_a_screener():
+    assert not hasattr(_make_screener(), "predict")
 
 
 @pytest.mark.parametrize("slip", REFUSED_ON_THE_COMMAND_LINE)

@@ -302,7 +302,7 @@ def _convert_numbers(cells: _NumberCells, mark: DecimalMark | None) -> _Reading:
         return cells.report_damage("distinct numbers of its many digits are equal in double precision")
     values = np.full(len(distinct) + 1, np.nan)
     values[list(exact)] = [float(text) for text in exact.values()]
-    rewritten = [i for i in numbers if not _PLAIN_NUMBER.fullmatch(distinct[i].strip())]
+    rewritten = [i for i in numbers if not _is_plain(distinct[i].strip(), mark)]
     named = [i for i, text in enumerate(distinct) if i not in numbers and text.strip()]
     return _Reading(
         SourceColumn("numbers", values[cells.codes]),
@@ -328,6 +328,11 @@ def _to_plain_text(number: WrittenNumber, mark: DecimalMark) -> str:
     digits = "".join(each for each in number.digits if each not in " '’")
     digits = digits.replace(",", "") if mark == "point" else digits.replace(".", "").replace(",", ".")
     return f"-{digits}" if number.is_negative else digits
+
+
+def _is_plain(text: str, mark: DecimalMark | None) -> bool:
+    """Say whether Python reads the same number; with decimal commas, a point separates thousands."""
+    return _PLAIN_NUMBER.fullmatch(text) is not None and not (mark == "comma" and "." in text)
 
 
 def _is_decimal_comma(text: str, plain: str) -> bool:

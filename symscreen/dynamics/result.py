@@ -154,9 +154,9 @@ class OdeResult:
         stability is the share of half-samples that choose the term; it is missing for constants inside terms.
         """
         import pandas as pd
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
-        factor = float(norm.ppf(0.5 + self.level / 2.0))
+        factor = float(ndtri(0.5 + self.level / 2.0))
         errors = factor * np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         rows, place = [], 0
         for equation, shares in zip(self.system.equations, self.stability, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -21,6 +21,7 @@ from symscreen.estimators.base import (
 from symscreen.estimators.target_inputs import build_target_columns
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_indicators, rename_columns
+from symscreen.messages import describe_missing_attribute
 from symscreen.screening.screen import screen
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 
 
 _PARAMETERS = list_options(ScreenerOptions, estimator=True)
+_MODEL_HINT = "put a model behind it in a pipeline, or use SymbolicRegressor or SymbolicClassifier"
+_ATTRIBUTE_HINTS = {
+    **dict.fromkeys(("predict", "predict_proba", "decision_function", "score"), _MODEL_HINT),
+    **dict.fromkeys(("coef_", "feature_importances_", "scores_"), "the scores are in result_.table"),
+}
 
 
 @describe_options(_PARAMETERS, signature=False)
@@ -83,6 +89,12 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
     @describe_options(_PARAMETERS)
     def __init__(self, **parameters: Unpack[ScreenerParameters]) -> None:
         self._set_parameters(parameters)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            message = describe_missing_attribute(self, name, _ATTRIBUTE_HINTS)
+            raise AttributeError(message, name=name, obj=self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

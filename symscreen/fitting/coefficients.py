@@ -121,7 +121,7 @@ def estimate_coefficients(
     >>> estimate_coefficients(x[None, :], 1 + 2 * x).coefficients.round(9).tolist()
     [1.0, 2.0]
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     design, norms = _build_design(values, row_weights)
     if not has_intercept:
@@ -139,7 +139,7 @@ def estimate_coefficients(
     n_freedom = n - p
     variance = float((residuals * residuals).sum()) / n_freedom if n_freedom > 0 else np.nan
     standard_errors = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1) * variance)
-    t_quantile = float(t.ppf(0.5 + level / 2, n_freedom)) if n_freedom > 0 else np.nan
+    t_quantile = float(stdtrit(n_freedom, 0.5 + level / 2)) if n_freedom > 0 else np.nan
     coefficients, low, high = (
         np.concatenate((np.zeros(int(not has_intercept)), np.ldexp(vector / norms, int(exponent))))
         for vector in (
@@ -244,7 +244,7 @@ def snap_coefficients(
         The numbers. None if no such numbers fit together, or if the F test of all
         restrictions rejects them at the level of the intervals.
     """
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     find_number = _find_simple_number if only_simple else _find_shortest_number
     snapped, n_snapped = _snap_sequentially(
@@ -264,7 +264,7 @@ def snap_coefficients(
     if n_freedom <= 0 or (snapped == estimates.coefficients).all() or estimates.unexplained_share <= 0.0:
         return None
     statistic = (share - estimates.unexplained_share) / n_snapped / (estimates.unexplained_share / n_freedom)
-    return snapped if statistic <= float(f.ppf(estimates.level, n_snapped, n_freedom)) else None
+    return snapped if statistic <= float(fdtri(n_snapped, n_freedom, estimates.level)) else None
 
 
 def _snap_sequentially(
@@ -281,7 +281,7 @@ def _snap_sequentially(
     Without `keeps_intervals`, a number may be outside the interval of its coefficient if the F test of
     all numbers allows it. The second result is the number of coefficients that were replaced.
     """
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     tolerance = (
         _RELATIVE_TOLERANCE * np.abs(target).max() / np.concatenate(([1.0], np.abs(values).max(axis=1)))
@@ -303,7 +303,7 @@ def _snap_sequentially(
     # F test of all m restrictions: Σ z² ≤ m·F, z being the change divided by its standard error, given the
     # earlier ones
     m = len(pending)
-    remaining = m * float(f.ppf(estimates.level, m, n_freedom)) if n_freedom > 0 else 0.0
+    remaining = m * float(fdtri(m, n_freedom, estimates.level)) if n_freedom > 0 else 0.0
     while pending:
         error = estimates.residual_std * np.sqrt(np.fmax(np.diag(covariance), 0.0)) / norms
         max_shift = np.fmax(error * np.sqrt(remaining), tolerance)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.linear_models.row_weights import scale_rows
+from symscreen.statistics.ranks.sorted_values import compute_midranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,7 @@ def compute_lack_of_fit(
     True
     """
     from scipy.spatial import KDTree
-    from scipy.stats import norm, rankdata
+    from scipy.special import ndtr  # importing scipy.stats takes longer than a small fit
 
     residuals = scale_rows(residuals, row_weights)
     n = len(residuals)
@@ -65,7 +66,7 @@ def compute_lack_of_fit(
     scale = np.abs(residuals[rows]).max(initial=0.0)
     if n < _MIN_ROWS or scale == 0.0:
         return 1.0
-    points = np.column_stack([rankdata(values[rows]) for values in columns])
+    points = np.column_stack([compute_midranks(values[rows]) for values in columns])
     neighbours = KDTree(points).query(points, k=2)[1]
     itself = np.arange(len(rows))
     # with equal inputs, a row may be listed as the second neighbour of itself
@@ -74,4 +75,4 @@ def compute_lack_of_fit(
     products = scaled * scaled[neighbour]
     is_mutual = neighbour[neighbour] == itself
     spread = float(np.sqrt((products**2 * (1 + is_mutual)).sum()))
-    return 1.0 if spread == 0.0 else float(norm.sf(products.sum() / spread))
+    return 1.0 if spread == 0.0 else float(ndtr(-products.sum() / spread))

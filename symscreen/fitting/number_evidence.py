@@ -128,16 +128,16 @@ def _compare(
     number: float, estimates: CoefficientEstimates, index: int, *, origin: float = 0.0
 ) -> tuple[float, float, float, float, float]:
     """Return a number, its estimate and interval, which are relative to an origin, and the p-value."""
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     change, low, high = (
         float(each[index]) for each in (estimates.coefficients, estimates.low, estimates.high)
     )
-    quantile = float(t.ppf(0.5 + estimates.level / 2, estimates.n_freedom))
+    quantile = float(stdtrit(estimates.n_freedom, 0.5 + estimates.level / 2))
     standard_error = (high - low) / (2.0 * quantile)
     distance = abs(change + origin - number)
     statistic = distance / standard_error if standard_error > 0.0 else np.inf
-    p_value = 1.0 if distance == 0.0 else 2.0 * float(t.sf(statistic, estimates.n_freedom))
+    p_value = 1.0 if distance == 0.0 else 2.0 * float(stdtr(estimates.n_freedom, -statistic))
     return number, origin + change, origin + low, origin + high, p_value
 
 

@@ -82,7 +82,7 @@ COLUMNS = {
     for column in (
         RankingColumn("rank", "rank"),
         RankingColumn("expression", "expression", alignment="fold"),
-        RankingColumn("complexity", "cost", "cost", "the complexity of the formula"),
+        RankingColumn("complexity", "compl.", "compl.", "the complexity of the formula"),
         RankingColumn("layer", meaning="the layer that generated it"),
         RankingColumn(
             "direction", "dir.", "dir.", "+ increases with the target, − decreases", alignment="left"

@@ -189,13 +189,12 @@ class _BaseFitResult:
         excluded = self.record.get("exclusion")
         if excluded is None:
             return None
-        percent = Decimal(100.0 * excluded["error"])
-        if percent <= 0:
+        share = Decimal(excluded["error"]) ** 2
+        if share <= 0:
             return None
-        digit = Decimal(10) ** (percent.adjusted() - 1)
-        rounded = percent.quantize(digit, rounding=ROUND_FLOOR) if digit < 1 else percent // 1
+        rounded = share.quantize(Decimal(10) ** (share.adjusted() - 1), rounding=ROUND_FLOOR)
         tried = f"no single term up to complexity {excluded['complexity']} ({excluded['formulas']:,} tried)"
-        return f"{tried} leaves less than {rounded:f} % of the spread"
+        return f"{tried} has 1 - R2 below {float(rounded):.2g}"
 
     @property
     def formula_in_original_units(self) -> Formula | SharedFormula | GroupedFormula:

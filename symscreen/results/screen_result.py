@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass, field
 from html import escape
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsIndex, overload
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import keep_in_box
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
-from symscreen.messages import escape_control_chars, format_count, quote
+from symscreen.messages import describe_missing_attribute, escape_control_chars, format_count, quote
 from symscreen.results.budget_note import format_budget_note
 from symscreen.results.ranked_feature import RankedFeature
 from symscreen.results.ranking_files import write_ranking
@@ -50,6 +50,13 @@ if TYPE_CHECKING:
 
 _FLAGGED_SCORE_SHARE = 1e-3  # of the scale of the score
 _FLAGGED_ROW_SHARE = 0.01  # of the rows
+_FIT_HINT = "a screen ranks formulas; result.fit() returns a model that predicts"
+_ATTRIBUTE_HINTS = {
+    **dict.fromkeys(("predict", "predict_proba", "score"), _FIT_HINT),
+    **dict.fromkeys(("coef_", "formula", "equation"), "the coefficients are those of result.fit()"),
+    **dict.fromkeys(("columns", "head", "iloc", "loc", "to_csv"), "the ranking is the frame result.table"),
+    **dict.fromkeys(("features", "formulas"), "the formulas are in result.expressions and result.table"),
+}
 _AGREEMENT_TOP_K = 20  # K of the comparison of screeners if the ranking contains all features
 
 
@@ -304,6 +311,12 @@ class ScreenResult:
             ) from None
         row = {str(name): value for name, value in self.table.iloc[place].items()}
         return RankedFeature(self.expressions[place], row)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            message = describe_missing_attribute(self, name, _ATTRIBUTE_HINTS)
+            raise AttributeError(message, name=name, obj=self)
 
     def __repr__(self) -> str:
         head = f"<ScreenResult: {len(self):,} shown of {self.n_scored:,} features scored>"

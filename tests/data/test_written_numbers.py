@@ -93,3 +93,13 @@ def test_plain_numbers_stored_as_text_stay_text_where_the_source_has_numbers():
     assert read(["007", "008"], holds_text=False)[0].numbers is None
     assert read(["007", "008"])[0].numbers.tolist() == [7, 8]
     assert read([1, 2.5, "?", "$3"], holds_text=False)[0].numbers[3] == 3
+
+
+def test_points_of_thousands_beside_decimal_commas_are_said():
+    columns = {
+        "price": convert_python_column(["1,5", "2,5"]),
+        "stock": convert_python_column(["4.210", "1.250"]),
+    }
+    columns, notices = read_written_numbers(columns, "comma", holds_text=True)
+    assert columns["stock"].numbers.tolist() == [4210, 1250]
+    assert "read as numbers: 'stock' ('4.210' is 4210)" in notices

@@ -212,7 +212,7 @@ def snap_inner_constants(
     -------
     GroupedModel
     """
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     exact = is_exact(model, rows)
     n_freedom = rows.n - model.count_parameters(rows.n_groups)
@@ -221,14 +221,14 @@ def snap_inner_constants(
     place = 0
     for error in errors:
         value = float(model.constants[place])
-        radius = _EXACT_NUMBER * abs(value) if exact else float(np.sqrt(f.ppf(level, 1, n_freedom))) * error
+        radius = _EXACT_NUMBER * abs(value) if exact else float(np.sqrt(fdtri(1, n_freedom, level))) * error
         numbers = find_simple_numbers(value, radius) if radius > 0.0 and not model.inner_varies[place] else []
         for number in sorted(numbers, key=measure_number):
             changed = fit_model(_fix_constant(model, place, number), rows)
             if changed is None:
                 continue
             growth = (changed.square - model.square) * n_freedom / model.square if model.square > 0.0 else 0.0
-            if is_exact(changed, rows) if exact else growth <= float(f.ppf(level, 1, n_freedom)):
+            if is_exact(changed, rows) if exact else growth <= float(fdtri(1, n_freedom, level)):
                 model = changed
                 break
         else:

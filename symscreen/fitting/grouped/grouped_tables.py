@@ -51,9 +51,9 @@ def build_constant_table(
 
 def _compute_quantile(estimates: GroupEstimates, level: float) -> float:
     """Return the quantile of Student's t that an interval has on each side; NaN without freedom."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf(0.5 + level / 2, estimates.n_freedom)) if estimates.n_freedom > 0 else np.nan
+    return float(stdtrit(estimates.n_freedom, 0.5 + level / 2)) if estimates.n_freedom > 0 else np.nan
 
 
 def build_term_table(

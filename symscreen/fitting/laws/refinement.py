@@ -193,7 +193,7 @@ def _substitute(term: Expression, values: Iterator[float]) -> Expression:
 
 def _snap(model: _Model, fit: _Fit) -> tuple[Values, Flags]:
     """Replace constants by simple numbers one by one; return all constants and which are still fitted."""
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     n, n_outer = len(model.target), len(model.terms) + len(model.intercept)
     n_freedom = n - n_outer - len(fit.constants)
@@ -208,7 +208,7 @@ def _snap(model: _Model, fit: _Fit) -> tuple[Values, Flags]:
             radius = _RELATIVE_RADIUS * np.abs(current.constants)
             limit = exact_square
         else:
-            allowed = n_snapped * float(f.ppf(_LEVEL, n_snapped, n_freedom)) * fit.square / n_freedom
+            allowed = n_snapped * float(fdtri(n_snapped, n_freedom, _LEVEL)) * fit.square / n_freedom
             limit = fit.square + allowed
             radius = np.sqrt(max(limit - current.square, 0.0)) * _compute_error_factors(current, is_free)
         choice = _choose_number(model, current, is_free, radius, limit)

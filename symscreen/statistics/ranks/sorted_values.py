@@ -187,3 +187,24 @@ class CensoredTimes:
     def n_comparable_pairs(self) -> int:
         """Number of comparable pairs of rows."""
         return int((self.n - self.comparable_from)[self.events].sum())
+
+
+def compute_midranks(values: Values) -> Values:
+    """Rank values in ascending order, from 1; tied values share the mean of their ranks.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        Finite numbers in any order.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> compute_midranks(np.array([5.0, 2.0, 7.0, 2.0])).tolist()
+    [3.0, 1.5, 4.0, 1.5]
+    """
+    _, groups, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(sizes) - 0.5 * (sizes - 1))[groups])

@@ -25,9 +25,9 @@ const button = (text) => buttons.find((one) => one.textContent === text);
 """
 SORT_AND_FILTER = """
 const told = {tools: !document.getElementById("tools").hidden, first: ranks()};
-button("cost").click();
+button("compl.").click();
 told.complexity = shown().map((row) => Number(row.cells[2].dataset.v));
-button("cost").click();
+button("compl.").click();
 told.falling = shown().map((row) => Number(row.cells[2].dataset.v));
 told.sorted = [...document.querySelectorAll("[aria-sort]")].map((one) => one.textContent + one.ariaSort);
 const choice = document.getElementById("sort");
@@ -53,7 +53,7 @@ told.wide = document.documentElement.scrollWidth <= window.innerWidth;
 SORT_TIES = """
 const pairs = () => shown().map((row) => [Number(row.cells[0].dataset.v), row.cells[2].dataset.v]);
 const told = {};
-button("cost").click();
+button("compl.").click();
 told.rising = pairs();
 document.getElementById("turn").click();
 told.falling = pairs();
@@ -114,7 +114,7 @@ def test_sorting_and_filtering(page, tmp_path):
     assert told["first"] == told["chosen"] == list(range(1, 31))
     assert told["complexity"] == sorted(told["complexity"])
     assert told["falling"] == sorted(told["complexity"], reverse=True)
-    assert told["sorted"] == ["costdescending"]
+    assert told["sorted"] == ["compl.descending"]
     assert len({int(value) for value in told["byP"]}) < len(
         set(told["byP"])
     )  # numbers that differ by decimals
@@ -132,7 +132,7 @@ def test_sorting_and_filtering(page, tmp_path):
 def test_ties_keep_their_order_and_missing_values_stand_last_both_ways(page, tmp_path):
     cells = itertools.count()
     some_missing, number = re.subn(
-        r'(data-k="cost" data-v=)"\d+"',
+        r'(data-k="compl\." data-v=)"\d+"',
         lambda cell: f'{cell[1]}""' if next(cells) % 7 == 3 else cell[0],
         page,
     )

@@ -42,7 +42,7 @@ def _cells(page):
 def test_a_page_holds_the_ranking(result, page):
     formulas = [cell["data-v"] for cell in page.all("td") if cell.get("class") == "formula"]
     assert formulas == result.table.expression.tolist()
-    complexities = [int(cell["data-v"]) for cell in _cells(page) if cell["data-k"] == "cost"]
+    complexities = [int(cell["data-v"]) for cell in _cells(page) if cell["data-k"] == "compl."]
     assert complexities == result.table.complexity.tolist()
     assert len(page.all("math")) == 9
     assert page.texts["code"][-2].startswith("symscreen screen d.csv --target target ")

@@ -51,7 +51,7 @@ def long(frame):
 def test_up_to_two_screeners_show_their_scores(frame):
     result = symscreen.screen(frame, screener="t0,lasso", top=6, **SMALL)
     text = _printed(result)
-    assert _header(text) == ["rank", "expression", "cost", "Gini", "lasso", "alike", "q"]
+    assert _header(text) == ["rank", "expression", "compl.", "Gini", "lasso", "alike", "q"]
     for entry, row in zip(_entries(text), result.table.to_dict("records"), strict=True):
         star = "*" if row["lasso_selected"] else ""
         alike = row["class_size"] + row["n_redundant"]
@@ -62,7 +62,7 @@ def test_up_to_two_screeners_show_their_scores(frame):
 def test_of_more_the_others_show_their_ranks(frame):
     result = symscreen.screen(frame, screener=FIVE, top=9, prescreen=15, p_values=False, **SMALL)
     text = _printed(result)
-    assert _header(text) == ["rank", "expression", "cost", "Gini", *FIVE.split(",")[1:], "alike"]
+    assert _header(text) == ["rank", "expression", "compl.", "Gini", *FIVE.split(",")[1:], "alike"]
     for entry, row in zip(_entries(text), result.table.to_dict("records"), strict=True):
         expected = []
         for name in FIVE.split(",")[1:]:
@@ -108,7 +108,8 @@ def test_80_columns_hold_every_column_of_long_formulas(long, screener, rounds):
     text = _printed(result)
     names = screener.split(",")
     headings = [each for line in text.splitlines() if line.startswith("rank ") for each in line.split()]
-    expected = {"rank", "expression", "cost", "alike", *("Gini" if name == "t0" else name for name in names)}
+    scores = {"Gini" if name == "t0" else name for name in names}
+    expected = {"rank", "expression", "compl.", "alike", *scores}
     if rounds > 1:
         expected |= {"round"} | ({"alone"} if names[0] in {"t0", "kendall"} else set())
     assert expected <= set(headings)
@@ -123,7 +124,7 @@ def test_the_legend_has_at_most_three_lines_whatever_is_asked_for(frame):
     everything = {"intervals": True, "permutations": 19, "screener": "t0,lasso", "top": 4}
     for options in ({}, everything, {"rounds": 2}, {"stability": 2}, {"screener": "xi"}, {"top": "all"}):
         result = symscreen.screen(frame, **{"top": 4} | SMALL | options)
-        columns = ["rank", "expression", "cost", "alike", "q", "p all", "stab.", "dir.", "round", "alone"]
+        columns = ["rank", "expression", "compl.", "alike", "q", "p all", "stab.", "dir.", "round", "alone"]
         for headings in (columns, [*columns, format_score_heading("t0", result)]):
             legend = build_legend(result, headings, 4)
             assert 1 <= len(legend) <= 3
@@ -144,7 +145,7 @@ def test_too_many_screeners_agree_by_number(frame):
 def test_rounds_show_who_found_what_and_its_place_alone(frame):
     result = symscreen.screen(frame, rounds=2, top=4, **SMALL)
     text = _printed(result)
-    assert _header(text) == ["rank", "expression", "cost", "round", "alone", "Gini", "alike", "q"]
+    assert _header(text) == ["rank", "expression", "compl.", "round", "alone", "Gini", "alike", "q"]
     rows = result.table.to_dict("records")
     assert [entry[-5:-3] for entry in _entries(text)] == [
         [str(row["round"]), f"{row['place_alone']:,}"] for row in rows
