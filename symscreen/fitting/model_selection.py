@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from symscreen.fitting.coefficients import estimate_coefficients, is_identifiabl
 from symscreen.fitting.subset_search import EXACT_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symscreen._typing import Values
     from symscreen.fitting.subset_search import ModelSearchResult
@@ -65,6 +65,20 @@ class ScoredModel:
     stage: str | None = None
 
 
+class _Candidate(NamedTuple):
+    """A model before the choice among those with equal shares: the smallest tuple is chosen.
+
+    It is the simplest one, and of equal forms the one of the smallest search.
+    """
+
+    complexity: int
+    has_intercept: bool
+    term_complexities: tuple[int, ...]
+    score: float
+    term_indices: tuple[int, ...]
+    unexplained_share: float
+
+
 def score_models(
     search_result: ModelSearchResult, n_rows: float, criterion: Criterion, n_targets: int = 1
 ) -> list[ScoredModel]:
@@ -96,43 +110,52 @@ def score_models(
         asymptotic, and with few rows they prefer models that interpolate. A model without an intercept is
         dropped if it is not better than the mean by log n, the cost of one parameter.
     """
-    groups: dict[tuple[int, float], list[ScoredModel]] = {}
+    terms = search_result.terms
+    complexities, n_constants = terms.complexity.tolist(), terms.n_constants.tolist()
+    search_costs = [2.0 * log(size) if criterion == "ebic" else 0.0 for size in terms.search_sizes.tolist()]
+    parameter_cost = 2.0 if criterion == "aic" else log(n_rows)
+    groups: dict[tuple[int, float], list[_Candidate]] = {}
     for members, share in [((), 1.0), *search_result.models.items()]:
         has_intercept = members not in search_result.models_without_intercept
-        n_parameters = n_targets * (has_intercept + len(members)) + int(
-            search_result.terms.n_constants[list(members)].sum()
-        )
+        n_parameters = n_targets * (has_intercept + len(members)) + sum(n_constants[i] for i in members)
         if (
             share > EXACT_SHARE
             and len(members) > 1
             and _MIN_ROWS_PER_PARAMETER * n_parameters > n_targets * n_rows
         ):
             continue
-        term_complexities = tuple(
-            sorted((int(search_result.terms.complexity[index]) for index in members), reverse=True)
-        )
-        score = n_targets * n_rows * log(max(share, EXACT_SHARE)) + _compute_penalty(
-            search_result, members, n_parameters, n_rows, criterion
-        )
-        model = ScoredModel(
-            members,
-            share,
-            sum(term_complexities) + len(term_complexities),
-            score,
-            term_complexities,
-            has_intercept=has_intercept,
-            stage=search_result.stages.get(members, "subsets") if members else None,
-        )
+        term_complexities = tuple(sorted((complexities[index] for index in members), reverse=True))
+        penalty = n_parameters * parameter_cost + sum(search_costs[index] for index in members)
+        score = n_targets * n_rows * log(max(share, EXACT_SHARE)) + penalty
+        complexity = sum(term_complexities) + len(term_complexities)
         rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
-        groups.setdefault((len(members), rounded_share), []).append(model)
+        groups.setdefault((len(members), rounded_share), []).append(
+            _Candidate(complexity, has_intercept, term_complexities, score, members, share)
+        )
     _drop_laws_like_the_mean(groups, n_rows)
     simplest = [
-        replace(min(group, key=_build_group_key), n_rewritings=len(group) - 1) for group in groups.values()
+        _build_scored_model(min(group), len(group) - 1, search_result.stages) for group in groups.values()
     ]
     return sorted(simplest, key=_build_rank_key)
 
 
-def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[ScoredModel]], n_rows: float) -> None:
+def _build_scored_model(
+    candidate: _Candidate, n_rewritings: int, stages: Mapping[tuple[int, ...], str]
+) -> ScoredModel:
+    """Build the model that stands for others with an equal share."""
+    return ScoredModel(
+        candidate.term_indices,
+        candidate.unexplained_share,
+        candidate.complexity,
+        candidate.score,
+        candidate.term_complexities,
+        n_rewritings,
+        has_intercept=candidate.has_intercept,
+        stage=stages.get(candidate.term_indices, "subsets") if candidate.term_indices else None,
+    )
+
+
+def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[_Candidate]], n_rows: float) -> None:
     """Drop models without an intercept that are not better than the mean by the cost of one parameter.
 
     The mean has as many parameters as y = c·x. Without this rule, a law would be claimed for noise around 0
@@ -141,11 +164,11 @@ def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[ScoredModel]],
     (mean,) = groups[0, 1.0]
     for key, group in groups.items():
         groups[key] = [
-            model
-            for model in group
-            if model.has_intercept
-            or model.unexplained_share <= EXACT_SHARE
-            or model.score + log(n_rows) < mean.score
+            candidate
+            for candidate in group
+            if candidate.has_intercept
+            or candidate.unexplained_share <= EXACT_SHARE
+            or candidate.score + log(n_rows) < mean.score
         ]
     for key in [key for key, group in groups.items() if not group]:
         del groups[key]
@@ -162,29 +185,6 @@ def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
 def _build_simplicity_key(model: ScoredModel) -> _SimplicityKey:
     """Return the sort key of a model by simplicity."""
     return model.complexity, model.has_intercept, model.term_complexities, model.term_indices
-
-
-def _build_group_key(model: ScoredModel) -> tuple[int, bool, tuple[int, ...], float, tuple[int, ...]]:
-    """Return the sort key of models with equal shares: of equal forms, the one of the smallest search."""
-    return model.complexity, model.has_intercept, model.term_complexities, model.score, model.term_indices
-
-
-def _compute_penalty(
-    search_result: ModelSearchResult,
-    term_indices: tuple[int, ...],
-    n_parameters: int,
-    n_rows: float,
-    criterion: Criterion,
-) -> float:
-    """Compute the penalty of the criterion for the number of parameters and the size of the search."""
-    if criterion == "aic":
-        return 2.0 * n_parameters
-    search_cost = (
-        2 * sum(log(search_result.terms.search_sizes[index]) for index in term_indices)
-        if criterion == "ebic"
-        else 0.0
-    )
-    return n_parameters * log(n_rows) + search_cost
 
 
 def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
