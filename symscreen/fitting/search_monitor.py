@@ -124,6 +124,11 @@ class SearchMonitor:
             self.stages_cut_short.append(self._stage)
         return True
 
+    @property
+    def has_listener(self) -> bool:
+        """Whether somebody is told of better models."""
+        return self._listener is not None and self._describe_best is not None
+
     def report(self, found: ModelSearchResult) -> None:
         """Report the best model of a search if it is better than those before."""
         if self._listener is None or self._describe_best is None:

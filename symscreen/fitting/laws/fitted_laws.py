@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.feature_dictionary import TermDictionary
@@ -38,6 +39,11 @@ class FittedLaw:
     law: Law
     values: Values
     unexplained_share: float
+
+    @lockfree_cached_property
+    def term_keys(self) -> list[tuple[int, int]]:
+        """Canonical keys of the terms."""
+        return [compute_key(term) for term in self.law.terms]
 
 
 def fit_laws(
@@ -90,7 +96,7 @@ def build_law_dictionary(fitted: Sequence[FittedLaw]) -> TermDictionary:
         np.concatenate([each.values for each in fitted]),
         np.array([compute_complexity(term) for term in terms], dtype=np.int64),
         search_sizes,
-        np.array([compute_key(term) for term in terms], dtype=np.uint64).reshape(-1, 2),
+        np.array([key for each in fitted for key in each.term_keys], dtype=np.uint64).reshape(-1, 2),
         n_constants,
     )
 

@@ -138,7 +138,10 @@ class LawData:
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""
-        return np.unique(np.linspace(0, len(self.target) - 1, limit).astype(np.int64))
+        n = len(self.target)
+        if limit >= n:
+            return np.arange(n, dtype=np.int64)
+        return np.unique(np.linspace(0, n - 1, limit).astype(np.int64))
 
     def allows(self, law: Law) -> bool:
         """Return whether the grammar and the units allow a law, and it has the required inputs."""

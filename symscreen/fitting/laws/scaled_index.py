@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.traversal import (
     collect_operator_names,
     compute_complexity,
@@ -233,6 +234,21 @@ class _Rows:
     target: Values
     outer_products: Values
 
+    @lockfree_cached_property
+    def target_products(self) -> Values:
+        """M·θ^q·y for all q, shape (17, m)."""
+        return self.outer_products * self.target
+
+    @lockfree_cached_property
+    def outer_squares(self) -> Values:
+        """(M·θ^q)² for all q, shape (17, m)."""
+        return self.outer_products**2
+
+    @lockfree_cached_property
+    def target_square(self) -> float:
+        """Σ y²."""
+        return float(self.target @ self.target)
+
     @property
     def is_valid(self) -> bool:
         """Whether θ and at least one product are defined in all rows."""
@@ -332,9 +348,10 @@ class _IndexSearch:
         The share is that of Σ y² which y = c·M·θ^q·h(s·θ)^p leaves with the best c.
         """
         rows = self.few_rows if rows is None else rows
-        outer = rows.outer_products
+        target_products, outer_squares = rows.target_products, rows.outer_squares
         if index_powers is not _INDEX_POWERS:
-            outer = outer[[_INDEX_POWERS.index(power) for power in index_powers]]
+            places = [_INDEX_POWERS.index(power) for power in index_powers]
+            target_products, outer_squares = target_products[places], outer_squares[places]
         n_scales = len(scales)
         shares = np.full((len(powers), len(index_powers), n_scales), np.inf)
         with np.errstate(all="ignore"):
@@ -342,9 +359,9 @@ class _IndexSearch:
             values = evaluate_expression(function, {_NAME: arguments}).reshape(n_scales, -1)
             for place, power in enumerate(powers):
                 raised = _raise(values, power)
-                products = raised @ (outer * rows.target).T
-                squares = raised**2 @ (outer**2).T
-                shares[place] = 1.0 - (products**2 / squares / (rows.target @ rows.target)).T
+                products = raised @ target_products.T
+                squares = raised**2 @ outer_squares.T
+                shares[place] = 1.0 - (products**2 / squares / rows.target_square).T
         shares = np.where(np.isfinite(shares), shares, np.inf)
         candidates = []
         for p, of_power in enumerate(shares):

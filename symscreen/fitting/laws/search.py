@@ -101,7 +101,8 @@ def find_laws(
         written = [(each, write_multiples(law, data)) for each, law in limited]
         found += [replace(each, law=replace(law, stage=name)) for each, law in written]
         found = _merge_equal_laws(found)
-        monitor.report(add_laws(nothing, found))
+        if monitor.has_listener:
+            monitor.report(add_laws(nothing, found))
         max_cost = _MAX_COST + place * _COST_PER_STAGE
         if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
             break
