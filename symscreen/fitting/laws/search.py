@@ -28,6 +28,7 @@ from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import find_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
+from symscreen.fitting.laws.shifted_products import find_shifted_products
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import find_transformed_sums
@@ -43,8 +44,13 @@ if TYPE_CHECKING:
     _Stage: TypeAlias = tuple[str, Callable[[LawData], list[Law]]]
 
 
+def find_products(data: LawData) -> list[Law]:
+    """Find power products without and with an intercept."""
+    return [*find_power_products(data), *find_shifted_products(data)]
+
+
 _STAGES: tuple[_Stage, ...] = (
-    ("power products", find_power_products),
+    ("power products", find_products),
     ("single index", find_single_index_laws),
     ("factor products", find_factor_products),
     ("sums of inputs", find_laws_of_input_sums),
