@@ -20,6 +20,7 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.log_scale import compute_log_scale
+from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import compute_log_shares, fit_power_product, project_logarithms
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
@@ -205,13 +206,13 @@ def _rank_factors(formulas: Sequence[Expression], data: LawData, scale: LogScale
     directions, target, kept = _evaluate(formulas, range(len(formulas)), data.pool_rows, data, scale)
     if target is None:
         return []
-    pairs = _rank_again(_rank_pairs(directions, target, kept), formulas, data, scale)
+    pairs = _rank_again(_rank_pairs(directions, target, kept, data.jobs), formulas, data, scale)
     triples: dict[tuple[int, ...], None] = {}
     for place in _find_common_factors(pairs):
         others, left, kept_others = _remove_direction(
             int(np.flatnonzero(kept == place)[0]), directions, target, kept
         )
-        for pair in _rank_pairs(others, left, kept_others)[:_N_TRIPLES]:
+        for pair in _rank_pairs(others, left, kept_others, data.jobs)[:_N_TRIPLES]:
             triples[tuple(sorted((place, *pair)))] = None
     return [*pairs[:_N_FITTED], *_rank_again(list(triples), formulas, data, scale)[:_N_FITTED_TRIPLES]]
 
@@ -233,11 +234,14 @@ def _remove_direction(
     return others[is_new] / norms[is_new, None], target - float(own @ target) * own, kept[is_new]
 
 
-def _rank_pairs(directions: Values, target: Values, kept: NDArray[np.int64]) -> list[tuple[int, ...]]:
+def _rank_pairs(
+    directions: Values, target: Values, kept: NDArray[np.int64], jobs: int
+) -> list[tuple[int, ...]]:
     """Return the pairs of directions that leave least of a target, best first, as their places."""
-    candidates: list[tuple[float, int, int]] = []
     strength = directions @ target
-    for start in range(0, len(kept), _BLOCK_FORMULAS):
+
+    def rank_block(start: int) -> list[tuple[float, int, int]]:
+        """Return the best pairs of a block of directions and all that follow."""
         block = slice(start, start + _BLOCK_FORMULAS)
         correlations = directions[block] @ directions[start:].T
         own, other = strength[block, None], strength[start:]
@@ -248,12 +252,14 @@ def _rank_pairs(directions: Values, target: Values, kept: NDArray[np.int64]) -> 
         flat = explained.ravel()
         best = np.argpartition(-flat, min(_N_PAIRS, len(flat) - 1))[:_N_PAIRS]
         lefts, rights = np.unravel_index(best, explained.shape)
-        candidates += [
+        return [
             (-float(value), int(left) + start, int(right) + start)
             for value, left, right in zip(flat[best], lefts, rights, strict=True)
             if value >= 0.0
         ]
-    candidates.sort()
+
+    blocks = map_in_threads(rank_block, range(0, len(kept), _BLOCK_FORMULAS), jobs)
+    candidates = sorted(pair for pairs in blocks for pair in pairs)
     return [(int(kept[left]), int(kept[right])) for _, left, right in candidates[:_N_PAIRS]]
 
 

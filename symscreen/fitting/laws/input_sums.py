@@ -15,6 +15,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Column, apply_operator
 from symscreen.fitting.laws.log_scale import compute_log_scale
+from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.single_index import (
     compute_bin_remainders,
     find_laws_of_index,
@@ -86,13 +87,16 @@ def find_laws_of_input_sums(data: LawData) -> list[Law]:
         return []
     sums = list(_list_sum_data(data))
     n_indices = float(sum(len(each.exponents) for each in sums))
-    laws: list[Law] = []
-    for each, exponents in _select_indices(sums):
+
+    def find_laws(selected: tuple[_SumData, NDArray[np.int64]]) -> list[Law]:
+        """Find the laws of one product θ."""
+        each, exponents = selected
         scale = compute_log_scale(each.data.columns, each.data.target, each.data.units)
         found = find_laws_of_index(exponents, n_indices, each.data, scale, has_scales=True)
         written = (replace(law, terms=tuple(_write_sums(law.terms, each))) for law in found)
-        laws += [law for law in written if data.allows(law)]
-    return laws
+        return [law for law in written if data.allows(law)]
+
+    return [law for laws in map_in_threads(find_laws, _select_indices(sums), data.jobs) for law in laws]
 
 
 def _list_sum_data(data: LawData) -> Iterator[_SumData]:

@@ -23,6 +23,7 @@ from symscreen.expressions.traversal import evaluate_expression, rebuild_express
 from symscreen.expressions.tree import Call, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.log_scale import compute_log_scale
+from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.principal_directions import count_indices, propose_indices
@@ -92,11 +93,15 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     exponents = np.array(_list_indices(n_names, data, scale), dtype=np.int64).reshape(-1, n_names)
     if not len(exponents):
         return []
-    found: list[Law] = []
-    for place, powers in enumerate(select_indices(exponents, data, scale)):
+
+    def find_laws(place: int) -> list[Law]:
+        """Find the laws of one of the selected products θ."""
+        powers = selected[place]
         n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers.tolist()))
-        found += find_laws_of_index(powers, n_indices, data, scale, has_scales=place < _N_SCALED_INDICES)
-    return found
+        return find_laws_of_index(powers, n_indices, data, scale, has_scales=place < _N_SCALED_INDICES)
+
+    selected = select_indices(exponents, data, scale)
+    return [law for laws in map_in_threads(find_laws, range(len(selected)), data.jobs) for law in laws]
 
 
 def find_laws_of_index(
