@@ -54,12 +54,16 @@ def test_with_noise_the_planted_law_is_among_the_candidates(text, rng):
 
 
 @pytest.mark.slow
-def test_the_order_of_the_rows_and_columns_has_no_effect(rng):
+def test_the_order_of_rows_and_columns_and_the_number_of_threads_have_no_effect(rng):
     data = make_data(LAWS[0], 0.02, rng, n=100)
     order = rng.permutation(100)
     names = sorted(data.columns, reverse=True)
     shuffled = build_law_data(
-        {name: data.columns[name][order] for name in names}, data.target[order], GRAMMAR, pool_limit=2000
+        {name: data.columns[name][order] for name in names},
+        data.target[order],
+        GRAMMAR,
+        pool_limit=2000,
+        jobs=2,
     )
     first, second = (
         [(str(law.terms[0]), law.search_size) for law in find_factor_products(each)]
