@@ -23,6 +23,7 @@ from symscreen.experiments.ranking_benchmarks import (
     read_ranked_set,
 )
 from symscreen.label_ranking.generators import convert_classification
+from symscreen.label_ranking.learners import ensemble
 from symscreen.targets.ranking_notation import format_ranking
 
 # Fotakis and others (2022), tables 4 to 7, in hundredths: RF DT DTS RFT DTT LWD RPC LRT LR-RF kNN BoostLR
@@ -49,6 +50,14 @@ PRINTED = """
     heat         7  5  5  8  5   -  13  -   -  - 13
     spo          5  5  4  1  1   -  14  -   -  - 14
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_iterations():
+    """Fit the linear scores of the ensemble less closely than usual, which takes most of the time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ensemble, "_MAX_ITER", 10)
+        yield
 
 
 @pytest.fixture(scope="module")
