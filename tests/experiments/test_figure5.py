@@ -32,6 +32,7 @@ def outcome():
 def run_two_cells(monkeypatch):
     """Return a function that runs one repeat of two cells; it gives the outcome and the progress reports."""
     monkeypatch.setattr(additive_model, "NOISE_VARIANCES", (0.01,))
+    monkeypatch.setitem(additive_model._SHORT_SPECS, "bart", "bart[rule=none,replicates=2,burn=5,draws=10]")
 
     def run(jobs):
         reports = []
