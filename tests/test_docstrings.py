@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.package_sources import PACKAGE, parse_package
+from helpers.package_sources import PACKAGE, list_package_nodes
 
 OWNERS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LIBRARIES = {"np", "numpy", "pandas"}.union(*map(dir, (builtins, np, np.ndarray, pd, pd.DataFrame)))
@@ -24,9 +24,9 @@ ALLOWED = {
 }
 
 
-def _list_names(tree):
+def _list_names(nodes):
     """List what a file defines or imports: classes, functions, parameters, attributes and variables."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, OWNERS):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -41,9 +41,9 @@ def _list_names(tree):
 
 def _list_package_names():
     """List what the whole package has, without the variables and parameters of functions."""
-    for path, tree in parse_package().items():
+    for path, nodes in list_package_nodes().items():
         yield from path.relative_to(PACKAGE.parent).with_suffix("").parts
-        for owner in ast.walk(tree):
+        for owner in nodes:
             if isinstance(owner, OWNERS):
                 yield owner.name
             if isinstance(owner, ast.Attribute) and isinstance(owner.ctx, ast.Store):
@@ -63,9 +63,9 @@ def _list_docstrings():
     """List each docstring with its file and the names that it may use."""
     found = []
     package = {*_list_package_names()}
-    for path, tree in parse_package().items():
-        known = {*_list_names(tree)} | package | LIBRARIES | ALLOWED.keys()
-        for node in ast.walk(tree):
+    for path, nodes in list_package_nodes().items():
+        known = {*_list_names(nodes)} | package | LIBRARIES | ALLOWED.keys()
+        for node in nodes:
             text = ast.get_docstring(node) if isinstance(node, (ast.Module, *OWNERS)) else None
             if text:
                 found.append((path.relative_to(PACKAGE), known, text))

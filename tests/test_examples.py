@@ -1,4 +1,4 @@
-"""The notebooks run from a clean kernel, without a warning, and show what their prose says."""
+"""The notebooks run from a clean namespace, without a warning, and show what their prose says."""
 
 from __future__ import annotations
 
@@ -36,34 +36,55 @@ def _commands(page):
     return [line for block in blocks for line in block.splitlines()]
 
 
+# What a notebook must not find of the one before: names, its folder, display options, warnings shown once.
+_CLEAN = """
+%reset -f
+import os, sys, warnings
+os.chdir({folder!r})
+with warnings.catch_warnings(action="ignore"):  # this also forgets which warnings were shown
+    if "pandas" in sys.modules:
+        sys.modules["pandas"].reset_option("^display")
+del os, sys, warnings
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """Start one kernel with settings of its own: imports take longer than most cells."""
+    folder = tmp_path_factory.mktemp("kernel")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("JUPYTER_PLATFORM_DIRS", "1")  # else jupyter_core warns of its own move
+        for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
+            patched.setenv(variable, str(folder / variable.lower()))
+        for variable in ("MPLBACKEND", "PYTHONWARNINGS"):
+            patched.delenv(variable, raising=False)
+        import matplotlib.font_manager  # noqa: F401  # finds the fonts here; in a kernel it would say so on stderr
+        from jupyter_client.kernelspec import KernelSpecManager
+        from jupyter_client.manager import KernelManager
+
+        # without folders to look into, "python3" is this interpreter, whatever kernels the machine has
+        manager = KernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
+        manager.start_kernel()
+        yield manager
+        manager.shutdown_kernel(now=True)
+
+
 @pytest.fixture
-def executed(tmp_path, monkeypatch):
-    """Return a function that runs a notebook in a folder, a kernel and settings of its own."""
-    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")  # else jupyter_core warns of its own move
-    for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
-    for variable in ("MPLBACKEND", "PYTHONWARNINGS"):
-        monkeypatch.delenv(variable, raising=False)
-    import matplotlib.font_manager  # noqa: F401  # finds the fonts here; in a kernel it would say so on stderr
-    from jupyter_client.kernelspec import KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
+def executed(kernel, tmp_path):
+    """Return a function that runs a notebook in a new folder, with nothing left of the notebook before."""
     from nbclient import NotebookClient
 
     def execute(notebook):
         folder = tmp_path / "work"
-        folder.mkdir()
-        # without folders to look into, "python3" is this interpreter, whatever kernels the machine has
-        manager = AsyncKernelManager(
-            kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[])
-        )
-        client = NotebookClient(
-            notebook,
-            km=manager,
-            timeout=_SECONDS,
-            startup_timeout=_SECONDS,
-            resources={"metadata": {"path": str(folder)}},
-        )
-        client.execute(cleanup_kc=True)
+        folder.mkdir(exist_ok=True)
+        clean = nbformat.v4.new_code_cell(_CLEAN.format(folder=str(folder)))
+        notebook.cells.insert(0, clean)
+        client = NotebookClient(notebook, km=kernel, timeout=_SECONDS, startup_timeout=_SECONDS)
+        try:
+            client.execute()
+        finally:
+            client.kc.stop_channels()
+            notebook.cells.remove(clean)
         assert not list(folder.iterdir())
         return {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
 
@@ -246,16 +267,24 @@ def test_a_notebook_runs_and_shows_its_results(name, executed):
 
 
 @pytest.mark.slow
-def test_a_cell_that_warns_or_fails_is_noticed(executed):
+def test_a_cell_that_warns_or_fails_is_noticed_in_each_notebook(executed):
     from nbclient.exceptions import CellExecutionError
 
-    new = nbformat.v4
-    warning = new.new_code_cell("import warnings; warnings.warn('beware')")
-    failing = new.new_code_cell("1 / 0")
-    notebook = new.new_notebook(cells=[warning, failing])
-    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        executed(notebook)
-    assert [output.name for output in notebook.cells[0].outputs] == ["stderr"]
+    def make(*sources):
+        return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+
+    imports = "import pandas, sklearn, warnings; known = 1; pandas.set_option('display.precision', 2)"
+    registry = "sklearn.__dict__.setdefault('shown', {})"  # a library's, which stays
+    warning = f"warnings.warn_explicit('beware', UserWarning, 'a.py', 1, registry={registry})"
+    for _ in range(2):  # what the first notebook has shown, the second shows too
+        notebook = make(imports, warning, "1 / 0")
+        with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+            executed(notebook)
+        assert [[output.name for output in cell.outputs] for cell in notebook.cells[:2]] == [[], ["stderr"]]
+    after = make("import pandas; pandas.get_option('display.precision')", "known")
+    with pytest.raises(CellExecutionError, match="NameError"):
+        executed(after)
+    assert _value(after.cells[0].outputs) == "6"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -78,7 +78,7 @@ def test_a_changed_digit_of_a_page_is_found_at_each_mark(figures, marks):
         page = path.read_text(encoding="utf-8")
         for match in (*marks.FIGURE.finditer(page), *marks.BLOCK.finditer(page)):
             start, end = match.span("value")
-            changed = page[:start] + change_digit(page[start:end]) + page[end:]
+            changed = page[match.start() : start] + change_digit(page[start:end]) + page[end : match.end()]
             assert figures.find_differences(changed), f"{name_page(path)}, {match['key']}"
 
 

@@ -239,9 +239,7 @@ def test_two_writers_leave_the_files_of_one(tmp_path):
 
 
 _TESTED = (
-    "no home",
-    "one that cannot be written",
-    "a folder that is gone",
+    "no home, no temporary files, a folder that is gone",
     "standard input closed",
     "standard output closed",
     "standard error closed",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.page_examples import run_examples
 
 from symscreen.cli.command import run_command
 from symscreen.grammar import list_grammar_names, load_grammar
@@ -34,15 +33,7 @@ def test_the_table_shown_is_what_the_demo_prints(capsys, monkeypatch):
 
 @pytest.mark.slow
 def test_the_python_example_runs(tmp_path):
-    (tmp_path / "example.py").write_text("\n".join(_blocks(README, "python")))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "example.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "x1**3" in done.stdout
+    assert "x1**3" in run_examples("\n".join(_blocks(README, "python")), tmp_path)
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_a_deliberately_wrong_truth_scores_near_the_base_rate(data, whole):
 @pytest.mark.slow
 def test_a_random_ranking_scores_the_share_of_correct_features(data, whole, rng):
     found = []
-    for _ in range(60):
+    for _ in range(40):
         table = whole.table.assign(t0=rng.uniform(size=len(whole)))
         found.append(evaluate(StoredRanking(table, whole.record), data.truth).table.average_precision[0])
     error = np.std(found, ddof=1) / np.sqrt(len(found))

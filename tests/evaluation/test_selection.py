@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -119,12 +120,17 @@ def paper_orders(loss, size):
 )
 def test_the_expectation_is_the_mean_over_all_scores_and_truths(loss, correct, size, area):
     chosen, good = select_top_features(np.array(loss, dtype=float), size), np.array(correct, dtype=bool)
-    places = np.empty(len(loss))
+    places = np.arange(len(loss))
+
+    @cache
+    def compute_area(truths):
+        """Compute the area for which features, from the first to the last, are correct."""
+        return AREAS[area](places, np.array(truths))
+
     every, one = [], []
     for order in paper_orders(loss, size):
-        places[order] = np.arange(len(loss))
-        every.append(AREAS[area](places, good))
-        one += [AREAS[area](places, np.arange(len(loss)) == true) for true in np.flatnonzero(good)]
+        every.append(compute_area(tuple(good[order])))
+        one += [compute_area(tuple(feature == true for feature in order)) for true in np.flatnonzero(good)]
     assert compute_paper_auc(chosen, good, truth="all", area=area) == pytest.approx(
         np.mean(every), nan_ok=True
     )

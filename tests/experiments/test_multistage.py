@@ -34,7 +34,7 @@ from symscreen.multistage.baselines import BASELINES
 @pytest.fixture(scope="module")
 def outcome():
     articles = ARTICLES_SIZES["small"]
-    one_penalty = replace(articles, grids=replace(articles.grids, lambdas=LAMBDAS[:1]))
+    one_penalty = replace(articles, grids=replace(articles.grids, lambdas=LAMBDAS[:1], grid_step=100))
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(ARTICLES_SIZES, "small", one_penalty)
         return SIMULATION_EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, repeats=1))

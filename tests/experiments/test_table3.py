@@ -17,6 +17,14 @@ SYSTEMS = {system.name: system for system in table3._SYSTEMS}
 SPACES = [(name, pool) for name, system in SYSTEMS.items() for pool in system.pools]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _short_chains():
+    """Take few draws of BART, whose choices no test reads; `test_base` tests the chains of the small size."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(table3._SHORT_SPECS, "bart", "bart[rule=none,replicates=1,burn=5,draws=10]")
+        yield
+
+
 @pytest.fixture(scope="module")
 def outcome():
     """Outcome of the small size, and its progress reports."""

@@ -114,6 +114,10 @@ ENVIRONMENTS: dict[str, tuple[str, str]] = {
     "standard output is full": (f"{_SCREEN} >/dev/full", "refused"),
     "a reader that goes": (f"{_SCREEN} --out - | head -1 >/dev/null", "kept"),
     "a reader that never was": (f"{_SCREEN} --out - | true", "kept"),
+    "no home, no temporary files, a folder that is gone": (
+        f"mkdir d; cd d; rmdir ../d; env -u HOME TMPDIR=/proc $S screen ../{_QUIET} --out ../r.csv",
+        "kept",
+    ),
     "one file of two runs": (f"{_TWICE}; wait; $S export r.csv --to numpy >/dev/null", "kept"),
 }
 

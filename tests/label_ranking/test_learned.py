@@ -21,6 +21,7 @@ from symscreen.label_ranking import (
     RankingEnsemble,
 )
 from symscreen.label_ranking.base import prepare_training_data
+from symscreen.label_ranking.learners import ensemble
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 READ_GAPS = [
@@ -38,7 +39,8 @@ by_name = {"ids": lambda learner: type(learner).__name__}
 
 
 @pytest.fixture(autouse=True)
-def _one_thread():
+def _one_thread(monkeypatch):
+    monkeypatch.setattr(ensemble, "_MAX_ITER", 20)  # none of these tests asks how exact the ensemble is
     with threadpool_limits(1):  # BLAS threads slow each other down on busy cores
         yield
 

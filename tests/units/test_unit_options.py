@@ -157,28 +157,18 @@ def test_values_that_overflow_in_base_units_are_told():
 
 
 @pytest.mark.slow
-def test_without_pint_the_line_to_type_is_told():
+def test_pint_is_imported_only_where_units_are_asked_for_and_without_it_the_line_to_type_is_told():
     code = (
-        "import sys; sys.modules['pint'] = None\n"
-        "import symscreen\n"
+        "import sys, symscreen\n"
         "frame = {'a (mm)': [1, 2, 3, 4, 5], 'y': [2, 1, 3, 4, 5]}\n"
         "symscreen.screen(frame, layers='u')\n"
+        "print('pint' in sys.modules)\n"
+        "sys.modules['pint'] = None\n"
         "try:\n    symscreen.screen(frame, layers='u', units='strict')\n"
         "except symscreen.errors.OptionError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "units need pint: pip install 'symscreen[units]'"
-
-
-@pytest.mark.slow
-def test_pint_is_imported_only_where_units_are_asked_for():
-    code = (
-        "import sys, symscreen\n"
-        "symscreen.screen({'a (mm)': [1, 2, 3, 4, 5], 'y': [2, 1, 3, 4, 5]}, layers='u')\n"
-        "print('pint' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.splitlines() == ["False", "units need pint: pip install 'symscreen[units]'"]
 
 
 def test_small_values_are_no_infinities():

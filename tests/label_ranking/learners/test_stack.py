@@ -5,6 +5,7 @@ import pytest
 
 from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.base import TrainingData
+from symscreen.label_ranking.learners import ensemble
 from symscreen.label_ranking.learners.ensemble import RankingEnsemble, build_model_families, impute_positions
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
@@ -15,6 +16,12 @@ SMALL = {"n_estimators": 10, "inner_folds": 2}
 def linear(rng):
     rows = rng.normal(size=(120, 3))
     return rows, to_mid_ranks(rows @ rng.normal(size=(3, 5)))
+
+
+@pytest.fixture
+def few_iterations(monkeypatch):
+    """Fit linear scores less closely, where two fits are compared."""
+    monkeypatch.setattr(ensemble, "_MAX_ITER", 20)
 
 
 @pytest.mark.slow
@@ -66,6 +73,7 @@ def test_completed_rankings_keep_what_is_shown(linear, rng):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_iterations")
 def test_the_seed_decides_and_a_fitted_blend_can_be_kept(linear, rng):
     rows, ranks = (each[:40] for each in linear)
     noisy = to_mid_ranks(ranks + rng.normal(0, 2, ranks.shape))
@@ -84,6 +92,7 @@ def test_few_rows_are_blended_evenly(linear):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_iterations")
 def test_rows_of_weight_zero_are_not_there(linear):
     rows, ranks = (each[:48] for each in linear)
     weights = (np.arange(48) < 24).astype(float)
@@ -110,6 +119,7 @@ def test_what_cannot_be_learnt_is_refused():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_iterations")
 def test_row_order_does_not_matter(linear, rng):
     rows, ranks = (each[:40] for each in linear)
     mixed = rng.permutation(40)
