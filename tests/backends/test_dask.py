@@ -30,9 +30,15 @@ OPTIONS = {"layers": "ub", "screener": "t0,xi", "top": 5, "chunk_size": 40}
 @pytest.fixture(scope="module")
 def cluster():
     require("distributed")
-    backend = Dask(2)
-    yield backend
-    backend.close()
+    import dask
+    from distributed.utils import get_mp_context
+
+    # The workers are forked from one process, which has imported what they need.
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", "pandas", "symscreen.screening.screen"])
+        backend = Dask(2)
+        yield backend
+        backend.close()
 
 
 def _plain(result):
@@ -286,7 +292,7 @@ ALONE = """
 import sys, time
 from distributed import LocalCluster
 if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=':0', silence_logs=50)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", silence_logs=50)
     print(cluster.scheduler_address, flush=True)
     time.sleep(300)
 """
