@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
-import re
 import signal
 import sys
 from pathlib import Path
@@ -46,45 +45,3 @@ def predict_from_pickles(folder: Path) -> None:
     )
     np.save(folder / "features.npy", screener.transform(inputs))
     np.save(folder / "predicted.npy", model.predict(inputs))
-
-
-def measure_peak(rows: int, inputs: int, options: dict[str, Any], told: Any, *, recompute: bool) -> None:
-    """Screen; send the peak estimated from the size of the space, that from the space, and the true one."""
-    import symscreen
-    from symscreen._limits import read_resident_bytes
-    from symscreen.expansion import estimate_space_size
-    from symscreen.screening import residual_rounds, space_generation
-    from symscreen.screening.memory_estimate import (
-        estimate_memory,
-        estimate_presort_bytes,
-        estimate_scoring_bytes,
-    )
-
-    estimates = []
-    build_space, check_memory = residual_rounds.build_space, space_generation.check_scoring_memory
-    generate = space_generation.expand
-
-    def estimate_counted(task: Any) -> Any:
-        size = estimate_space_size(task.dataset.names, task.grammar, task.layers, options=task.options)
-        estimates.append(estimate_memory(size, task.target.n, task, recompute_pool=recompute).compute_peak())
-        return build_space(task)
-
-    def estimate_generated(space: Any, task: Any) -> None:
-        total = space.candidates.total
-        scoring = estimate_scoring_bytes(space.n_rows, task, n_features=space.size, n_candidates=total)
-        orders = 0 if recompute else estimate_presort_bytes(space, space.n_rows, task)
-        estimates.append(read_resident_bytes() + orders + scoring)
-        check_memory(space, task)
-
-    def expand_and_recompute(*args: Any, **own: Any) -> Any:
-        return generate(*args, **(own | {"recompute_pool": recompute}))
-
-    residual_rounds.build_space, space_generation.check_scoring_memory = estimate_counted, estimate_generated
-    space_generation.expand = expand_and_recompute
-    rng = np.random.default_rng(1)
-    table = rng.uniform(0.5, 2.0, (rows, inputs))
-    symscreen.screen(table, table[:, 0] * table[:, 1] + rng.normal(0, 0.1, rows), **options)
-    # not ru_maxrss, which a process inherits from its parent
-    peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    assert peak is not None
-    told.send((estimates, int(peak[1]) * 1024))
