@@ -7,10 +7,12 @@ import os
 import pickle
 import signal
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run_until_killed(module: str, name: str, count: str, command: list[str]) -> None:

@@ -51,10 +51,10 @@ def test_glider2_is_named_by_its_true_formula(glider):
 @pytest.mark.slow
 @pytest.mark.parametrize("screener", ["t0,xi", "xi", "pearson,spearman", "kendall"])
 def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
-    few = glider.head(60)
-    expected = _ranking(few, screener=screener, **GLIDER)
-    for options in [{"jobs": 1, "chunk_size": 7}, {"jobs": 2, "chunk_size": 100}, {"chunk_size": 10**6}]:
-        assert _ranking(few, screener=screener, **GLIDER, **options) == expected, options
+    few, space = glider.head(60), GLIDER | {"layers": "bub", "unary": "cos"}
+    expected = _ranking(few, screener=screener, **space)
+    for options in [{"jobs": 1, "chunk_size": 7}, {"jobs": 2, "chunk_size": 20}, {"chunk_size": 10**6}]:
+        assert _ranking(few, screener=screener, **space, **options) == expected, options
 
 
 @pytest.mark.slow
@@ -63,6 +63,7 @@ def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
 def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, top, rng):
     frame = pd.concat([frame, frame.iloc[:10]])  # duplicated rows as well
     options = {"screener": screener, "top": top, "layers": "ub", "target": "target"}
+    options |= {"unary": "neg,log", "binary": "mul,sub"}
     expected = _ranking(frame, **options)
     shuffled = frame.sample(frac=1, random_state=int(rng.integers(1 << 30)))
     assert _ranking(shuffled[list(rng.permutation(frame.columns))], **options) == expected
