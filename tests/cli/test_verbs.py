@@ -93,19 +93,8 @@ def test_the_ranking_file_is_the_same_for_any_jobs_and_chunks(run, data, tmp_pat
         "b": ["--jobs", 2, "--chunk-size", 5],
         "c": ["--chunk-size", 99],
     }.items():
-        run(
-            "screen",
-            data,
-            "--layers",
-            "ub",
-            "--unary",
-            "log,square",
-            "--top",
-            100,
-            "--out",
-            tmp_path / f"{name}.csv",
-            *options,
-        )
+        asked = ["--layers", "ub", "--unary", "log,square", "--top", 100, *options]
+        run("screen", data, *asked, "--out", tmp_path / f"{name}.csv")
         files.append((tmp_path / f"{name}.csv").read_bytes())
     assert len(set(files)) == 1
 

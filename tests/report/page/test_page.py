@@ -92,7 +92,7 @@ def test_a_page_loads_nothing_and_allows_its_own_script_only(text, page):
 @pytest.mark.slow
 def test_hostile_names_are_text(rng):
     frame = hostile_frame(rng)
-    result = symscreen.screen(frame, layers="b", binary="mul,sub", screener="t0,xi", top=9)
+    result = symscreen.screen(frame, layers="b", binary="mul,sub", screener="t0,xi", top=20)
     text = build_report_html(result, data="<b>.csv")
     page = Page(text)
     assert len(page.all("script")) == 1

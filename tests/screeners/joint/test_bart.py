@@ -39,7 +39,7 @@ def _same(one, other):
 
 @pytest.mark.slow
 def test_it_keeps_its_promises():
-    check_screener(_quick(burn=100))
+    check_screener(_quick(burn=100, draws=50))
 
 
 @pytest.mark.slow
