@@ -183,7 +183,9 @@ class Shooting:
             segments.steps,
             inputs,
             np.ascontiguousarray(starts),
-            np.ascontiguousarray(batch),
+            np.require(
+                batch, requirements=("C", "W")
+            ),  # a kernel for read-only arrays takes seconds to compile
             program.depth,
             result,
         )

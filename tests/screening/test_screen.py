@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -69,12 +70,18 @@ def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, t
     assert _ranking(shuffled[list(rng.permutation(frame.columns))], **options) == expected
 
 
+@pytest.fixture(scope="module")
+def every_feature(glider):
+    """Return what gives the ranking of every feature for a sign; each is computed once."""
+    return cache(lambda sign: symscreen.screen(glider, top="all", sign=sign, **GLIDER))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", "positive"])
-def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
+def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, every_feature, sign):
     options = GLIDER | {"sign": sign, "screener": "t0"}
     streamed = symscreen.screen(glider, top=100, chunk_size=50, max_correlation=1, **options).table
-    every = symscreen.screen(glider, top="all", **options)
+    every = every_feature(sign)
     # class and order computed anew from the matrix of all features
     columns = {name: glider[name].to_numpy() for name in ("x1", "x2")}
     y = glider["target"].to_numpy()
@@ -101,8 +108,8 @@ def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
 
 
 @pytest.mark.slow
-def test_every_feature_is_kept_unmerged_on_request(glider):
-    result = symscreen.screen(glider, top="all", **GLIDER)
+def test_every_feature_is_kept_unmerged_on_request(glider, every_feature):
+    result = every_feature("free")
     assert len(result) == result.n_scored == result.record["layers"][-1]["features"]
     merged = symscreen.screen(glider, top=10**6, max_correlation=1, **GLIDER)
     assert merged.table.class_size.sum() == result.n_scored

@@ -124,6 +124,7 @@ def test_a_page_of_200_features_is_light(frame):
 @pytest.mark.slow
 def test_of_a_long_ranking_the_best_are_shown(frame, monkeypatch):
     monkeypatch.setattr("symscreen.report.html_page.MAX_FEATURES", 3)
+    monkeypatch.setattr("symscreen.report.html_page.draw_inline_svg", lambda *_, **__: "")
     page = Page(build_report_html(symscreen.screen(frame, layers="u", top="all")))
     assert len(page.all("math")) == 3
     assert "The best 3 are shown here; a file of the ranking holds all of them." in page.texts["header"][0]

@@ -22,7 +22,7 @@ def chances(response: NumericTarget) -> np.ndarray:
 @pytest.mark.slow
 @given(st.lists(st.tuples(whole, whole), min_size=2, max_size=12))
 def test_t0_is_twice_delta_times_the_chance_of_a_discordant_pair(rows):
-    y, z = np.array(sorted(rows)).T
+    y, z = np.array(sorted(rows)).T.copy()  # contiguous as in a screen: kernels for others would be compiled
     if y[0] == y[-1]:
         return
     response = NumericTarget(y)
