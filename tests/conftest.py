@@ -41,6 +41,15 @@ def _known_writers():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _short_calibrations():
+    """Plans predict a time from a short measurement: no test looks at how good it is."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in ("plan", "search.modes"):
+            patched.setattr(f"symscreen.screening.{module}._CALIBRATION_S", 0.005)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _no_compile_notice():
     """Only the first run on a machine compiles kernels: tests compare what the later ones write."""
     COMPILE_NOTICE.mute()

@@ -171,7 +171,8 @@ class Shooting:
         segments, program = self.segments, self.program
         if program is None:
             return self._integrate_slowly(starts, constants)
-        batch = np.broadcast_to(constants, (len(constants), starts.shape[2]))
+        # a copy, because for a read-only array the kernel would be compiled once more
+        batch = np.broadcast_to(constants, (len(constants), starts.shape[2])).copy()
         result = np.empty((*starts.shape[:2], segments.steps.shape[1] + 1, starts.shape[2]))
         inputs = np.empty((0, *segments.steps.shape, 2 * segments.n_parts + 1))
         if segments.inputs:
@@ -183,7 +184,7 @@ class Shooting:
             segments.steps,
             inputs,
             np.ascontiguousarray(starts),
-            np.ascontiguousarray(batch),
+            batch,
             program.depth,
             result,
         )

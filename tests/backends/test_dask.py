@@ -11,6 +11,7 @@ from threading import Thread
 
 import pandas as pd
 import pytest
+from helpers.forked import get_fork_context
 from helpers.requirements import needs, require
 from helpers.screening_oracles import space_of, table_of
 
@@ -30,9 +31,16 @@ OPTIONS = {"layers": "ub", "screener": "t0,xi", "top": 5, "chunk_size": 40}
 @pytest.fixture(scope="module")
 def cluster():
     require("distributed")
-    backend = Dask(2)
-    yield backend
-    backend.close()
+    import dask
+    from distributed.utils import get_mp_context
+
+    # The workers are forked from one process, which has imported what they need.
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context()
+        get_fork_context("distributed")
+        backend = Dask(2)
+        yield backend
+        backend.close()
 
 
 def _plain(result):
@@ -286,7 +294,9 @@ ALONE = """
 import sys, time
 from distributed import LocalCluster
 if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=':0', silence_logs=50)
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", silence_logs=50
+    )
     print(cluster.scheduler_address, flush=True)
     time.sleep(300)
 """

@@ -61,7 +61,8 @@ def test_there_is_a_core():
 def test_a_screen_runs_no_more_threads_than_asked_for(rng, jobs):
     x = rng.uniform(0.5, 2.0, (400, 6))
     y = x[:, 0] * x[:, 1] + rng.normal(0, 0.1, 400)
-    options = {"layers": "ub", "screener": "t0,xi,pearson,kendall", "chunk_size": 200}
+    options = {"layers": "ub", "screener": "t0,xi,pearson,kendall", "chunk_size": 40}
+    options |= {"unary": "square,log", "binary": "mul,sub"}
     symscreen.screen(x, y, jobs=1, **options)  # libraries start their own idle threads when they are loaded
 
     def running():

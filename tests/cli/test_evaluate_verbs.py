@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 
 import pandas as pd
 import pytest
@@ -27,18 +28,26 @@ def run(capsys):
     return run
 
 
-@pytest.fixture
-def ranking(run, tmp_path):
+@pytest.fixture(scope="module")
+def rankings(tmp_path_factory):
     """Write the ranking of all 24 features, and of the first four classes."""
-    data = tmp_path / "data.csv"
+    folder = tmp_path_factory.mktemp("rankings")
+    data = folder / "data.csv"
     symscreen.datasets.make_additive(n=60, seed=3).frame.to_csv(data, index=False)
     for name, *shown in (("all", "--top", "all"), ("four", "--top", "4", "--max-correlation", "1")):
-        status, _, err = run(
-            "screen", data, "--operators", "ablation", "--layers", "bu", "--pool", "strict", "--screener",
-            "t0,lasso", *shown, "--out", tmp_path / f"{name}.csv", "--quiet",
-        )  # fmt: skip
-        assert (status, err) == (0, "")
-    return tmp_path
+        status = run_command([
+            "screen", str(data), "--operators", "ablation", "--layers", "bu", "--pool", "strict",
+            "--screener", "t0,lasso", *shown, "--out", str(folder / f"{name}.csv"), "--quiet",
+        ])  # fmt: skip
+        assert status == 0
+    return folder
+
+
+@pytest.fixture
+def ranking(rankings, tmp_path, capsys):
+    """Give a copy of the rankings."""
+    capsys.readouterr()
+    return shutil.copytree(rankings, tmp_path / "rankings")
 
 
 @pytest.mark.slow

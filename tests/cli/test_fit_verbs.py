@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -140,14 +138,10 @@ def test_an_operator_of_the_users_own_is_saved_with_what_it_calls(run, data, tmp
 
 
 @pytest.mark.slow
-def test_data_may_come_from_standard_input(data):
-    command = [sys.executable, "-m", "symscreen", "fit", "-", *ASK, "--quiet"]
-    piped = subprocess.run(command, input=data.read_bytes(), capture_output=True, check=True)
-    assert (
-        piped.stdout.decode().splitlines()[0]
-        == symscreen.fit(data, **SMALL).formula.round_numbers(6).equation
-    )
-    assert piped.stderr == b""
+def test_data_may_come_from_standard_input(run, data):
+    status, out, err = run("fit", "-", *ASK, "--quiet", stdin=data.read_bytes())
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == symscreen.fit(data, **SMALL).formula.round_numbers(6).equation
 
 
 @pytest.mark.parametrize(

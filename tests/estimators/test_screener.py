@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -11,6 +9,8 @@ import pandas as pd
 import pytest
 import sklearn
 from helpers.estimator_checks import parametrize_checks, run_check
+from helpers.forked import run_forked
+from helpers.forked_runs import predict_from_pickles
 from helpers.requirements import require
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -255,14 +255,7 @@ def test_another_process_reads_a_pickle_and_computes_the_same(data, tmp_path):
     for name, one in (("screener", screener), ("model", model)):
         (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps(one))
     inputs.to_pickle(tmp_path / "inputs.pickle")
-    code = (
-        "import pickle, pandas, numpy\n"
-        "read = lambda name: pickle.load(open(name + '.pickle', 'rb'))\n"
-        "inputs, screener, model = read('inputs'), read('screener'), read('model')\n"
-        "numpy.save('features.npy', screener.transform(inputs))\n"
-        "numpy.save('predicted.npy', model.predict(inputs))\n"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    assert run_forked(predict_from_pickles, tmp_path) == 0
     assert np.array_equal(np.load(tmp_path / "features.npy"), screener.transform(inputs))
     assert np.array_equal(np.load(tmp_path / "predicted.npy"), model.predict(inputs))
     again = pickle.loads(pickle.dumps(screener))  # noqa: S301  # our own

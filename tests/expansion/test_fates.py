@@ -43,7 +43,7 @@ def bounded(at_once, bucket, block):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(layers(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50), st.sampled_from([1, 1, 1, 2]))
 def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, block, jobs):
     expected, replaced_by, winners = judged_by_hand(drawn)
@@ -60,7 +60,7 @@ def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, bloc
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problems(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50), st.sampled_from([1, 1, 2]))
 def test_bounded_passes_and_threads_give_the_same_space(problem, at_once, bucket, block, jobs):
     for columns in (problem.columns, None):

@@ -60,7 +60,7 @@ ONE_HUGE_ROW = Problem(
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=90)
 @given(problems())
 @example(ONE_HUGE_ROW)
 def test_a_run_has_the_features_and_counts_of_brute_force(problem):
@@ -74,7 +74,7 @@ def test_a_run_has_the_features_and_counts_of_brute_force(problem):
     assert found == counts
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problems())
 def test_a_count_without_values_is_that_of_brute_force(problem):
     problem = replace(problem, columns=None)
@@ -87,6 +87,7 @@ def test_a_count_without_values_is_that_of_brute_force(problem):
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(problems())
 def test_a_count_without_values_bounds_the_run(problem):
     run, counted = expanded(problem), expanded(replace(problem, columns=None))
@@ -95,6 +96,7 @@ def test_a_count_without_values_bounds_the_run(problem):
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(problems())
 def test_reasons_add_up_to_what_was_generated(problem):
     for columns in (problem.columns, None):

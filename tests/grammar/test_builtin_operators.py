@@ -197,8 +197,10 @@ def test_formulas_of_equal_fingerprints_have_equal_values_where_both_are_defined
     assert len(first) < 0.8 * len(keys)
     # each against the first of its group that is defined in that row
     standard = np.full((len(first), 7), np.nan)
-    for place in range(len(keys) - 1, -1, -1):
-        standard[group[place]] = np.where(np.isnan(values[place]), standard[group[place]], values[place])
+    for row in range(7):
+        defined = np.flatnonzero(~np.isnan(values[:, row]))
+        groups, places = np.unique(group[defined], return_index=True)
+        standard[groups, row] = values[defined[places], row]
     np.testing.assert_allclose(
         np.where(np.isnan(values), standard[group], values), standard[group], rtol=1e-9, atol=1e-9
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -174,16 +175,19 @@ def test_numbers_apart_by_a_power_of_two_stay_apart():
     assert len({tuple(fp.encode_number(number).tolist()) for number in numbers}) == len(numbers)
 
 
-def rational_corpus(size):
-    """Draw random rational functions of three columns, as keys and as reduced fractions.
+NUMBERS = [-2, -1, 0, 1, 2, 3]
+
+
+@cache
+def draw_fractions(size):
+    """Draw random rational functions of three columns, as steps of computation and as reduced fractions.
 
     Arguments are drawn from the older, smaller ones, so that many functions are met again in other forms.
     """
     draw = np.random.default_rng(4)
     fractions_field, *columns = sympy.field("x,y,z", sympy.QQ)
-    numbers = [-2, -1, 0, 1, 2, 3]
-    fractions = [*columns, *(fractions_field(number) for number in numbers)]
-    keys = [*map(fp.encode_column, "xyz"), *map(fp.encode_number, numbers)]
+    fractions = [*columns, *(fractions_field(number) for number in NUMBERS)]
+    steps = []
     exact = {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
@@ -195,10 +199,10 @@ def rational_corpus(size):
         "cube": lambda a: a**3,
     }
     names = [*["add", "sub", "mul", "div"] * 3, "neg", "inv", "square", "cube"]
-    while len(keys) < size:
+    while len(fractions) < size:
         name = names[draw.integers(len(names))]
         operator = OPERATORS[name]
-        places = [int(min(len(keys), 400) * draw.random() ** 2) for _ in range(operator.arity)]
+        places = [int(min(len(fractions), 400) * draw.random() ** 2) for _ in range(operator.arity)]
         try:
             fraction = exact[name](*(fractions[place] for place in places))
         except ZeroDivisionError:
@@ -206,25 +210,31 @@ def rational_corpus(size):
         if len(fraction.numer) + len(fraction.denom) > 30:
             continue
         fractions.append(fraction)
-        keys.append(operator.compute_fingerprint(*(keys[place] for place in places)))
+        steps.append((operator, places))
+    constant = [fraction.numer.is_ground and fraction.denom.is_ground for fraction in fractions]
     # equal elements of sympy's field may hash differently, so they are told apart as they print
-    return [tuple(key.tolist()) for key in keys], fractions
+    return steps, [str(fraction) for fraction in fractions], constant
+
+
+def compute_keys(steps):
+    keys = [*map(fp.encode_column, "xyz"), *map(fp.encode_number, NUMBERS)]
+    for operator, places in steps:
+        keys.append(operator.compute_fingerprint(*(keys[place] for place in places)))
+    return [tuple(key.tolist()) for key in keys]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [1000, 3000])
-def test_keys_are_equal_exactly_where_rational_functions_are(size):
-    keys, fractions = rational_corpus(size)
-    distinct = set(map(str, fractions))
+def test_keys_are_equal_exactly_where_rational_functions_are():
+    steps, fractions, _ = draw_fractions(3000)
+    keys, distinct = compute_keys(steps), set(fractions)
     # many functions, and many of them met again in another form
-    assert 0.4 * size < len(distinct) < 0.8 * size
+    assert 1200 < len(distinct) < 2400
     assert len(set(keys)) == len(distinct)
-    assert len(set(zip(keys, map(str, fractions), strict=True))) == len(distinct)
+    assert len(set(zip(keys, fractions, strict=True))) == len(distinct)
 
 
 @pytest.mark.parametrize("size", [1000, pytest.param(3000, marks=pytest.mark.slow)])
 def test_a_key_of_two_equal_values_is_exactly_that_of_a_constant(size):
-    keys, fractions = rational_corpus(size)
-    constant = [fraction.numer.is_ground and fraction.denom.is_ground for fraction in fractions]
+    steps, _, constant = draw_fractions(size)
     assert size / 60 < sum(constant) < size / 1.5
-    assert [first == second for first, second in keys] == constant
+    assert [first == second for first, second in compute_keys(steps)] == constant

@@ -4,8 +4,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
-import sys
 import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
@@ -13,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.forked import run_forked
+from helpers.forked_runs import run_until_killed
 from helpers.requirements import needs, require
 
 import symscreen
@@ -28,27 +28,6 @@ from symscreen.statistics.inference.p_value_counts import count_p_values
 
 OPTIONS = {"layers": "ub", "top": 4, "p_values": True, "permutations": 10, "jobs": 1, "chunk_size": 60}
 COMMAND = ["--layers", "ub", "--top", "4", "--jobs", "1", "--chunk-size", "60", "--quiet"]
-
-# Runs a screen that saves its state after every chunk, and is killed at the count-th call of a function,
-# or at the call whose last argument is a file of that name.
-KILLED = """
-import importlib, os, signal, sys
-from symscreen.screening import checkpoint
-from symscreen.cli.command import run_command
-checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.0, 1e9
-module, name, count = sys.argv[1:4]
-home = importlib.import_module(module)
-for part in name.split(".")[:-1]:
-    home = getattr(home, part)
-own, calls = getattr(home, name.split(".")[-1]), []
-def deadly(*given, **named):
-    calls.append(1)
-    if str(len(calls)) == count or (given and str(given[-1]).endswith("/" + count)):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return own(*given, **named)
-setattr(home, name.split(".")[-1], deadly)
-sys.exit(run_command(sys.argv[4:]))
-"""
 
 
 @pytest.fixture
@@ -78,8 +57,7 @@ def _of(result):
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function, count, resumed):
     kept, out = str(tmp_path / "kept"), str(tmp_path / "out.csv")
     command = ["screen", str(data), *COMMAND, "--checkpoint", kept, "--out", out]
-    killed = [sys.executable, "-c", KILLED, *function, str(count), *command]
-    assert subprocess.run(killed, capture_output=True, check=False).returncode == -9
+    assert run_forked(run_until_killed, *function, str(count), command) == -9
     assert not Path(out).exists()
     assert run_command(command) == 0
     assert run_command(["screen", str(data), *COMMAND, "--out", str(tmp_path / "whole.csv")]) == 0

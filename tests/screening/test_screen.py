@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -51,9 +52,10 @@ def test_glider2_is_named_by_its_true_formula(glider):
 @pytest.mark.slow
 @pytest.mark.parametrize("screener", ["t0,xi", "xi", "pearson,spearman", "kendall"])
 def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
-    expected = _ranking(glider, screener=screener, **GLIDER)
-    for options in [{"jobs": 1, "chunk_size": 7}, {"jobs": 2, "chunk_size": 100}, {"chunk_size": 10**6}]:
-        assert _ranking(glider, screener=screener, **GLIDER, **options) == expected, options
+    few, space = glider.head(60), GLIDER | {"layers": "bub", "unary": "cos"}
+    expected = _ranking(few, screener=screener, **space)
+    for options in [{"jobs": 1, "chunk_size": 7}, {"jobs": 2, "chunk_size": 20}, {"chunk_size": 10**6}]:
+        assert _ranking(few, screener=screener, **space, **options) == expected, options
 
 
 @pytest.mark.slow
@@ -62,17 +64,24 @@ def test_jobs_and_chunks_do_not_change_a_byte(glider, screener):
 def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, top, rng):
     frame = pd.concat([frame, frame.iloc[:10]])  # duplicated rows as well
     options = {"screener": screener, "top": top, "layers": "ub", "target": "target"}
+    options |= {"unary": "neg,log", "binary": "mul,sub"}
     expected = _ranking(frame, **options)
     shuffled = frame.sample(frac=1, random_state=int(rng.integers(1 << 30)))
     assert _ranking(shuffled[list(rng.permutation(frame.columns))], **options) == expected
 
 
+@pytest.fixture(scope="module")
+def every_feature(glider):
+    """Return what gives the ranking of every feature for a sign; each is computed once."""
+    return cache(lambda sign: symscreen.screen(glider, top="all", sign=sign, **GLIDER))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", ["free", "positive"])
-def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
+def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, every_feature, sign):
     options = GLIDER | {"sign": sign, "screener": "t0"}
     streamed = symscreen.screen(glider, top=100, chunk_size=50, max_correlation=1, **options).table
-    every = symscreen.screen(glider, top="all", **options)
+    every = every_feature(sign)
     # class and order computed anew from the matrix of all features
     columns = {name: glider[name].to_numpy() for name in ("x1", "x2")}
     y = glider["target"].to_numpy()
@@ -99,8 +108,8 @@ def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
 
 
 @pytest.mark.slow
-def test_every_feature_is_kept_unmerged_on_request(glider):
-    result = symscreen.screen(glider, top="all", **GLIDER)
+def test_every_feature_is_kept_unmerged_on_request(glider, every_feature):
+    result = every_feature("free")
     assert len(result) == result.n_scored == result.record["layers"][-1]["features"]
     merged = symscreen.screen(glider, top=10**6, max_correlation=1, **GLIDER)
     assert merged.table.class_size.sum() == result.n_scored
@@ -394,12 +403,20 @@ JOINT_RUNS = {
 each_run = pytest.mark.parametrize("options", JOINT_RUNS.values(), ids=JOINT_RUNS)
 
 
+@pytest.fixture(scope="module")
+def joint_results(shared_frame):
+    """The results of all these runs with one thread."""
+    return {
+        name: symscreen.screen(shared_frame, **SMALL | {"jobs": 1} | options)
+        for name, options in JOINT_RUNS.items()
+    }
+
+
 @pytest.mark.slow
-@each_run
-def test_no_joint_screener_cut_or_round_hangs_on_jobs_or_chunks(frame, options):
-    options = SMALL | {"jobs": 1} | options
-    expected = symscreen.screen(frame, **options)
-    for changes in ({"jobs": 2}, {"chunk_size": 5}, {"jobs": 2, "chunk_size": 17}):
+@pytest.mark.parametrize("name", JOINT_RUNS)
+def test_no_joint_screener_cut_or_round_hangs_on_jobs_or_chunks(frame, joint_results, name):
+    expected, options = joint_results[name], SMALL | {"jobs": 1} | JOINT_RUNS[name]
+    for changes in ({"chunk_size": 5}, {"jobs": 2, "chunk_size": 17}):
         found = symscreen.screen(frame, **options | changes)
         assert format_ranking_csv(found) == format_ranking_csv(expected)
         assert (found.agreement is None) == (expected.agreement is None)
@@ -503,9 +520,9 @@ def test_a_joint_cut_keeps_what_it_selects(frame):
 
 
 @pytest.mark.slow
-def test_records_of_every_kind_of_run_are_plain_values(frame):
-    for options in JOINT_RUNS.values():
-        record = symscreen.screen(frame, **SMALL | options).record
+def test_records_of_every_kind_of_run_are_plain_values(joint_results):
+    for result in joint_results.values():
+        record = result.record
         assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 

@@ -99,10 +99,9 @@ def test_nothing_but_the_data_decides(rng, screener, missing):
     frame = _framed(x.round(1), ranks)  # includes rows with equal inputs
     options = {"ranking": LABELS, "screener": screener}
     expected = _bytes(frame, **options)
-    for changed in ({"jobs": 1}, {"jobs": 2}, {"chunk_size": 7}, {"ranking": LABELS[::-1]}):
-        assert _bytes(frame, **options | changed) == expected
-    shuffled = frame.sample(frac=1, random_state=3)
-    assert _bytes(shuffled[list(rng.permutation(frame.columns))], **options) == expected
+    assert _bytes(frame, **options | {"jobs": 2, "chunk_size": 7}) == expected
+    shuffled = frame.sample(frac=1, random_state=3)[list(rng.permutation(frame.columns))]
+    assert _bytes(shuffled, **options | {"jobs": 1, "ranking": LABELS[::-1]}) == expected
     scores = frame.assign(**{label: -frame[label] for label in LABELS})
     assert _bytes(scores, **options) == expected
     renamed = frame.rename(columns=dict(zip(LABELS, "pqrs", strict=True)))

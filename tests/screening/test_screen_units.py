@@ -35,13 +35,14 @@ def moving(rng):
 
 @pytest.mark.slow
 def test_only_formulas_with_a_unit_are_scored_and_told_with_it(moving):
-    result = symscreen.screen(moving, units="strict", top="all", **OPTIONS)
+    options = OPTIONS | {"unary": ["square", "sin"], "binary": ["add", "div"]}
+    result = symscreen.screen(moving, units="strict", top="all", **options)
     units = Units(
         {name: parse_unit(column["given"]) for name, column in result.record["units"]["columns"].items()}
     )
     assert result.table["unit"].tolist() == [compute_unit(one, units) for one in result.expressions]
     assert result.table["unit"].notna().all()
-    whole = symscreen.screen(moving, top="all", **OPTIONS)
+    whole = symscreen.screen(moving, top="all", **options)
     assert "unit" not in whole.table
     assert "units" not in whole.record
     meant = {

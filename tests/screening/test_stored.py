@@ -17,7 +17,7 @@ from symscreen.report import html_page
 from symscreen.report.html_page import build_report_html
 from symscreen.results.ranking_files import write_ranking
 
-N_DRAWN = 3  # kinds whose pictures are drawn
+N_DRAWN = 2  # kinds whose pictures are drawn
 
 KINDS = {
     "plain": {"top": 5},

@@ -25,16 +25,13 @@ def sample_of(columns, ranks, weights=None, categories=None):
 
 
 def dispersion(ranks, weights):
-    """Sum S·p(1 − p) over pairs, row by row."""
+    """Sum S·p(1 − p) over pairs of labels, by the rows that order both."""
     total = 0.0
-    for i in range(ranks.shape[1]):
-        for j in range(i):
-            before = seen = 0.0
-            for row, weight in zip(ranks, weights, strict=True):
-                if not np.isnan(row[i] + row[j]):
-                    seen += weight
-                    before += weight * ((row[i] < row[j]) + (row[i] == row[j]) / 2)
-            total += before * (1 - before / seen) if seen else 0.0
+    for i in range(1, ranks.shape[1]):
+        own, others = ranks[:, [i]], ranks[:, :i]
+        seen = weights @ ~np.isnan(own + others)
+        before = weights @ ((own < others) + (own == others) / 2)
+        total += (before * (1 - before / np.where(seen > 0, seen, 1.0))).sum()
     return total
 
 

@@ -34,9 +34,10 @@ def test_by_groups_noise_of_groups_is_found_no_more_often_than_said(sizes, rng, 
         effects = rng.normal(size=(4, 8))[:, site]
         frame = pd.DataFrame(effects.T + 0.01 * rng.normal(size=(len(site), 4)), columns=list("abcy"))
         options = {"target": "y", "layers": "u", "unary": "id", "permutations": 39, "seed": repeat, "top": 1}
-        for at, own in enumerate(("site", None)):
+        for at, own in enumerate(("site", None) if repeat < 10 else ("site",)):
             data = frame.assign(site=site) if own else frame
             table = symscreen.screen(data, groups=own, **options).table
             found[at] += table.p_family[0] <= 0.1
-    # 0.1 is 2 of 20; of three features that follow groups rows taken one by one find one far more often
-    assert found[0] <= 5 < found[1]
+    # 0.1 is 2 of 20 and 1 of 10; rows taken one by one find one of three features of groups far more often
+    assert found[0] <= 5
+    assert found[1] >= 5

@@ -131,7 +131,8 @@ def test_circular_shifts_keep_the_order_within_each_run():
 def test_shifts_hold_their_level_where_rows_follow_each_other_and_shuffles_do_not():
     n_draws, n, rejected = 60, 150, {"shifts": 0, "shuffles": 0}
     for seed in range(n_draws):
-        series = lfilter([1.0], [1.0, -0.9], np.random.default_rng(seed).normal(size=(4, n + 100)))[:, 100:]
+        series = lfilter([1.0], [1.0, -0.9], np.random.default_rng(seed).normal(size=(4, n + 100)))
+        series = np.ascontiguousarray(series[:, 100:])  # as in a screen: kernels for others would be compiled
         block = sort_block(series[:3])
         for kind, runs in (("shifts", [np.arange(n)]), ("shuffles", None)):
             target = permute_target(series[3], 99, seed=seed, sign_free=True, runs=runs)
