@@ -228,7 +228,7 @@ class Worker:
         child = os.fork()
         if child == 0:
             try:
-                self._prepare_child(cache)
+                self._prepare_child(cache, limit)
                 run()
                 sys.stdout.flush()
             except BaseException as error:  # noqa: BLE001 - the child must not go on in the parent's code
@@ -247,10 +247,13 @@ class Worker:
         os.waitpid(child, 0)
         return None
 
-    def _prepare_child(self, cache: Path) -> None:
+    def _prepare_child(self, cache: Path, limit: float) -> None:
         import numba
 
         os.setsid()
+        # a mutation that loops forever ends even if the process that watches it was killed
+        seconds = int(limit * (os.cpu_count() or 1)) + 10
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_LIMIT, _MEMORY_LIMIT))
         with self._log.open("w") as log:
             for stream in (1, 2):
