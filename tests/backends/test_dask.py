@@ -308,7 +308,13 @@ if __name__ == "__main__":
 def test_a_scheduler_that_is_killed_ends_the_run_in_one_line_and_the_checkpoint_stays(frame, tmp_path, capfd):
     (tmp_path / "alone.py").write_text(ALONE)
     command = [sys.executable, str(tmp_path / "alone.py")]
-    theirs = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    theirs = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # Dask warns of slow disks
+        text=True,
+        start_new_session=True,
+    )
     try:
         address = theirs.stdout.readline().strip()
 
