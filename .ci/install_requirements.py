@@ -3,6 +3,9 @@
 Programs come from apt-get, where this runs as root. Packages go into the environment of the Python that runs
 this. What cannot be had is named on standard error with the reason. Only the names, separated by commas, go
 to standard output: ``make test-all UNAVAILABLE=names`` then skips the tests that need them.
+
+``install_requirements.py programs`` and ``install_requirements.py packages`` install one kind, as far as it
+can be had, and print nothing. They may run at the same time, beside other work.
 """
 
 from __future__ import annotations
@@ -13,14 +16,22 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT / "tests"))
 
-from helpers.requirements import DATA_VARIABLE, REQUIREMENTS  # noqa: E402
+from helpers.requirements import DATA_VARIABLE, REQUIREMENTS, Requirement  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 _TIME_LIMIT_S = 300
-_APT_OPTIONS = ("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "DPkg::Lock::Timeout=60")
+_APT_OPTIONS = (
+    *("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "DPkg::Lock::Timeout=60"),
+    *("-o", "Dpkg::Options::=--force-unsafe-io"),  # faster; a machine that crashes is thrown away
+)
+_KINDS = ("programs", "packages")
 
 
 def run_installer(*command: str) -> str:
@@ -72,12 +83,26 @@ def install_packages(names: list[str]) -> dict[str, str]:
     return {name: run_installer(*command, *editable[name], name) for name in names}
 
 
+def install_kinds(missing: Mapping[str, Requirement], kinds: Collection[str] = _KINDS) -> dict[str, str]:
+    """Install programs, packages or both, and return why each that failed did."""
+    reasons: dict[str, str] = {}
+    if "programs" in kinds:
+        reasons |= install_programs(sorted({one.apt for one in missing.values() if one.apt}))
+    if "packages" in kinds:
+        reasons |= install_packages(sorted({one.pip for one in missing.values() if one.pip}))
+    importlib.invalidate_caches()
+    return reasons
+
+
+def find_missing() -> dict[str, Requirement]:
+    """Return what can be installed and is not there."""
+    return {name: one for name, one in REQUIREMENTS.items() if one.find() is None and (one.apt or one.pip)}
+
+
 def install_missing() -> list[str]:
     """Install what is missing, and return the names of the requirements that still are."""
-    missing = {name: one for name, one in REQUIREMENTS.items() if one.find() is None and (one.apt or one.pip)}
-    reasons = install_programs(sorted({one.apt for one in missing.values() if one.apt}))
-    reasons |= install_packages(sorted({one.pip for one in missing.values() if one.pip}))
-    importlib.invalidate_caches()
+    missing = find_missing()
+    reasons = install_kinds(missing)
     unavailable = [name for name, one in missing.items() if one.find() is None]
     for name in unavailable:
         one = missing[name]
@@ -89,4 +114,7 @@ def install_missing() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(",".join(install_missing()))
+    if sys.argv[1:]:
+        install_kinds(find_missing(), sys.argv[1:])
+    else:
+        print(",".join(install_missing()))

@@ -84,6 +84,14 @@ def test_what_is_there_is_not_installed_again(gate, tmp_path, monkeypatch, capsy
     assert len(read_log(tmp_path)) == 2
 
 
+def test_one_kind_is_installed_alone_and_in_silence(gate, tmp_path, capsys):
+    gate.install_kinds(gate.find_missing(), ["programs"])
+    assert [line.split()[-1] for line in read_log(tmp_path)] == ["update", "chromium", "octave"]
+    gate.install_kinds(gate.find_missing(), ["packages"])
+    assert [line.split()[-1] for line in read_log(tmp_path)][3:] == ["nowhere"]
+    assert capsys.readouterr() == ("", "")
+
+
 def test_programs_need_root(gate, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert gate.install_missing() == ["chromium", "octave", "nowhere"]
