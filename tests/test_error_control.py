@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.compile_notice import drop_compile_notice
 from helpers.screening_oracles import normal_null
 
 import symscreen
+from symscreen.cli.command import run_command
 from symscreen.errors import OptionError
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
@@ -165,23 +163,22 @@ def test_files_are_the_same_whatever_the_jobs_and_chunks(frame, tmp_path):
     assert len(written) == 1
 
 
-def _run(*arguments, text=""):
-    command = [sys.executable, "-m", "symscreen", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, input=text)
+def test_the_command_line_controls_errors(rng, monkeypatch, capsysbinary):
+    def run(*arguments):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(csv.encode())))
+        status = run_command(arguments)
+        return status, *(text.decode() for text in capsysbinary.readouterr())
 
-
-@pytest.mark.slow
-def test_the_command_line_controls_errors(rng):
     x, z = rng.uniform(0.5, 2.0, (2, 8))
     csv = pd.DataFrame({"x": x, "z": z, "y": x * z + rng.normal(0, 1e-3, 8)}).to_csv(index=False)
     options = ("--operators", "ablation", "--layers", "b", "--jobs", "1", "--out", "-", "--quiet")
-    done = _run("screen", "-", *options, "--permutations", "49", "--fdr", "0.5", text=csv)
-    assert (done.returncode, drop_compile_notice(done.stderr)) == (0, "")
-    table = pd.read_csv(io.StringIO(done.stdout))
+    status, out, err = run("screen", "-", *options, "--permutations", "49", "--fdr", "0.5")
+    assert (status, err) == (0, "")
+    table = pd.read_csv(io.StringIO(out))
     assert list(table.columns)[-4:] == ["p_value", "q_value", "p_family", "n_redundant"]
     # of 8! orders of the rows few are so near that of the response
     assert table.p_value[0] < 1e-3
     assert (table.q_value <= 0.5).all()
-    refused = _run("screen", "-", *options, "--fdr", "0.05", "--search", "race", text=csv)
-    assert refused.returncode == 2
-    assert "--fdr 0.05 is not available: --search race does not score every feature" in refused.stderr
+    status, _, err = run("screen", "-", *options, "--fdr", "0.05", "--search", "race")
+    assert status == 2
+    assert "--fdr 0.05 is not available: --search race does not score every feature" in err
