@@ -282,10 +282,14 @@ def _divide(powers: Powers, factors: Powers) -> Powers:
 
 def sort_powers(powers: Powers) -> list[tuple[Expression, Fraction]]:
     """Sort factors: numbers first, then by complexity and name."""
-    return sorted(
-        powers.items(),
-        key=lambda pair: (not isinstance(pair[0], Constant), compute_complexity(pair[0]), str(pair[0])),
-    )
+    if len(powers) < 2:
+        return list(powers.items())
+    keys = [(not isinstance(base, Constant), compute_complexity(base)) for base in powers]
+    # names take long to write, so they are written where the rest of the key does not decide
+    texts = [str(base) if keys.count(key) > 1 else "" for base, key in zip(powers, keys, strict=True)]
+    order = sorted(range(len(keys)), key=lambda place: (*keys[place], texts[place]))
+    factors = list(powers.items())
+    return [factors[place] for place in order]
 
 
 def _build_key(term: Expression, powers: Powers) -> tuple[int, Fraction, int, int]:
