@@ -157,7 +157,7 @@ def _by_values(item):
         sizes = np.abs(arguments).max(axis=0)
         known = item.values[sizes.argmin()]
         is_noise = all(
-            abs(value - known) <= CONSTANT_TOLERANCE * (size + abs(known))
+            abs(value - known) <= CONSTANT_TOLERANCE * size + CONSTANT_TOLERANCE * abs(known)
             for value, size in zip(item.values, sizes, strict=True)
         )
         is_constant |= is_noise and spread <= CONSTANT_TOLERANCE * sizes.max()
