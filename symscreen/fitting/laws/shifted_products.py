@@ -65,8 +65,7 @@ def find_shifted_products(data: LawData) -> list[Law]:
     m*v**2/sqrt(r)
     """
     columns = {name: values for name, values in data.columns.items() if (values > 0.0).all()}
-    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
-    if not has_products or not columns or len(data.target) <= len(columns) + 3:
+    if not data.has_products or not columns or len(data.target) <= len(columns) + 3:
         return []
     scale = compute_log_scale(columns, data.target, data.units)
     base, directions = restrict_exponents((), scale)
@@ -74,7 +73,8 @@ def find_shifted_products(data: LawData) -> list[Law]:
         return []
     rows = data.select_rows(_MAX_ROWS)
     logs = scale.design[rows, 1:]
-    fitted = _fit_shifted_product(logs @ base, logs @ directions, data.target[rows])
+    with np.errstate(all="ignore"):  # what overflows is no better than other fits, or not finite
+        fitted = _fit_shifted_product(logs @ base, logs @ directions, data.target[rows])
     if fitted is None:
         return []
     free_exponents, covariance = fitted
@@ -121,8 +121,7 @@ def _fit_shifted_product(offset: Values, logs: Values, target: Values) -> tuple[
             starts.append((float(residuals @ residuals), np.concatenate([linear, multiple * direction])))
 
     def predict(parameters: Values) -> Values:
-        with np.errstate(over="ignore"):
-            return np.asarray(parameters[0] + parameters[1] * np.exp(offset + logs @ parameters[2:]))
+        return np.asarray(parameters[0] + parameters[1] * np.exp(offset + logs @ parameters[2:]))
 
     def differentiate(parameters: Values) -> Values:
         product = np.exp(offset + logs @ parameters[2:])

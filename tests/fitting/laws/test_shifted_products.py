@@ -88,6 +88,11 @@ def test_the_order_of_rows_and_columns_has_no_effect(rng):
     assert [str(law.terms[0]) for law in first] == [str(law.terms[0]) for law in second] == ["a/c"]
 
 
+def test_inputs_of_all_magnitudes_overflow_in_silence(rng):
+    columns = draw_columns(rng) | {"d": 10.0 ** rng.uniform(-200.0, 200.0, 150)}
+    find_shifted_products(build_law_data(columns, columns["a"] + np.log(columns["d"]), STANDARD))
+
+
 def test_without_quotients_in_the_grammar_or_without_variation_there_is_no_law(rng):
     columns = draw_columns(rng)
     target = 5.0 + columns["a"] / columns["c"]
