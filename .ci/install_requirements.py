@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _TIME_LIMIT_S = 300
-_APT_OPTIONS = (
-    *("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "DPkg::Lock::Timeout=60"),
-    *("-o", "Dpkg::Options::=--force-unsafe-io"),  # faster; a machine that crashes is thrown away
-)
+_APT_OPTIONS = ("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "DPkg::Lock::Timeout=60")
 _KINDS = ("programs", "packages")
 
 

@@ -126,12 +126,12 @@ class SearchMonitor:
 
     @property
     def has_listener(self) -> bool:
-        """Whether somebody is told of better models."""
+        """Whether better models are reported to a listener."""
         return self._listener is not None and self._describe_best is not None
 
     def report(self, found: ModelSearchResult) -> None:
         """Report the best model of a search if it is better than those before."""
-        if self._listener is None or self._describe_best is None:
+        if not self.has_listener or self._describe_best is None:
             return
         described = self._describe_best(found)
         if described is not None and (self._best is None or described[0].score < self._best[0].score):

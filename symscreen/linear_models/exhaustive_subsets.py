@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _R2_TOLERANCE = 1e-5  # of R²: products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot
 _N_TASKS = 64  # tasks of one search: enough for threads to finish together
-_MAX_MODELS_OF_ONE_THREAD = 100_000
+_MAX_MODELS_OF_ONE_THREAD = 100_000  # of a search that takes less time than starting threads
 _LIMITS = CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT)
 _Result = TypeVar("_Result")
 _MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³
@@ -370,8 +370,8 @@ def _scan_subsets(
             scan_subsets(size, first, last, 0, state, _LIMITS, best)
         return best
 
-    # starting threads takes longer than a small search
-    results = _run_threads(scan_tasks, tasks, jobs if comb(q, size) > _MAX_MODELS_OF_ONE_THREAD else 1)
+    n_threads = jobs if comb(q, size) > _MAX_MODELS_OF_ONE_THREAD else 1
+    results = _run_threads(scan_tasks, tasks, n_threads)
     scores = np.concatenate([result.scores for result in results])
     codes = np.concatenate([result.codes for result in results])
     best = np.lexsort((codes, -scores))[:n_models]

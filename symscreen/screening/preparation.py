@@ -122,11 +122,7 @@ def _prepare_task(
 ) -> ScreeningTask:
     """Read the data, or a sample of a large table, and build the task."""
     grammar, layers = read_grammar(options)
-    if large_table is None:
-        frame, data_options = encode_categoricals(X, y, exclude_order_columns(options))
-    else:
-        frame, data_options = draw_sample(large_table, options)
-    frame, data_options = encode_time_columns(frame, y, data_options, grammar.time_operators)
+    frame, data_options = _read_columns(X, y, options, grammar, large_table)
     options = replace(
         options, categorical=data_options.categorical, categorical_as=data_options.categorical_as
     )
@@ -184,6 +180,21 @@ def _prepare_task(
     )
     task = _apply_budget(_respect_dependence(task))
     return replace(task, record=build_options_record(task) | derived_record)
+
+
+def _read_columns(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
+    options: ScreenOptions,
+    grammar: Grammar,
+    large_table: LargeTable | None,
+) -> tuple[Any, ScreenOptions]:
+    """Append columns of categories and of operators of time to the data, or to a sample of a large table."""
+    if large_table is None:
+        frame, data_options = encode_categoricals(X, y, exclude_order_columns(options))
+    else:
+        frame, data_options = draw_sample(large_table, options)
+    return encode_time_columns(frame, y, data_options, grammar.time_operators)
 
 
 def _respect_dependence(task: ScreeningTask) -> ScreeningTask:

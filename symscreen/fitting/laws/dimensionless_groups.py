@@ -58,9 +58,8 @@ def find_laws_of_groups(data: LawData) -> list[Law]:
     True
     """
     scale = compute_log_scale(data.columns, data.target, data.units)
-    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     too_few_rows = len(data.target) <= scale.design.shape[1] + 2
-    if data.units is None or not has_products or too_few_rows or not scale.weights.any():
+    if data.units is None or not data.has_products or too_few_rows or not scale.weights.any():
         return []
     names = tuple(data.columns)
     lattice = build_unit_lattice(data.units, names)

@@ -90,7 +90,7 @@ def improve_fit(
 
 
 def compute_column_norms(design: Values) -> Values:
-    """Compute the norms of columns, in half the time that numpy's function takes for small arrays."""
+    """Compute the norms of columns; numpy's own function makes two more copies of the array."""
     return np.asarray(np.sqrt(np.add.reduce(design * design, axis=0)))
 
 

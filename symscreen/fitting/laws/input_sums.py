@@ -80,10 +80,7 @@ def find_laws_of_input_sums(data: LawData) -> list[Law]:
     >>> print(f"{abs(evaluate_expression(laws[0].terms[0], columns) / target).std():.6f}")
     0.000000
     """
-    if (
-        not {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
-        or len(data.target) < _MIN_ROWS
-    ):
+    if not data.has_products or len(data.target) < _MIN_ROWS:
         return []
     sums = list(_list_sum_data(data))
     n_indices = float(sum(len(each.exponents) for each in sums))

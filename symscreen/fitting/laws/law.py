@@ -92,7 +92,7 @@ class LawData:
     should_stop : callable or None
         Returns whether the search must end, before the next batch of the pool or the ranking of pairs.
     jobs : int
-        Number of threads that rank pairs; it has no effect on what is found.
+        Number of threads; it has no effect on what is found.
     """
 
     columns: Mapping[str, Values]
@@ -108,6 +108,11 @@ class LawData:
     max_ranked_formulas: int | None = None
     should_stop: Callable[[], bool] | None = None
     jobs: int = 1
+
+    @property
+    def has_products(self) -> bool:
+        """Whether products and quotients are among the operators of the grammar."""
+        return {"mul", "div"} <= {operator.name for operator in self.grammar.binary}
 
     @property
     def lattice(self) -> UnitLattice | None:

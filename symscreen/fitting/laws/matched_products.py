@@ -58,8 +58,7 @@ def prepare_products(
     if not with_inputs:
         scale = replace(scale, design=scale.design[:, :1], names=())
     rows = _weigh_rows(data, scale, data.pool_rows, noise)
-    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
-    if not has_products or (rows.weights > 0.0).sum() < rows.design.shape[1] + N_DIRECTIONS + 3:
+    if not data.has_products or (rows.weights > 0.0).sum() < rows.design.shape[1] + N_DIRECTIONS + 3:
         return None
     further = select_more_rows(data)
     more_rows = None

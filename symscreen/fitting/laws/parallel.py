@@ -20,9 +20,9 @@ Outcome = TypeVar("Outcome")
 
 
 def map_in_threads(function: Callable[[Task], Outcome], tasks: Sequence[Task], jobs: int) -> list[Outcome]:
-    """Return what a function returns for each task, in their order, whatever the number of threads.
+    """Return what a function returns for each task, in the order of the tasks.
 
-    Floating-point warnings are ignored in every thread.
+    The number of threads has no effect on it. Floating-point warnings are ignored.
     """
 
     def run(task: Task) -> Outcome:

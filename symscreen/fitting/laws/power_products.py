@@ -84,8 +84,7 @@ def find_power_products(data: LawData) -> list[Law]:
     m*r*v*sin(angle)
     """
     scale = compute_log_scale(data.columns, data.target, data.units)
-    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
-    if not has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
+    if not data.has_products or len(data.target) <= scale.design.shape[1] + 2 or not scale.weights.any():
         return []
     monomial = fit_power_product((), 1.0, data, scale)
     laws = [] if monomial is None or not data.allows(monomial[1]) else [monomial[1]]

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     _Stage: TypeAlias = tuple[str, Callable[[LawData], list[Law]]]
 
 
-def find_products(data: LawData) -> list[Law]:
+def find_all_power_products(data: LawData) -> list[Law]:
     """Find power products without and with an intercept."""
     return [*find_power_products(data), *find_shifted_products(data)]
 
 
 _STAGES: tuple[_Stage, ...] = (
-    ("power products", find_products),
+    ("power products", find_all_power_products),
     ("single index", find_single_index_laws),
     ("factor products", find_factor_products),
     ("sums of inputs", find_laws_of_input_sums),

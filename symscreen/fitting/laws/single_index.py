@@ -85,14 +85,14 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     n*sin(v/(k*T))
     """
     scale = compute_log_scale(data.columns, data.target, data.units)
-    has_products = {"mul", "div"} <= {operator.name for operator in data.grammar.binary}
     n_names = len(scale.names)
-    if not has_products or not n_names or len(data.target) < _MIN_ROWS or not scale.weights.any():
+    if not data.has_products or not n_names or len(data.target) < _MIN_ROWS or not scale.weights.any():
         return []
     has_units = data.units is not None and build_unit_lattice(data.units, scale.names).vectors.any()
     exponents = np.array(_list_indices(n_names, data, scale), dtype=np.int64).reshape(-1, n_names)
     if not len(exponents):
         return []
+    selected = select_indices(exponents, data, scale)
 
     def find_laws(place: int) -> list[Law]:
         """Find the laws of one of the selected products θ."""
@@ -100,7 +100,6 @@ def find_single_index_laws(data: LawData) -> list[Law]:
         n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers.tolist()))
         return find_laws_of_index(powers, n_indices, data, scale, has_scales=place < _N_SCALED_INDICES)
 
-    selected = select_indices(exponents, data, scale)
     return [law for laws in map_in_threads(find_laws, range(len(selected)), data.jobs) for law in laws]
 
 

@@ -13,7 +13,7 @@ from symscreen.fitting.laws import search
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.law_forms import limit_search_size
-from symscreen.fitting.laws.search import _merge_equal_laws, find_laws, find_products
+from symscreen.fitting.laws.search import _merge_equal_laws, find_all_power_products, find_laws
 from symscreen.grammar import load_grammar
 
 
@@ -108,7 +108,7 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
     found = find_laws(
         build_law_data(frame, target, load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=5000)
     )
-    assert runs == [find_products]
+    assert runs == [find_all_power_products]
     assert {each.law.stage for each in found} == {"power products"}
 
 
