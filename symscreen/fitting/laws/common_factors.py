@@ -67,8 +67,10 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     >>> print(move_common_factors(parse_expression("m*(1/c + 2*v/3)/(1/c + v/3)"), columns))
     m*(3 + 2*c*v)/(3 + c*v)
     """
-    term = _merge_exponentials(term, columns)
-    term = _find_simplest_form(term, columns)
+    merged = _merge_exponentials(term, columns)
+    term = _find_simplest_form(merged, columns)
+    if term is merged:
+        return term
     while True:  # further moves must make the formula shorter, and keep roots of 1 ± a/b
         form = _find_simplest_form(term, columns)
         (*_, n_unscaled, size), (*_, n_known, known_size) = (
@@ -83,6 +85,8 @@ def _find_simplest_form(term: Expression, columns: Mapping[str, Values]) -> Expr
     """Write a product in its simplest form with at most one factor moved out of each sum."""
     powers = collect_powers(term)
     sums = [base for base in powers if is_sum(base)][:_MAX_SUMS]
+    if not sums:
+        return term
     forms = [powers]
     for base in sums:
         forms += [form for known in forms for form in _list_forms(known, base)]
@@ -211,12 +215,14 @@ def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
         for each in dict.fromkeys([*left, *right])
     }
     single: list[Powers] = [{each: power} for part in (left, right) for each, power in part.items()]
+    tried: list[Powers] = [{}]
     for divisor in (left, right, shared, *single):
         factors: Powers = {
             each: power for each, power in divisor.items() if power and not isinstance(each, Constant)
         }
-        if not factors:
+        if factors in tried:
             continue
+        tried.append(factors)
         summands = [build_power_product(sort_powers(_divide(part, factors))) for part in (left, right)]
         changed = {each: power for each, power in powers.items() if each != base}
         for each, power in factors.items():

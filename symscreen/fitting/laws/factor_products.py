@@ -248,7 +248,7 @@ def _rank_pairs(
         with np.errstate(divide="ignore", invalid="ignore"):
             explained = (own**2 + other**2 - 2.0 * own * other * correlations) / (1.0 - correlations**2)
         explained[np.abs(correlations) > _MAX_CORRELATION] = -1.0
-        explained[np.tril_indices(len(explained), 0, explained.shape[1])] = -1.0
+        explained[:, : len(explained)][np.tri(len(explained), dtype=bool)] = -1.0
         flat = explained.ravel()
         best = np.argpartition(-flat, min(_N_PAIRS, len(flat) - 1))[:_N_PAIRS]
         lefts, rights = np.unravel_index(best, explained.shape)

@@ -203,12 +203,10 @@ def project_logarithms(
     left = scale.free_target * weights
     left = left - basis @ (basis.T @ left)
     total = np.linalg.norm(left)
-    indices = np.flatnonzero(np.isfinite(values).all(axis=1) & (values != 0.0).all(axis=1))
-    logarithms = scale.remove_units(
-        np.log(np.abs(values[indices])), None if units is None else units[indices]
-    )
-    has_unit = np.isfinite(logarithms).all(axis=1)
-    indices, residuals = indices[has_unit], logarithms[has_unit] * weights
+    with np.errstate(divide="ignore"):
+        logarithms = scale.remove_units(np.log(np.abs(values)), units)
+    indices = np.flatnonzero(np.isfinite(logarithms).all(axis=1))
+    residuals = logarithms[indices] * weights
     sizes = np.linalg.norm(residuals, axis=1)
     for _ in range(2):  # the second time against the rounding of the first
         residuals -= (residuals @ basis) @ basis.T

@@ -118,8 +118,8 @@ class _FittedQuotient:
     lower: tuple[int, ...]
 
 
-def find_rational_forms(data: LawData) -> list[Law]:
-    """Find the best laws y = C·g(P/Q) with sums P and Q of simple terms, and up to four terms besides the 1.
+def search_rational_forms(data: LawData) -> Iterator[list[Law]]:
+    """Search laws y = C·g(P/Q) with sums P and Q of simple terms, and up to four terms besides the 1.
 
     Parameters
     ----------
@@ -127,10 +127,11 @@ def find_rational_forms(data: LawData) -> list[Law]:
         Inputs, target and grammar. ``mul``, ``div`` and ``add`` must be among its operators, else there are
         no laws of this form.
 
-    Returns
-    -------
+    Yields
+    ------
     list of Law
-        At most 60, best first. Each law is one term, whose inner constants are marked as fitted.
+        At most 60, best first. Each law is one term, whose inner constants are marked as fitted. If no law is
+        exact, the best of both searches follow once the search has been repeated with a smooth target.
 
     Examples
     --------
@@ -140,20 +141,24 @@ def find_rational_forms(data: LawData) -> list[Law]:
     >>> rng = np.random.default_rng(0)
     >>> u, v, c = rng.uniform(1, 5, (3, 200))
     >>> data = LawData({"c": c, "u": u, "v": v}, (u + v) / (1 + u * v / c**2), load_grammar("basic"))
-    >>> print(refine_law(find_rational_forms(data)[0], data).terms[0])
+    >>> (laws,) = search_rational_forms(data)
+    >>> print(refine_law(laws[0], data).terms[0])
     (u + v)/(1 + u*v/c**2)
     """
     operators = list_operator_names(data.grammar)
     if not {"mul", "div", "add"} <= operators or len(data.target) <= 4 * _MAX_CONSTANTS:
-        return []
+        return
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
         search = _QuotientSearch(data, operators)
         found = search.find_laws(None)
-        if not found or min(share for share, _ in found) > EXACT_SHARE:
-            found += search.find_laws(search.smooth_target())
-    return select_laws(found, _N_SIZES)
+    yield select_laws(found, _N_SIZES)
+    if found and min(share for share, _ in found) <= EXACT_SHARE:
+        return
+    with threadpool_limits(1):
+        found += search.find_laws(search.smooth_target())
+    yield select_laws(found, _N_SIZES)
 
 
 class _QuotientSearch:

@@ -397,5 +397,8 @@ class _IndexSearch:
 
 def _raise(values: Values, power: Fraction) -> Values:
     """Raise values to a power of 1, 2 or 1/2, or their inverses."""
-    raised = {1: values, 2: values**2}[abs(power.numerator)] if power.denominator == 1 else np.sqrt(values)
+    if power.denominator == 2:
+        raised = np.sqrt(values)
+    else:
+        raised = values if abs(power.numerator) == 1 else values**2
     return 1.0 / raised if power < 0 else raised

@@ -26,22 +26,24 @@ from symscreen.fitting.laws.law_forms import (
 )
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
-from symscreen.fitting.laws.rational_forms import find_rational_forms
+from symscreen.fitting.laws.rational_forms import search_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.shifted_products import find_shifted_products
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
-from symscreen.fitting.laws.transformed_sums import find_transformed_sums
+from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.subset_search import ModelSearchResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from symscreen.fitting.effort import Effort
     from symscreen.fitting.laws.law import Law, LawData
 
-    _Stage: TypeAlias = tuple[str, Callable[[LawData], list[Law]]]
+    # A search gives its laws in rounds; a later round may contain laws of those before.
+    _Search: TypeAlias = Callable[[LawData], Iterator[list[Law]]]
+    _Stage: TypeAlias = tuple[str, _Search]
 
 
 def find_all_power_products(data: LawData) -> list[Law]:
@@ -49,16 +51,26 @@ def find_all_power_products(data: LawData) -> list[Law]:
     return [*find_power_products(data), *find_shifted_products(data)]
 
 
+def search_in_one_round(find: Callable[[LawData], list[Law]]) -> _Search:
+    """Return a search whose only round has all laws that a function finds."""
+
+    def search(data: LawData) -> Iterator[list[Law]]:
+        yield find(data)
+
+    return search
+
+
 _STAGES: tuple[_Stage, ...] = (
-    ("power products", find_all_power_products),
-    ("single index", find_single_index_laws),
-    ("factor products", find_factor_products),
-    ("sums of inputs", find_laws_of_input_sums),
-    ("transformed sums", find_transformed_sums),
-    ("rational forms", find_rational_forms),
-    ("algebraic relations", find_algebraic_relations),
-    ("matched pairs", find_matched_pairs),
+    ("power products", search_in_one_round(find_all_power_products)),
+    ("single index", search_in_one_round(find_single_index_laws)),
+    ("factor products", search_in_one_round(find_factor_products)),
+    ("transformed sums", search_transformed_sums),
+    ("sums of inputs", search_in_one_round(find_laws_of_input_sums)),
+    ("rational forms", search_rational_forms),
+    ("algebraic relations", search_in_one_round(find_algebraic_relations)),
+    ("matched pairs", search_in_one_round(find_matched_pairs)),
 )
+_DIMENSIONLESS_GROUPS: _Stage = ("dimensionless groups", search_in_one_round(find_laws_of_groups))
 
 
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
@@ -95,24 +107,33 @@ def find_laws(
     monitor = SearchMonitor() if monitor is None else monitor
     nothing = ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0)
     found: list[FittedLaw] = []
-    for place, (name, find_stage_laws) in list_law_stages(data, effort, monitor.should_stop):
+    for place, (name, search) in list_law_stages(data, effort, monitor.should_stop):
         if (only_stage is not None and name != only_stage) or not monitor.start(name):
             continue
-        laws = refine_undefined_laws(find_stage_laws(data), data)
-        fitted = fit_laws(laws, data.columns, data.target, data.row_weights)
-        fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)
-        refined = refine_best_laws(fitted, data, effort.n_refined_laws)
-        simplified = [simplify_law(each, data) for each in refined]
-        limited = [(each, limit_search_size(each.law, data)) for each in simplified]
-        written = [(each, write_multiples(law, data)) for each, law in limited]
-        found += [replace(each, law=replace(law, stage=name)) for each, law in written]
-        found = _merge_equal_laws(found)
-        if monitor.has_listener:
-            monitor.report(add_laws(nothing, found))
-        max_cost = _MAX_COST + place * _COST_PER_STAGE
-        if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
-            break
+        known: set[Law] = set()
+        for laws in search(data):
+            new = [law for law in laws if law not in known]
+            known.update(new)
+            fitted = fit_found_laws(new, data, effort.n_refined_laws)
+            found += [replace(each, law=replace(each.law, stage=name)) for each in fitted]
+            found = _merge_equal_laws(found)
+            if monitor.has_listener:
+                monitor.report(add_laws(nothing, found))
+            max_cost = _MAX_COST + place * _COST_PER_STAGE
+            if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
+                return found
     return found
+
+
+def fit_found_laws(laws: Sequence[Law], data: LawData, n_refined: int) -> list[FittedLaw]:
+    """Fit the laws of a search, the best with inner constants also inside, and write them in simple forms."""
+    defined = refine_undefined_laws(laws, data)
+    fitted = fit_laws(defined, data.columns, data.target, data.row_weights)
+    fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)
+    refined = refine_best_laws(fitted, data, n_refined)
+    simplified = [simplify_law(each, data) for each in refined]
+    limited = [(each, limit_search_size(each.law, data)) for each in simplified]
+    return [replace(each, law=write_multiples(law, data)) for each, law in limited]
 
 
 def list_law_stages(
@@ -130,12 +151,8 @@ def list_law_stages(
         find_deep = partial(
             find_laws_of_deep_pool, n_formulas=effort.deep_pool_formulas, should_stop=should_stop
         )
-        stages = (*stages, (len(stages), (DEEP_POOL, find_deep)))
-    return (
-        stages
-        if data.units is None
-        else (*stages[:1], (0, ("dimensionless groups", find_laws_of_groups)), *stages[1:])
-    )
+        stages = (*stages, (len(stages), (DEEP_POOL, search_in_one_round(find_deep))))
+    return stages if data.units is None else (*stages[:1], (0, _DIMENSIONLESS_GROUPS), *stages[1:])
 
 
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:

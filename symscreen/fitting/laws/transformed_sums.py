@@ -132,8 +132,8 @@ class _Subset:
     members: tuple[int, ...]
 
 
-def find_transformed_sums(data: LawData) -> list[Law]:
-    """Find the best laws y = C·g(S) with a sum S of up to four simple terms.
+def search_transformed_sums(data: LawData) -> Iterator[list[Law]]:
+    """Search laws y = C·g(S) with a sum S of up to four simple terms.
 
     Parameters
     ----------
@@ -141,11 +141,12 @@ def find_transformed_sums(data: LawData) -> list[Law]:
         Inputs, target and grammar. ``mul``, ``div`` and ``add`` must be among its operators, else there are
         no laws of this form. Other operators are used if the grammar has them.
 
-    Returns
-    -------
+    Yields
+    ------
     list of Law
         At most 60, best first. For g(S) = S each term has its own coefficient. Otherwise the law is one
-        term, whose inner constants are marked as fitted.
+        term, whose inner constants are marked as fitted. If no law is exact, the best of both searches follow
+        once the search has been repeated with the expansion.
 
     Examples
     --------
@@ -153,24 +154,28 @@ def find_transformed_sums(data: LawData) -> list[Law]:
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
     >>> a, b, n = rng.uniform(1, 5, (3, 200))
-    >>> laws = find_transformed_sums(LawData({"a": a, "b": b, "n": n}, 1/(1/a + n/b), load_grammar("basic")))
+    >>> data = LawData({"a": a, "b": b, "n": n}, 1/(1/a + n/b), load_grammar("basic"))
+    >>> (laws,) = search_transformed_sums(data)
     >>> len(laws[0].terms), laws[0].n_constants
     (1, 1)
     """
     operators = list_operator_names(data.grammar)
     if not {"mul", "div", "add"} <= operators or len(data.target) <= 2 * _MAX_TERMS:
-        return []
+        return
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
         search = _SumSearch(data, operators)
         ranked = search.rank_combinations(None, range(len(search.plans)))
         found = search.find_laws(None, ranked)
-        if not found or min(share for share, _ in found) > EXACT_SHARE:
-            smooth = search.smooth_target(ranked)
-            again = search.rank_combinations(smooth, sorted(ranked[:_N_RANKED_AGAIN]))
-            found += search.find_laws(smooth, again)
-    return select_laws(found, _MAX_TERMS)
+    yield select_laws(found, _MAX_TERMS)
+    if found and min(share for share, _ in found) <= EXACT_SHARE:
+        return
+    with threadpool_limits(1):
+        smooth = search.smooth_target(ranked)
+        again = search.rank_combinations(smooth, sorted(ranked[:_N_RANKED_AGAIN]))
+        found += search.find_laws(smooth, again)
+    yield select_laws(found, _MAX_TERMS)
 
 
 class _SumSearch:

@@ -8,7 +8,7 @@ from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
-from symscreen.fitting.laws.search import _STAGES, list_law_stages
+from symscreen.fitting.laws.search import _DIMENSIONLESS_GROUPS, _STAGES, list_law_stages
 from symscreen.grammar import load_grammar
 from symscreen.units import Units, parse_unit
 
@@ -63,7 +63,7 @@ def test_without_units_no_law_of_groups_is_searched(rng):
 def test_the_search_for_laws_of_groups_leaves_the_places_of_the_others(rng):
     data = make_data("m*v", {"m": "kg", "v": "m/s"}, rng)
     stages = list_law_stages(data)
-    assert stages[1] == (0, ("dimensionless groups", find_laws_of_groups))
+    assert stages[1] == (0, _DIMENSIONLESS_GROUPS)
     assert stages[:1] + stages[2:] == tuple(enumerate(_STAGES))
 
 

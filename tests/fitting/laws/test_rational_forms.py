@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.last_rounds import find_rational_forms
 
 from symscreen.expressions.traversal import (
     collect_operator_names,
@@ -13,7 +14,6 @@ from symscreen.expressions.traversal import (
 )
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.law import LawData
-from symscreen.fitting.laws.rational_forms import find_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
 from symscreen.grammar import load_grammar
 

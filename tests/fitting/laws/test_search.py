@@ -13,7 +13,7 @@ from symscreen.fitting.laws import search
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.law_forms import limit_search_size
-from symscreen.fitting.laws.search import _merge_equal_laws, find_all_power_products, find_laws
+from symscreen.fitting.laws.search import _merge_equal_laws, find_laws
 from symscreen.grammar import load_grammar
 
 
@@ -101,15 +101,35 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
     frame = make_frame(rng, n=600, noise=noise)
     target = frame.pop("force")
     runs = []
+    search_stages = search._STAGES
     stages = [
-        (name, lambda data, stage=stage: runs.append(stage) or stage(data)) for name, stage in search._STAGES
+        (name, lambda data, stage=stage: runs.append(stage) or stage(data)) for name, stage in search_stages
     ]
     monkeypatch.setattr(search, "_STAGES", stages)
     found = find_laws(
         build_law_data(frame, target, load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=5000)
     )
-    assert runs == [find_all_power_products]
+    assert runs == [stage for name, stage in search_stages if name == "power products"]
     assert {each.law.stage for each in found} == {"power products"}
+
+
+def test_a_search_is_not_repeated_once_a_law_explains_all(rng, monkeypatch):
+    frame = make_frame(rng, n=600, noise=0.01)
+    target = frame.pop("force")
+    data = build_law_data(frame, target, load_grammar("standard"), pool_limit=300)
+    (laws,) = (stage(data) for name, stage in search._STAGES if name == "power products")
+    first_round = next(laws)
+    rounds = []
+
+    def search_in_rounds(_):
+        for number in range(3):
+            rounds.append(number)
+            yield first_round[: 60 * number]
+
+    monkeypatch.setattr(search, "_STAGES", (("power products", search_in_rounds),))
+    found = find_laws(data)
+    assert rounds == [0, 1]
+    assert len(found) == len(first_round)
 
 
 def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_the_origin(rng):

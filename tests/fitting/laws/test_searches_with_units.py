@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.last_rounds import find_rational_forms, find_transformed_sums
 
 import symscreen
 from symscreen.expressions.traversal import evaluate_expression
@@ -15,9 +16,9 @@ from symscreen.fitting.laws.factor_products import find_factor_products
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
-from symscreen.fitting.laws.rational_forms import find_rational_forms
+from symscreen.fitting.laws.search import search_in_one_round
 from symscreen.fitting.laws.single_index import find_single_index_laws
-from symscreen.fitting.laws.transformed_sums import find_transformed_sums
+from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.grammar import load_grammar
 from symscreen.units import Units, compute_unit, parse_unit
 
@@ -109,7 +110,10 @@ def test_fit_with_units_finds_a_sum_with_simple_ratios(noise, rng, monkeypatch):
     small = replace(EFFORTS["default"], pool_formulas=2000, layer_candidates=1000)
     monkeypatch.setitem(EFFORTS, "default", small)
     # these two are enough for this sum, and the others take most of the time
-    stages = (("power products", find_power_products), ("transformed sums", find_transformed_sums))
+    stages = (
+        ("power products", search_in_one_round(find_power_products)),
+        ("transformed sums", search_transformed_sums),
+    )
     monkeypatch.setattr("symscreen.fitting.laws.search._STAGES", stages)
     first, second, angle = rng.uniform(1, 5, (3, 300))
     target = first + second + 2 * np.sqrt(first * second) * np.cos(angle)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.last_rounds import find_transformed_sums
 
 from symscreen.expressions.traversal import (
     collect_operator_names,
@@ -14,7 +15,6 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.law import LawData
 from symscreen.fitting.laws.refinement import refine_law
-from symscreen.fitting.laws.transformed_sums import find_transformed_sums
 from symscreen.grammar import load_grammar
 
 GRAMMAR = load_grammar("basic").override(
