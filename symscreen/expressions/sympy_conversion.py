@@ -36,6 +36,7 @@ _MAX_EXACT_INTEGER = 10**15  # exclusive; of numerators and denominators
 _MAX_SYMPY_NODES = 20_000  # of the sympy form of an expression
 _ALGEBRAIC_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
 _MAX_NESTING = 6  # nested non-algebraic functions that sympy simplifies quickly
+_CANCELLATION = 1e-12  # relative size of a sum of numbers, from which rounding may decide about its sign
 _OVERFLOWING = object()  # the value of an expression with a number beyond double precision
 
 
@@ -102,12 +103,31 @@ def _build_sympy(expression: Expression) -> Any:
 def _apply_symbolic(call: Call, arguments: list[Any]) -> Any:
     """Apply the sympy form of an operator; a call that sympy cannot simplify stays as it is."""
     import sympy
+    from sympy.core.parameters import global_parameters
 
+    is_evaluated = global_parameters.evaluate
+    if is_evaluated and call.operator.name not in _ALGEBRAIC_OPERATORS and _cancels(arguments):
+        # sympy would compute a minimal polynomial to find a sign, which may not end for nested roots
+        with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
+            return call.operator.symbolic(*arguments)
     try:
         return call.operator.symbolic(*arguments)
     except (AttributeError, TypeError):  # sympy could not compare two huge numbers, as in asin(sin(1e109))
         with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
             return call.operator.symbolic(*arguments)
+
+
+def _cancels(arguments: Sequence[Any]) -> bool:
+    """Return whether irrational numbers are equal, or their sum is 0, up to rounding."""
+    if not all(each.is_number for each in arguments) or all(each.is_Rational for each in arguments):
+        return False
+    first, *others = arguments
+    parts = [*first.as_ordered_terms(), *(-term for other in others for term in other.as_ordered_terms())]
+    try:
+        values = [complex(part.evalf(17)) for part in parts]
+    except (OverflowError, TypeError):  # an infinity, or beyond double precision
+        return False
+    return len(values) > 1 and abs(sum(values)) <= _CANCELLATION * sum(map(abs, values))
 
 
 def _count_nodes(form: Any, counts: dict[int, int]) -> int:

@@ -56,6 +56,11 @@ def test_a_formula_keeps_its_values_through_sympy(text):
 @example(parse_expression("17179869185 - (x + 17179869185)"))
 @example(parse_expression("atan(tan(20478130839))"))  # sympy: 20478130839 - 6518391497*pi
 @example(parse_expression("x + asin(sin(3.3668809427494854e109))"))
+@example(
+    parse_expression(
+        "x + abs(sqrt(cbrt(7) + 2*sqrt(cbrt(7)*sqrt(3)) + sqrt(3)) - cbrt(7)**0.5 - sqrt(sqrt(3)))"
+    )
+)
 def test_random_formulas_keep_their_values_where_both_have_some(expression):
     before = values(expression)
     assume(np.isfinite(before).sum() > 10)
@@ -71,6 +76,15 @@ def test_random_formulas_keep_their_values_where_both_have_some(expression):
     largest = max((abs(float(each.value)) for each in constants), default=0.0)
     atol = max(1e-6, 4.0 * np.finfo(float).eps * largest)
     assert (np.isclose(before[both], after[both], rtol=1e-6, atol=atol)).mean() > 0.8
+
+
+def test_numbers_that_cancel_are_left_as_they_are():
+    form = build_exact_form(parse_expression("max(sqrt(5 + 2*sqrt(6)), sqrt(2) + sqrt(3))"), {})
+    assert {str(each) for each in form.args} == {"sqrt(2) + sqrt(3)", "sqrt(2*sqrt(6) + 5)"}
+    assert build_exact_form(parse_expression("max(sqrt(5), sqrt(2) + sqrt(3))"), {}) == sympy.sqrt(
+        2
+    ) + sympy.sqrt(3)
+    assert str(build_exact_form(parse_expression("abs(2 - sqrt(2))"), {})) == "2 - sqrt(2)"
 
 
 def test_names_are_nothing_but_symbols():
