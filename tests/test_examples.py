@@ -349,7 +349,7 @@ def test_each_command_shown_runs(frame, tmp_path, monkeypatch, capsys):
 
 
 def test_each_experiment_named_exists():
-    from symscreen.experiments import EXPERIMENTS
+    from symscreen.experiments.registry import EXPERIMENTS
 
     named = {one for page in _pages().values() for one in re.findall(r"symscreen reproduce ([\w-]+)", page)}
     assert named

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from symscreen.experiments import EXPERIMENTS
+from symscreen.experiments.registry import EXPERIMENTS
 from symscreen.experiments.srbench.published_rates import find_best_published
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -85,7 +85,8 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
       symscreen reproduce lr-benchmarks --data label-ranking
       symscreen reproduce srbench --noise 0,0.1 --units --checkpoint rows.jsonl
     """
-    from symscreen.experiments import EXPERIMENTS, ExperimentSettings, check_settings, describe_size
+    from symscreen.experiments.base import ExperimentSettings, check_settings, describe_size
+    from symscreen.experiments.registry import EXPERIMENTS
     from symscreen.report.experiment_report import (
         check_folder,
         explain_missing_pictures,

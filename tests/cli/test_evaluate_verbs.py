@@ -148,7 +148,7 @@ def test_reproduce_lists_its_experiments(run):
 @pytest.fixture
 def toy(monkeypatch):
     """Stand an experiment of two numbers in for figure 4."""
-    from symscreen.experiments import EXPERIMENTS
+    from symscreen.experiments.registry import EXPERIMENTS
 
     def run(settings: ExperimentSettings) -> ExperimentOutcome:
         settings.report_progress(1, 1)
@@ -215,7 +215,7 @@ def test_what_an_experiment_cannot_take_is_refused(run, arguments, word):
 
 @pytest.mark.usefixtures("toy")
 def test_a_missing_extra_is_named_before_any_work(run, monkeypatch):
-    from symscreen.experiments import EXPERIMENTS
+    from symscreen.experiments.registry import EXPERIMENTS
 
     monkeypatch.setattr(base, "find_spec", lambda _: None)
     needy = Experiment("figure4", "A toy.", "Nobody", EXPERIMENTS["figure4"].run, SIZES, extras=("bart",))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from helpers.requirements import require
 
-from symscreen.experiments import ExperimentSettings, additive_model
+from symscreen.experiments import additive_model
 from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
+from symscreen.experiments.base import ExperimentSettings
 
 require("stochtree")
 

@@ -4,8 +4,9 @@ import pytest
 from helpers.requirements import require
 
 from symscreen import datasets, screen
-from symscreen.experiments import ExperimentSettings, additive_model
+from symscreen.experiments import additive_model
 from symscreen.experiments.additive_model import FIGURE6_EXPERIMENT
+from symscreen.experiments.base import ExperimentSettings
 
 require("stochtree")
 

@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 
 from symscreen.errors import DataError
-from symscreen.experiments import ExperimentSettings, ranking_benchmarks
+from symscreen.experiments import ranking_benchmarks
+from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.ranking_benchmarks import (
     EXPERIMENT,
     PUBLISHED,

@@ -6,7 +6,7 @@ import pytest
 from helpers.requirements import require
 
 from symscreen.errors import DataError
-from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.ranking_noise import (
     EXPERIMENT,
     LEARNER_NAMES,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.multistage_comparison import ARTICLES_EXPERIMENT as ARTICLES
 from symscreen.experiments.multistage_comparison import (
     ARTICLES_SIZES,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.median_regression import EXPERIMENT
 
 

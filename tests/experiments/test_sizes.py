@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from symscreen.experiments import EXPERIMENTS, ExperimentSettings, describe_size
-from symscreen.experiments.base import EXPERIMENT_SIZES
+from symscreen.experiments.base import EXPERIMENT_SIZES, ExperimentSettings, describe_size
+from symscreen.experiments.registry import EXPERIMENTS
 from symscreen.messages import COMMAND_LINE, render_message
 
 # full sizes that take less than a minute

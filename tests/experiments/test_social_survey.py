@@ -8,7 +8,7 @@ import pytest
 from helpers.requirements import require
 
 from symscreen.errors import DataError
-from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.social_survey import EXPERIMENT, SURVEY_FILE
 from symscreen.label_ranking import KemenyNeighbors, kendall_distance
 from symscreen.label_ranking.generators import draw_mallows

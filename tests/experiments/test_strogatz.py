@@ -10,7 +10,8 @@ from helpers.requirements import require
 from symscreen import datasets, fit, screen
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate
-from symscreen.experiments import ExperimentSettings, strogatz_benchmark, strogatz_recovery
+from symscreen.experiments import strogatz_benchmark, strogatz_recovery
+from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.strogatz_benchmark import (
     build_recovery_table,
     build_summary_table,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.experiments import Experiment, ExperimentOutcome
+from symscreen.experiments.base import Experiment, ExperimentOutcome
 from symscreen.report.experiment_report import explain_missing_pictures, show_outcome, write_outcome
 from symscreen.report.terminal.listings import print_table
 

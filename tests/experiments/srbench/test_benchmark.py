@@ -6,7 +6,8 @@ import pytest
 from helpers.srbench_rows import make_hit, make_miss
 
 from symscreen.errors import OptionError, OutputError
-from symscreen.experiments import EXPERIMENTS, ExperimentSettings, check_settings
+from symscreen.experiments.base import ExperimentSettings, check_settings
+from symscreen.experiments.registry import EXPERIMENTS
 from symscreen.experiments.srbench import benchmark
 from symscreen.experiments.srbench.benchmark import EXPERIMENT, SIZES, list_tasks
 from symscreen.experiments.srbench.problems import SEEDS, list_problems
