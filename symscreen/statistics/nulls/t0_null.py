@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,10 +146,8 @@ def draw_abs_statistics(
     """
     if len(statistic.heavy_scores) == statistic.n:
         return _draw_rotated_statistics(statistic.heavy_scores, n_draws, seed_key)
-    from scipy.special import ndtri  # imported here to keep start-up fast
-
     # The light parts are normal quantiles, in an order that is independent of the permutations.
-    light_quantiles = ndtri((np.arange(n_draws) + 0.5) / n_draws)
+    light_quantiles = _compute_normal_quantiles(n_draws)
     light_quantiles += (
         (statistic.light_excess_kurtosis / 24.0) * light_quantiles * (light_quantiles * light_quantiles - 3.0)
     )
@@ -162,6 +161,14 @@ def draw_abs_statistics(
         draws,
     )
     return draws
+
+
+def _compute_normal_quantiles(n: int) -> Values:
+    """Compute the quantiles at (k + 1/2)/n of the normal distribution, shape (n,)."""
+    # The import of scipy.special takes longer than these numbers.
+    half = n // 2
+    lower = np.fromiter(map(NormalDist().inv_cdf, ((np.arange(half) + 0.5) / n).tolist()), float, half)
+    return np.concatenate([lower, np.zeros(n % 2), -lower[::-1]])
 
 
 def _draw_rotated_statistics(scores: Values, n_draws: int, seed_key: tuple[int, ...]) -> Values:
