@@ -239,6 +239,39 @@ def _laws(shown):
     assert _value(shown["outside"]).startswith("'approximation")
 
 
+def _pendulum(shown):
+    assert re.fullmatch(
+        r"'d2angle/dt2 = -0\.\d+\*dangle_dt - 16\.[34]\d*\*sin\(angle\)'", _value(shown["equation"])
+    )
+    friction, stiffness = _table(shown["constants"])
+    assert float(friction["low"]) < -0.2 < float(friction["high"])
+    assert float(stiffness["low"]) < -9.81 / 0.6 < float(stiffness["high"])
+    differences = _column(_table(shown["others"]), "difference")
+    assert differences[0] == 0
+    assert differences == sorted(differences)
+    assert float(_value(shown["new"])) < 0.015
+
+
+def _planets(shown):
+    assert _value(shown["law"]) == "'period = a[star]*sqrt(orbit**3)'"
+    assert float(_value(shown["one"])) < 0.95
+    stars = _table(shown["masses"])
+    assert len(stars) == 8
+    for star in stars:
+        assert float(star["mass"]) == pytest.approx(float(star["truth"]), rel=0.03)
+    predicted, truth = map(float, _value(shown["new"]).strip("()").split(", "))
+    assert predicted == pytest.approx(truth, abs=0.02)
+
+
+def _ten_million_rows(shown):
+    first, *_ = _table(shown["screen"])
+    assert first["expression"] == "sqrt(heat)/mass"
+    assert "10 files are read as one table" in _value(shown["notices"])
+
+
+# The others have no more rows than they need.
+FEWER_ROWS = {"11-ten-million-rows": ("rows = 10_000_000", "rows = 20_000")}
+
 RESULTS = {
     "01-first-steps": _first_steps,
     "02-why-t0": _why_t0,
@@ -248,6 +281,9 @@ RESULTS = {
     "06-rankings": _rankings,
     "07-stages": _stages,
     "08-laws": _laws,
+    "09-pendulum": _pendulum,
+    "10-planets": _planets,
+    "11-ten-million-rows": _ten_million_rows,
 }
 
 
@@ -258,7 +294,12 @@ def test_each_notebook_has_a_result_to_show():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_and_shows_its_results(name, executed):
-    shown = executed(_read(name))
+    notebook = _read(name)
+    if name in FEWER_ROWS:
+        many, few = FEWER_ROWS[name]
+        (cell,) = (cell for cell in notebook.cells if cell.cell_type == "code" and many in cell.source)
+        cell.source = cell.source.replace(many, few)
+    shown = executed(notebook)
     for place, outputs in shown.items():
         for output in outputs:
             assert output.get("name") != "stderr", f"{place}: {output.text}"
