@@ -54,6 +54,7 @@ _POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (
 _INDEX_POWERS = tuple(Fraction(numerator, 2) for numerator in range(-8, 9))  # q
 _N_REFINED = 60  # functions h for each θ whose scales are refined
 _N_REFINEMENTS, _N_NEAR = 4, 9  # times, and scales that are tried around the best each time
+_MAX_GRID_ROWS = 100  # rows on which all functions are compared at the scales of the grid
 _MAX_REFINED_ROWS = 2_000  # rows of the last refinements
 _N_FITTED = 4  # laws for each θ and complexity of h
 _MAX_ROUNDING = 0.2  # of an exponent of M
@@ -295,11 +296,12 @@ class _IndexSearch:
         step = np.pi / 2.0 / float(np.ptp(self.few_rows.variable))
         frequencies: Values = np.concatenate([geometric, step * np.arange(1, _N_FREQUENCIES + 1)])
         candidates = []
+        grid_rows = self._take(self.data.select_rows(_MAX_GRID_ROWS))
         for function in self.functions:
             scales = frequencies if collect_operator_names(function) & _WAVES else geometric
             if not _is_symmetric(function):
                 scales = np.concatenate([scales, -scales])
-            candidates += self._compare(function, scales, 2)
+            candidates += self._compare(function, scales, 2, grid_rows)
         best = sorted(candidates, key=lambda candidate: candidate.share)[:_N_REFINED]
         more_rows = self._take(self.data.select_rows(_MAX_REFINED_ROWS))
         width = 1.0

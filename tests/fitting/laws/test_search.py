@@ -129,7 +129,7 @@ def test_a_search_is_not_repeated_once_a_law_explains_all(rng, monkeypatch):
     monkeypatch.setattr(search, "_STAGES", (("power products", search_in_rounds),))
     found = find_laws(data)
     assert rounds == [0, 1]
-    assert len(found) == len(first_round)
+    assert "m*r*v*sin(angle)" in {str(each.law.terms[0]) for each in found}
 
 
 def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_the_origin(rng):
