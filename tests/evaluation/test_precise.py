@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from helpers.strategies import UNARY
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symscreen.evaluation.mp_evaluation import (
@@ -34,6 +34,7 @@ def value_of(expression, row=0, x=None):
     inner=st.sampled_from(UNARY),
     row=st.integers(0, 71),
 )
+@example(outer=OPERATORS["asin"], inner=OPERATORS["erf"], row=27)
 def test_double_precision_agrees_where_it_has_a_value(outer, inner, row):
     x, y = Column("x"), Column("y")
     expression = (
@@ -46,8 +47,10 @@ def test_double_precision_agrees_where_it_has_a_value(outer, inner, row):
     pair = compute_precise_value(graph, int(graph.roots[0]), row, {})
     if np.isfinite(double):
         assert pair is not None
-        # rounding an argument of magnitude 30 changes sin, exp and pow by this amount
-        assert abs(float(pair[0]) - double) <= 1e-11 * max(1.0, float(pair[1]))
+        # Rounding an argument of magnitude 30 changes sin, exp and pow by this amount. Near 1 it changes
+        # asin and acos by the root of the rounding.
+        tolerance = 1e-7 if outer.name in {"asin", "acos"} else 1e-11
+        assert abs(float(pair[0]) - double) <= tolerance * max(1.0, float(pair[1]))
 
 
 @pytest.mark.parametrize(
