@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many other ways of writing each member to list at most; needs --data.",
 )
-@click.option("--out", metavar="FILE", help="Write the members as .csv; - is standard output.")
+@click.option("-o", "--out", metavar="FILE", help="Write the members as .csv; - is standard output.")
 @force_option
 @click.option("--max-ram", metavar="SIZE", help="Memory that may be used, such as 2GB.")
-@click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
-@click.option("--quiet", is_flag=True, help="No progress and no notices.")
+@click.option("-j", "--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notices.")
 def classes(
     result: str,
     *,

@@ -75,7 +75,7 @@ def _ensure_standard_streams() -> str:
 def run_command(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each way to end
     """Run a command line; return its exit status."""
     try:
-        if not {"-h", "--help", "--version"}.intersection(arguments):
+        if not {"-h", "--help", "--help-all", "--version"}.intersection(arguments):
             check_startup_memory()
         command.main(args=arguments or ["--help"], prog_name="symscreen", standalone_mode=False)
         sys.stdout.flush()

@@ -34,7 +34,7 @@ from symscreen.errors import OptionError
 @click.option(
     "--operators", metavar="NAME|FILE", default="basic", help="The grammar, where it defines its own."
 )
-@click.option("--out", metavar="FILE", help="Write the figures as .csv; - is standard output.")
+@click.option("-o", "--out", metavar="FILE", help="Write the figures as .csv; - is standard output.")
 @click.option("--picture", metavar="FILE", help="Draw precision against recall: .png or .svg.")
 @force_option
 def evaluate(

@@ -61,7 +61,7 @@ def _parse_column_names(
     help="What a column is called there, or its cell; may be repeated.",
 )
 @click.option("--digits", metavar="D", type=int, help="Of fitted numbers in latex, 1 to 17; else 4.")
-@click.option("--out", metavar="FILE", default="-", show_default=True, help="- is standard output.")
+@click.option("-o", "--out", metavar="FILE", default="-", show_default=True, help="- is standard output.")
 @force_option
 def export(
     result: str,

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from symscreen.cli.options import GroupedCommand, add_options, force_option, reject_target_types
+from symscreen.cli.options import (
+    GroupedCommand,
+    GroupedOption,
+    add_options,
+    force_option,
+    reject_target_types,
+)
 from symscreen.cli.output import (
     check_output_path,
     list_input_files,
@@ -35,9 +41,11 @@ if TYPE_CHECKING:
 @click.command(cls=GroupedCommand)
 @click.argument("data")
 @add_options("fit", FitOptions)
-@click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
+@click.option("-o", "--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
 @click.option(
     "--baselines/--no-baselines",
+    cls=GroupedOption,
+    everyday=False,
     default=None,
     help="Compare the fit with ridge regression, gradient boosting and a random forest, by cross-validation. "
     "By default up to 20,000 values (rows times inputs), where each fold repeats the stage that found the "
@@ -149,7 +157,9 @@ def print_fit(result: AnyFitResult) -> None:
 @click.command()
 @click.argument("bundle")
 @click.argument("data")
-@click.option("--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output.")
+@click.option(
+    "-o", "--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output."
+)
 @click.option("--clip", is_flag=True, help="Move inputs outside of their box to its nearest end.")
 @click.option(
     "--adapt",

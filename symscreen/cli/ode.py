@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(cls=GroupedCommand)
 @click.argument("data")
 @add_options("ode", OdeOptions)
-@click.option("--out", metavar="FILE", help="Save the equations and how they were found, as .json.")
+@click.option("-o", "--out", metavar="FILE", help="Save the equations and how they were found, as .json.")
 @click.option("--bundle", metavar="FILE", help="Save the equations as a bundle (.json) for symscreen apply.")
 @click.option(
     "--report", metavar="FILE", help="Write a report with pictures: one .html that needs nothing else."

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -27,41 +28,99 @@ if TYPE_CHECKING:
     Verb = Callable[..., None]
 
 
+_MIN_HIDDEN = 8  # options that a short help leaves out; fewer are shown
+_N_EXAMPLES = 2  # examples in the short help
+_WHOLE_HELP = "symscreen.cli.options.whole_help"  # key in the context of click
 _NUMBER_TYPES = {"int": int, "float": float}
 
-force_option = click.option("--force", is_flag=True, help="Overwrite existing output.")
 
+class GroupedOption(click.Option):
+    """An option that knows under which heading the help lists it, and whether the short help does."""
 
-class _GroupedOption(click.Option):
-    """An option that knows under which heading the help lists it."""
-
-    def __init__(self, *names: Any, group: str, **details: Any) -> None:
+    def __init__(self, *names: Any, group: str = "", everyday: bool = True, **details: Any) -> None:
         super().__init__(*names, **details)
-        self.group = group
+        self.group, self.everyday = group, everyday
+
+
+force_option = click.option(
+    "--force", is_flag=True, cls=GroupedOption, everyday=False, help="Overwrite existing output."
+)
 
 
 class GroupedCommand(click.Command):
-    """A verb whose help lists its options under headings; those of no group come last, under Options."""
+    """A verb with a short and a whole help.
+
+    ``--help`` lists the everyday options, and ``--help-all`` all of them under headings, those of no group
+    last. A verb with few other options has no ``--help-all``.
+    """
+
+    def __init__(self, *arguments: Any, **details: Any) -> None:
+        super().__init__(*arguments, **details)
+        if self._list_hidden_options():
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_print_whole_help,
+                    help="List all options and examples.",
+                )
+            )
+
+    def _list_hidden_options(self) -> list[click.Parameter]:
+        """Return the options that the short help does not show; none if they are few."""
+        hidden = [each for each in self.params if not getattr(each, "everyday", True)]
+        return hidden if len(hidden) >= _MIN_HIDDEN else []
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; say which option is meant by an unknown one."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            names = {str(each.name): each.opts[0] for each in self.params if isinstance(each, click.Option)}
+            names = {str(each.name): each.opts[-1] for each in self.params if isinstance(each, click.Option)}
             hint = suggest_option(error.option_name, names)
             raise OptionError(f"{ctx.info_name} has no option {quote(error.option_name)}{hint}") from None
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the verb does, and examples: the first few in the short help."""
+        text = inspect.cleandoc(self.help or "")
+        if self._list_hidden_options() and not _is_whole_help(ctx):
+            lines = text.splitlines()
+            starts = [place for place, line in enumerate(lines) if line.startswith("  symscreen ")]
+            text = "\n".join(lines[: starts[_N_EXAMPLES]] if len(starts) > _N_EXAMPLES else lines)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options into the help text."""
+        """Write all options under headings, or the everyday ones and how many others there are."""
+        hidden = [] if _is_whole_help(ctx) else self._list_hidden_options()
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             entry = parameter.get_help_record(ctx)
-            if entry is not None and isinstance(parameter, click.Option):
-                groups.setdefault(getattr(parameter, "group", ""), []).append(entry)
+            if entry is None or not isinstance(parameter, click.Option) or parameter in hidden:
+                continue
+            if parameter.name == "help_all":
+                entry = (entry[0], f"List all options: {len(hidden)} more.") if hidden else entry
+            group = getattr(parameter, "group", "")
+            groups.setdefault("" if hidden else group, []).append(entry)
         for group in sorted(groups, key=lambda group: group == ""):
             with formatter.section(group or "Options"):
                 formatter.write_dl(groups[group])
+
+
+def _is_whole_help(ctx: click.Context) -> bool:
+    return bool(ctx.meta.get(_WHOLE_HELP, False))
+
+
+def _print_whole_help(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  # of click
+    """Print the help with all options."""
+    del parameter
+    if value:
+        ctx.meta[_WHOLE_HELP] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 def add_options(
@@ -118,30 +177,26 @@ def add_study_options(function: Verb) -> Verb:
 def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callable[[Verb], Verb]:
     """Make the click option of a field."""
     known, kind = get_option(field), str(field.type).removesuffix(" | None")
+    flags = [*filter(None, [known.short_flag]), known.flag or f"--{field.name.replace('_', '-')}"]
     details: dict[str, Any] = {"help": help_text, "group": group, "metavar": known.metavar}
+    details |= {"cls": GroupedOption, "everyday": known.everyday}
     if kind == "bool":
-        flag = _format_flag(field)
         if known.negatable:
             details |= {"default": None}
-            flag += f"/--no-{flag.removeprefix('--')}"
-        return click.option(flag, field.name, cls=_GroupedOption, is_flag=True, **details)
+            flags[-1] += f"/--no-{flags[-1].removeprefix('--')}"
+        return click.option(*flags, field.name, is_flag=True, **details)
     details["type"] = click.Choice(known.choices) if known.choices else _NUMBER_TYPES.get(kind, str)
     if known.value_if_bare is not None:
         details |= {"is_flag": False, "flag_value": known.value_if_bare}
     if not any(field.default is unset for unset in (None, False, ())):
         details |= {"default": field.default, "show_default": True}
     return click.option(
-        _format_flag(field),
+        *flags,
         field.name,
-        cls=_GroupedOption,
         multiple=known.multiple,
         callback=_make_callback(known.parse, field.default),
         **details,
     )
-
-
-def _format_flag(field: Field[Any]) -> str:
-    return get_option(field).flag or f"--{field.name.replace('_', '-')}"
 
 
 def _make_callback(
@@ -170,8 +225,10 @@ def add_output_options(**details: Any) -> Callable[[Verb], Verb]:
 
     def decorate(function: Verb) -> Verb:
         for name, text in reversed(help_texts.items()):
-            kind = {"is_flag": True} if name == "--force" else {"metavar": "FILE"}
-            function = click.option(name, help=text, **kind, **details)(function)
+            kind: dict[str, Any] = {"is_flag": True} if name == "--force" else {"metavar": "FILE"}
+            kind |= {"cls": GroupedOption, "everyday": name in {"--out", "--report"}}
+            names = ("-o", name) if name == "--out" else (name,)
+            function = click.option(*names, help=text, **kind, **details)(function)
         return function
 
     return decorate

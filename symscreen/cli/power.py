@@ -46,7 +46,7 @@ from symscreen.cli.output import (
         "seed": "The seed of the noise.",
     },
 )
-@click.option("--out", metavar="FILE", help="Write the table as .csv; - is standard output.")
+@click.option("-o", "--out", metavar="FILE", help="Write the table as .csv; - is standard output.")
 @force_option
 @reject_target_types
 def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:

@@ -14,9 +14,9 @@ from symscreen.errors import OptionError
 @click.option(
     "--data", metavar="DATA", help="The data that were screened; without them nothing is drawn of rows."
 )
-@click.option("--out", metavar="FILE", required=True, help="One .html that needs nothing else.")
+@click.option("-o", "--out", metavar="FILE", required=True, help="One .html that needs nothing else.")
 @force_option
-@click.option("--quiet", is_flag=True, help="No notices.")
+@click.option("-q", "--quiet", is_flag=True, help="No notices.")
 def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool) -> None:
     """Write the HTML report of a stored ranking.
 

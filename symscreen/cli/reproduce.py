@@ -69,9 +69,9 @@ def _parse_problems(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Append each result to this file of JSON lines: the same command continues from there.",
 )
-@click.option("--out", metavar="DIR", help="Write tables as CSV and pictures as PNG into a folder.")
+@click.option("-o", "--out", metavar="DIR", help="Write tables as CSV and pictures as PNG into a folder.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Re-run an experiment of a paper.
 

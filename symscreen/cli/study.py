@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="The study file to write; - is standard output.",
 )
 @force_option
-@click.option("--quiet", is_flag=True, help="Write no notices.")
+@click.option("-q", "--quiet", is_flag=True, help="Write no notices.")
 def init(data: str, out: str, given: Mapping[str, Any], *, force: bool, quiet: bool) -> None:
     """Look at a table and write a study file.
 
@@ -64,7 +64,7 @@ def init(data: str, out: str, given: Mapping[str, Any], *, force: bool, quiet: b
 @add_study_options
 @click.option("--report", metavar="FILE", help="Write the report to this file, not to that of the study.")
 @force_option
-@click.option("--quiet", is_flag=True, help="Write no progress and no notices.")
+@click.option("-q", "--quiet", is_flag=True, help="Write no progress and no notices.")
 def run(study: str, report: str | None, given: Mapping[str, Any], *, force: bool, quiet: bool) -> None:
     """Run a study file: screen, fit and report.
 

@@ -73,6 +73,10 @@ class Option:
         The type in the docstring; empty where `choices` or the annotation says it.
     flag : str
         Its name on the command line, where that is not derived from the name of the field.
+    short_flag : str
+        A second name of one letter on the command line, such as ``-t``; empty if it has none.
+    everyday : bool
+        Whether ``--help`` shows it where a verb has many options.
     metavar : str or None
         What the command line shows in the place of a value.
     choices : tuple of str
@@ -113,6 +117,8 @@ class Option:
     doc: str = ""
     type: str = ""
     flag: str = ""
+    short_flag: str = ""
+    everyday: bool = False
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     parse: Callable[[str, str], Any] | None = None

@@ -38,6 +38,7 @@ class TrajectoryOptions:
 
     time: str = option(
         "t",
+        everyday=True,
         metavar="COL",
         help="The column of sample times.",
         doc="The column of sample times, which need not be evenly spaced.",
@@ -46,6 +47,7 @@ class TrajectoryOptions:
     )
     states: Names = option(
         (),
+        everyday=True,
         metavar="A,B",
         parse=parse_name_list,
         help="The columns of the states, whose equations are searched.",
@@ -56,6 +58,7 @@ class TrajectoryOptions:
     )
     trajectory: str | None = option(
         None,
+        everyday=True,
         metavar="COL",
         help="The column that distinguishes runs; by default the table is one run.",
         verbs=_VERBS,
@@ -63,6 +66,7 @@ class TrajectoryOptions:
     )
     inputs: Names | None = option(
         None,
+        everyday=True,
         metavar="A,B",
         parse=parse_name_list,
         help="Columns that act on the system from outside; the time, too, if it acts.",
@@ -88,6 +92,7 @@ class TrajectoryOptions:
     )
     derivative_order: int = option(
         1,
+        everyday=True,
         metavar="1|2",
         check=_check_order,
         help="The order of the equations: 2 for accelerations.",
@@ -106,6 +111,7 @@ class OdeOptions(TrajectoryOptions):
 
     operators: str | Path | Grammar | Sequence[str] = option(
         "dynamics",
+        everyday=True,
         metavar="NAME|FILE|a,b",
         help="The grammar: the name of a shipped one, a TOML file, or a list of operators.",
         type="str, Path or sequence of str",
@@ -140,8 +146,9 @@ class OdeOptions(TrajectoryOptions):
     )
     effort: EffortName = option(
         "default",
+        everyday=True,
         choices=get_args(EffortName),
-        help="How much is searched; it is counted, not timed.",
+        help="How much is searched.",
         verbs=_VERBS,
         estimator=False,
     )
@@ -166,6 +173,8 @@ class OdeOptions(TrajectoryOptions):
     )
     quiet: bool = option(
         False,
+        short_flag="-q",
+        everyday=True,
         help="Write no notices.",
         verbs=_VERBS,
         estimator=False,

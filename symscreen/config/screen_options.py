@@ -95,6 +95,8 @@ class DataOptions:
 
     target: Names | None = option(
         None,
+        short_flag="-t",
+        everyday=True,
         metavar="COL",
         check=check_target,
         help="The target column, or several, A,B; else target, label, y or the last.",
@@ -175,6 +177,7 @@ class DataOptions:
     )
     inputs: Names | None = option(
         None,
+        everyday=True,
         metavar="A,B",
         parse=parse_name_list,
         help="Use these columns only.",
@@ -208,6 +211,7 @@ class DataOptions:
     )
     exclude: Names = option(
         (),
+        everyday=True,
         metavar="A,B",
         parse=parse_name_list,
         help="Leave these columns out.",
@@ -219,6 +223,7 @@ class DataOptions:
     )
     missing: MissingPolicy | None = option(
         None,
+        everyday=True,
         choices=("refuse", "drop", "impute", "indicator"),
         help="Refuse missing values, drop their rows, fill in medians, or fill and mark them; by default up "
         "to a tenth of the rows are dropped.",
@@ -233,6 +238,7 @@ class DataOptions:
     )
     units: str | Path | Mapping[str, str] | None = option(
         None,
+        everyday=True,
         metavar="strict|ignore|FILE",
         help="strict: only formulas that have a unit, with units from headers such as 'length (mm)'; a .toml "
         "or .json file may give units, too.",
@@ -314,6 +320,8 @@ class SpaceOptions:
 
     layers: int | str | None = option(
         None,
+        short_flag="-l",
+        everyday=True,
         metavar="SPEC",
         check=read_layers,
         help="'ub', 'u[sin,square] b[add,sub]', or their number, 2 for ub; by default the grammar's own, or "
@@ -327,6 +335,7 @@ class SpaceOptions:
     )
     operators: str | Path | Grammar | Sequence[str] = option(
         "basic",
+        everyday=True,
         metavar="NAME|FILE|a,b",
         help="The grammar: the name of a shipped one, a TOML file, or a list of operators.",
         doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
@@ -354,6 +363,7 @@ class SpaceOptions:
     )
     with_operators: Names = option(
         (),
+        everyday=True,
         flag="--with",
         metavar="a,b",
         help="More operators, such as sin,cos, in addition to the grammar's.",
@@ -422,6 +432,7 @@ class ScoringOptions:
 
     screener: ScreenerSpec = option(
         "t0",
+        everyday=True,
         metavar="t0[,xi,…]",
         help="One or more screeners, such as t0,lasso[folds=5]; the first one ranks.",
         doc="One or more screeners; the first one ranks. A joint screener may have settings: "
@@ -462,6 +473,7 @@ class ScoringOptions:
     )
     top: int | Literal["all"] = option(
         20,
+        everyday=True,
         metavar="K",
         parse=parse_top_text,
         check=check_top,
@@ -659,6 +671,8 @@ class RunOptions:
     )
     jobs: int | None = option(
         None,
+        short_flag="-j",
+        everyday=True,
         metavar="N",
         check=check_jobs,
         estimator_name="n_jobs",
@@ -698,6 +712,8 @@ class RunOptions:
     )
     quiet: bool = option(
         False,
+        short_flag="-q",
+        everyday=True,
         help="Write no progress and no notices.",
         doc="Write nothing on standard error: no progress line, and no message while kernels are compiled. "
         "Callbacks are called; notices are in the result.",
@@ -793,6 +809,7 @@ class FitOptions(ScreenOptions):
 
     operators: str | Path | Grammar | Sequence[str] | None = option(  # type: ignore[assignment]  # `fit` replaces None
         None,
+        everyday=True,
         metavar="NAME|FILE|a,b",
         help="The grammar: the name of a shipped one, a TOML file, or a list of operators; by default "
         "standard, or basic with --unary, --binary or --preset.",
@@ -842,6 +859,7 @@ class FitOptions(ScreenOptions):
     )
     per: str | None = option(
         None,
+        everyday=True,
         metavar="COL",
         help="A column of groups, which have coefficients of their own in one shared formula.",
         doc="A column of groups, numbers or text, which is then not an input. All groups share the terms. "
@@ -873,8 +891,9 @@ class FitOptions(ScreenOptions):
     )
     effort: EffortName = option(
         "default",
+        everyday=True,
         choices=get_args(EffortName),
-        help="How much is searched; it is counted, not timed.",
+        help="How much is searched.",
         doc='How much is searched. ``"quick"`` runs the cheap stages and gives an answer in seconds. '
         '``"thorough"`` runs all stages to the end and has larger limits. An effort limits the numbers of '
         "formulas, pairs and candidates, and no times, so the same input gives the same result on any "

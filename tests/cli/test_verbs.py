@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -62,8 +63,26 @@ def test_each_verb_has_an_example_in_its_help(run, verb):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_fits_80_columns(run, verb):
-    assert max(map(len, run(verb, "--help")[1].splitlines())) <= 80
+def test_help_fits_80_columns_and_a_screen(run, verb):
+    short = run(verb, "--help")[1].splitlines()
+    assert max(map(len, short)) <= 80
+    assert len(short) <= (45 if verb in {"screen", "fit", "why"} else 52)
+    if any("--help-all" in line for line in short):
+        whole = run(verb, "--help-all")[1].splitlines()
+        assert max(map(len, whole)) <= 80
+        (more,) = (
+            re.search(r"List all options: (\d+) more\.", line) for line in short if "--help-all" in line
+        )
+        options = [sum(line.startswith("  -") for line in lines) for lines in (short, whole)]
+        assert options[1] - options[0] == int(more[1])
+
+
+def test_options_have_short_names(run, data, tmp_path):
+    out = tmp_path / "ranking.csv"
+    assert run("screen", data, "-t", "target", "-l", "u", "-j", "1", "-o", out, "-q")[0] == 0
+    long = tmp_path / "long.csv"
+    run("screen", data, "--target", "target", "--layers", "u", "--jobs", "1", "--out", long, "--quiet")
+    assert out.read_text() == long.read_text()
 
 
 def test_the_version(run):

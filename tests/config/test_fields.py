@@ -80,7 +80,7 @@ def test_the_command_line_has_the_options_of_a_verb(verb):
         found = names[field.name]
         assert (found.callback is None) == (field.type in {"bool", "bool | None"})
         assert found.help
-    text = CliRunner().invoke(command, [verb, "--help"]).output
+    text = CliRunner().invoke(command, [verb, "--help-all"]).output
     assert "\nData:\n" in text
     assert "\nFormulas:\n" in text
 
@@ -122,7 +122,10 @@ def test_a_new_option_needs_its_definition_only():
 
     assert CliRunner().invoke(verb, ["--sharpness", "7"]).output == "7\n"
     assert CliRunner().invoke(verb, []).output == "3\n"
-    assert "More:\n  --sharpness N  How sharp.  [default: 3]\n" in CliRunner().invoke(verb, ["--help"]).output
+    assert (
+        "More:\n  --sharpness N  How sharp.  [default: 3]\n"
+        in CliRunner().invoke(verb, ["--help-all"]).output
+    )
     assert inspect.signature(screen).parameters["sharpness"].default == 3
     assert "        sharpness : int\n            How sharp the result is.\n" in screen.__doc__
 
