@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.options import force_option
+from symscreen.cli.options import complete_files, force_option
 from symscreen.cli.output import check_output_path, open_progress_bar, print_notices, write_output
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("result")
+@click.argument("result", shell_complete=complete_files)
 @click.option("--data", metavar="DATA", help="The data that were screened; else what is stored is listed.")
 @click.option("--rank", metavar="R", type=int, help="The equivalence class of this rank only.")
 @click.option(

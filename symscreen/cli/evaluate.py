@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from symscreen.cli.options import force_option, parse_counts
+from symscreen.cli.options import complete_files, force_option, parse_counts
 from symscreen.cli.output import check_output_path, list_input_files, write_output
 from symscreen.errors import OptionError
 
 
 @click.command()
-@click.argument("result")
+@click.argument("result", shell_complete=complete_files)
 @click.option("--truth", metavar="EXPR", required=True, help="The formula that made the target.")
 @click.option(
     "--criterion",

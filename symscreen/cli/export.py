@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.options import force_option
+from symscreen.cli.options import complete_files, force_option
 from symscreen.cli.output import check_output_path, write_output
 from symscreen.errors import DataError, FormulaError, OptionError
 
@@ -38,7 +38,7 @@ def _parse_column_names(
 
 
 @click.command()
-@click.argument("result")
+@click.argument("result", shell_complete=complete_files)
 @click.option(
     "--to",
     "format_name",

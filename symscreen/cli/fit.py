@@ -12,6 +12,7 @@ from symscreen.cli.options import (
     GroupedCommand,
     GroupedOption,
     add_options,
+    complete_files,
     force_option,
     reject_target_types,
 )
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @add_options("fit", FitOptions)
 @click.option("-o", "--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
 @click.option(
@@ -155,8 +156,8 @@ def print_fit(result: AnyFitResult) -> None:
 
 
 @click.command()
-@click.argument("bundle")
-@click.argument("data")
+@click.argument("bundle", shell_complete=complete_files)
+@click.argument("data", shell_complete=complete_files)
 @click.option(
     "-o", "--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output."
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from symscreen.cli.options import GroupedCommand, add_options, force_option
+from symscreen.cli.options import GroupedCommand, add_options, complete_files, force_option
 from symscreen.cli.output import check_output_path, list_input_files, print_notices, write_output
 from symscreen.config.ode_options import OdeOptions
 from symscreen.errors import OptionError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @add_options("ode", OdeOptions)
 @click.option("-o", "--out", metavar="FILE", help="Save the equations and how they were found, as .json.")
 @click.option("--bundle", metavar="FILE", help="Save the equations as a bundle (.json) for symscreen apply.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from symscreen.config.fields import find_group, get_option, list_options
 from symscreen.config.option_hints import suggest_option
@@ -123,6 +124,12 @@ def _print_whole_help(ctx: click.Context, parameter: click.Parameter, value: boo
         ctx.exit()
 
 
+def complete_files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete an argument by the names of files."""
+    del ctx, parameter
+    return [CompletionItem(incomplete, type="file")]
+
+
 def add_options(
     verb: str, options_class: type = ScreenOptions, help_texts: Mapping[str, str] | None = None
 ) -> Callable[[Verb], Verb]:
@@ -188,6 +195,8 @@ def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callabl
     details["type"] = click.Choice(known.choices) if known.choices else _NUMBER_TYPES.get(kind, str)
     if known.value_if_bare is not None:
         details |= {"is_flag": False, "flag_value": known.value_if_bare}
+    if "FILE" in (known.metavar or ""):
+        details |= {"shell_complete": complete_files}
     if not any(field.default is unset for unset in (None, False, ())):
         details |= {"default": field.default, "show_default": True}
     return click.option(
@@ -225,7 +234,11 @@ def add_output_options(**details: Any) -> Callable[[Verb], Verb]:
 
     def decorate(function: Verb) -> Verb:
         for name, text in reversed(help_texts.items()):
-            kind: dict[str, Any] = {"is_flag": True} if name == "--force" else {"metavar": "FILE"}
+            kind: dict[str, Any] = (
+                {"is_flag": True}
+                if name == "--force"
+                else {"metavar": "FILE", "shell_complete": complete_files}
+            )
             kind |= {"cls": GroupedOption, "everyday": name in {"--out", "--report"}}
             names = ("-o", name) if name == "--out" else (name,)
             function = click.option(*names, help=text, **kind, **details)(function)

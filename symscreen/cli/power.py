@@ -9,6 +9,7 @@ import click
 from symscreen.cli.options import (
     GroupedCommand,
     add_options,
+    complete_files,
     force_option,
     parse_ratios,
     reject_target_types,
@@ -23,7 +24,7 @@ from symscreen.cli.output import (
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @click.option("--truth", metavar="EXPR", required=True, help="The formula that makes the target.")
 @click.option(
     "--noise-ratio",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from symscreen.cli.options import complete_files
+
 
 @click.command()
-@click.argument("grammar", metavar="[NAME|FILE]", required=False)
+@click.argument("grammar", metavar="[NAME|FILE]", required=False, shell_complete=complete_files)
 def operators(grammar: str | None) -> None:
     """List all operators, or check and show a grammar.
 

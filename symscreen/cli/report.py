@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from symscreen.cli.options import force_option
+from symscreen.cli.options import complete_files, force_option
 from symscreen.cli.output import print_notices
 from symscreen.errors import OptionError
 
 
 @click.command()
-@click.argument("result")
+@click.argument("result", shell_complete=complete_files)
 @click.option(
     "--data", metavar="DATA", help="The data that were screened; without them nothing is drawn of rows."
 )

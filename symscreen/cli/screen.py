@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.options import GroupedCommand, add_options, add_output_options
+from symscreen.cli.options import GroupedCommand, add_options, add_output_options, complete_files
 from symscreen.cli.output import list_input_files, print_notices, show_progress, write_json_log, write_stdout
 from symscreen.errors import OptionError
 
@@ -19,7 +19,7 @@ _MAX_ROWS_WITH_FILE = 20
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @add_options("screen")
 @add_output_options()
 def screen(
@@ -104,7 +104,7 @@ def _save_bundle(result: ScreenResult, path: str, *, force: bool) -> None:
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @add_options("plan")
 @add_output_options(expose_value=False)
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
@@ -126,7 +126,7 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @click.argument("expression", metavar="EXPR")
 @add_options("why", help_texts={"top": "As for screen: a rank counts classes, or with all every feature."})
 def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:

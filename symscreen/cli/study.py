@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.options import GroupedCommand, add_study_options, force_option
+from symscreen.cli.options import GroupedCommand, add_study_options, complete_files, force_option
 from symscreen.cli.output import (
     check_output_path,
     print_notices,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("data")
+@click.argument("data", shell_complete=complete_files)
 @add_study_options
 @click.option(
     "--out",
@@ -60,7 +60,7 @@ def init(data: str, out: str, given: Mapping[str, Any], *, force: bool, quiet: b
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("study", metavar="STUDY|DATA")
+@click.argument("study", metavar="STUDY|DATA", shell_complete=complete_files)
 @add_study_options
 @click.option("--report", metavar="FILE", help="Write the report to this file, not to that of the study.")
 @force_option
