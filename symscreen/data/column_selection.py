@@ -23,9 +23,10 @@ from symscreen.messages import (
     quote,
     suggest,
 )
+from symscreen.targets.numeric import find_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +45,7 @@ _INPUT_HINT = (
     f"give a column of numbers{hint_option('inputs')}, or {name_option('categorical_as', 'onehot')} for "
     "categories alone"
 )
+_MAX_NAMED_CODES = 3  # columns of codes named in a notice
 _MAX_REASONS = 10  # reasons listed in a notice
 MAX_DEFAULT_LEVELS = 6  # levels of a text column that is a category if the user says nothing
 
@@ -248,6 +250,25 @@ def choose_inputs(
             + (f" ({notices[0]})" if notices else f"; {_INPUT_HINT}")
         )
     return chosen, notices
+
+
+def ask_for_categories(frame: SourceFrame, names: Sequence[str]) -> list[str]:
+    """Ask in one line whether inputs that have the first few whole numbers only are categories."""
+    coded = {}
+    for name in names:
+        column = frame.columns[name]
+        if column.indicator is None and column.part_of is None and column.numbers is not None:
+            codes = find_codes(column.numbers)
+            if codes is not None:
+                coded[name] = f"{codes[0]:g} to {codes[-1]:g}"
+    if not coded:
+        return []
+    ((first, range_of_first), *others) = coded.items()
+    what = f"{quote(first)} has the whole numbers {range_of_first} only, and is read as a number"
+    if others:
+        what = f"{format_names(list(coded))} have few whole numbers only, and are read as numbers"
+    hint = name_option("categorical", list(coded)[:_MAX_NAMED_CODES])
+    return [Message(f"inputs: {what}; if they are categories, say so: {hint}")]
 
 
 def _is_usable_part(column: SourceColumn, unused: Collection[str]) -> bool:

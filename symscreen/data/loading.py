@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.data.column_selection import choose_inputs, require_columns
+from symscreen.data.column_selection import ask_for_categories, choose_inputs, require_columns
 from symscreen.data.column_types import NO_INDICATORS, FilledColumn
 from symscreen.data.dataset import build_dataset
 from symscreen.data.derived_columns import compute_derived_column
@@ -156,6 +156,8 @@ def read_source(
         source.exclude,
         target_option=target_type.option,
     )
+    if inputs is None:
+        input_notices = [*input_notices, *ask_for_categories(frame, input_columns)]
     columns = target_type.read(replace(source, data=frame, columns=names, inputs=input_columns))
     values = {name: _get_numbers(frame, name) for name in input_columns}
     definitions: dict[str, DerivedColumn] = {

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may be codes of classes
 _MIN_ROWS_PER_CODE = 5
+_N_LOOKED_AT = 1_000  # rows
 _MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
 
 
@@ -167,12 +168,26 @@ class NumericTarget(SortedValues, Target):
         return compute_t0_bounds(uncertainty, self)
 
 
-def _ask_for_classes(name: str, values: Values) -> tuple[str, ...]:
-    """Ask whether values of shape (n,) are classes, if they are the first few whole numbers."""
+def find_codes(values: Values) -> Values | None:
+    """Return the distinct values of shape (n,) if they may be codes of classes, else None.
+
+    They may be if they are 3 to 10 whole numbers from 0 or 1 on, with at least five rows for each.
+    """
+    head = values[:_N_LOOKED_AT]  # most columns of numbers are recognised by their first rows
+    if ((head != np.floor(head)) & ~np.isnan(head)).any():
+        return None
     codes = np.unique(values[~np.isnan(values)])
     if not _MIN_CODES <= codes.size <= _MAX_CODES or values.size < _MIN_ROWS_PER_CODE * codes.size:
-        return ()
+        return None
     if codes[0] not in {0.0, 1.0} or not np.array_equal(codes, codes[0] + np.arange(codes.size)):
+        return None
+    return codes
+
+
+def _ask_for_classes(name: str, values: Values) -> tuple[str, ...]:
+    """Ask whether values of shape (n,) are classes, if they are the first few whole numbers."""
+    codes = find_codes(values)
+    if codes is None:
         return ()
     return (
         Message(

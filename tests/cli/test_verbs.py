@@ -247,7 +247,10 @@ def test_notices_go_to_standard_error(run, frame, tmp_path):
     frame.assign(species="oak").to_csv(tmp_path / "t.csv", index=False)
     status, out, err = run("screen", tmp_path / "t.csv", "--layers", "u", "--target", "target")
     assert status == 0
-    assert err == "symscreen: left out: 'species' (text)\n"
+    first, second = err.splitlines()
+    assert first == "symscreen: left out: 'species' (text)"
+    assert second.startswith("symscreen: inputs: 'x3' has the whole numbers 1 to 4 only")
+    assert second.endswith("say so: --categorical x3")
     assert "species" not in out
     assert run("screen", tmp_path / "t.csv", "--layers", "u", "--target", "target", "--quiet")[2] == ""
 
@@ -265,8 +268,8 @@ def test_names_with_commas_stand_in_backticks(run, frame, tmp_path):
 
 
 def test_plan_runs_nothing_and_counts(run, data):
-    status, out, err = run("plan", data, "--operators", "ablation", "--pool", "strict", "--layers", "ub")
-    assert (status, err) == (0, "")
+    status, out, _ = run("plan", data, "--operators", "ablation", "--pool", "strict", "--layers", "ub")
+    assert status == 0
     assert "at most 42 features" in out
 
 
@@ -382,9 +385,9 @@ def test_cuts_and_rounds_reach_the_pipeline(run, data, tmp_path):
 def test_a_notice_tells_of_rounds_that_were_not_run(run, frame, tmp_path):
     frame.assign(target=frame["x1"] ** 3).to_csv(tmp_path / "t.csv", index=False)
     status, text, err = run("screen", tmp_path / "t.csv", *SMALL, "--rounds", 3)
-    assert (status, err) == (
-        0,
-        "symscreen: round 2 was not run: the features found leave nothing to explain\n",
+    assert status == 0
+    assert err.splitlines()[-1] == (
+        "symscreen: round 2 was not run: the features found leave nothing to explain"
     )
     assert "x1**3" in text
 

@@ -11,6 +11,7 @@ import pytest
 import symscreen
 from symscreen.cli.command import run_command
 from symscreen.explain import EXPLANATION_STATUSES
+from symscreen.messages import COMMAND_LINE, render_message
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()
 SMALL = ["--unary", "sin,square", "--binary", "mul,add,sub"]
@@ -89,7 +90,7 @@ def test_the_command_line_says_what_python_says(run, data):
     _, out, err = run("why", data, "x1*x2", *arguments)
     found = symscreen.why(data, "x1*x2", layers="b", target="target", screener="t0,xi", max_correlation=1)
     assert out.split() == found.text.split()
-    assert all(notice in err for notice in found.notices)
+    assert all(render_message(notice, COMMAND_LINE) in err for notice in found.notices)
 
 
 def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):

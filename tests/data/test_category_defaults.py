@@ -86,3 +86,20 @@ def test_whole_numbers_that_may_be_classes_are_asked_for(rng):
     )
     options = {"layers": "u", "unary": "square", "target": "species", "target_type": "classes"}
     assert symscreen.screen(frame, **options).notices == ()
+
+
+def test_inputs_that_may_be_codes_are_asked_for(rng):
+    origin, cylinders, doors = rng.integers(1, 4, 80), rng.choice([4, 6, 8], 80), rng.integers(0, 5, 80)
+    x = rng.normal(size=80)
+    frame = pd.DataFrame({"x": x, "origin": origin, "cylinders": cylinders, "y": x})
+    options = {"layers": "u", "unary": "square", "target": "y"}
+    (notice,) = symscreen.screen(frame, **options).notices
+    assert notice == (
+        "inputs: 'origin' has the whole numbers 1 to 3 only, and is read as a number; if they are "
+        "categories, say so: categorical=['origin']"
+    )
+    (notice,) = symscreen.screen(frame.assign(doors=doors), **options).notices
+    assert notice.startswith("inputs: 'origin', 'doors' have few whole numbers only")
+    for said in ({"categorical": ["origin"]}, {"inputs": ["x", "origin"]}, {"exclude": ["origin"]}):
+        notices = symscreen.screen(frame, **options, **said).notices
+        assert not any(notice.startswith("inputs:") for notice in notices)
