@@ -75,7 +75,7 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
     ],
 )
 def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, limit_effort):
-    limit_effort("default", pool_formulas=1000, n_law_stages=1)
+    limit_effort("default", pool_formulas=1000, n_law_stages=1, layer_candidates=100_000)
     x1, x2 = rng.uniform(0.05, 0.95, (2, 60))
     y = evaluate_expression(parse_expression(truth), {"x1": x1, "x2": x2})
     result = symscreen.fit({"x1": x1, "x2": x2}, y)
@@ -174,10 +174,10 @@ def test_honest_intervals_cover_as_often_as_they_say(rng):
 
 @pytest.mark.slow
 def test_neither_threads_nor_the_order_of_rows_and_columns_matter(frame):
-    one = symscreen.fit(frame, operators="basic", layers="ub", jobs=1)
-    _same(one, symscreen.fit(frame, operators="basic", layers="ub", jobs=2))
+    one = symscreen.fit(frame, **SMALL, jobs=1)
+    _same(one, symscreen.fit(frame, **SMALL, jobs=2))
     mixed = frame.sample(frac=1, random_state=1)[["x3", "target", "x1", "x2"]]
-    _same(one, symscreen.fit(mixed, operators="basic", layers="ub", target="target"))
+    _same(one, symscreen.fit(mixed, **SMALL, target="target"))
 
 
 @pytest.mark.slow
