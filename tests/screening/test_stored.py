@@ -152,7 +152,7 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
         (None, ["absent.csv", "--out", "o.html"], "absent.csv"),
         (None, ["r.csv", "--out", "o.pdf"], "give a name that ends in .html"),
         (None, ["r.csv", "--out", "-"], "--out needs a file's name"),
-        (None, ["r.csv"], "Missing option '--out'"),
+        (None, ["r.csv"], "Missing option '-o' / '--out'"),
         (None, ["r.csv", "--out", "own.html"], "exists and is not overwritten"),
         (
             None,
