@@ -11,13 +11,13 @@ from symscreen.fitting.laws import search
 
 
 @pytest.fixture
-def limit_effort(monkeypatch):
+def change_effort(monkeypatch):
     """Return a function that changes limits of an effort."""
 
-    def limit(name, **limits):
+    def change(name, **limits):
         monkeypatch.setitem(EFFORTS, name, replace(EFFORTS[name], **limits))
 
-    return limit
+    return change
 
 
 @pytest.fixture

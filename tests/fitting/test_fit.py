@@ -74,8 +74,8 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
         "x1/(1 + x2)",
     ],
 )
-def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, limit_effort):
-    limit_effort("default", pool_formulas=1000, n_law_stages=1, layer_candidates=100_000)
+def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, change_effort):
+    change_effort("default", pool_formulas=1000, n_law_stages=1, layer_candidates=100_000)
     x1, x2 = rng.uniform(0.05, 0.95, (2, 60))
     y = evaluate_expression(parse_expression(truth), {"x1": x1, "x2": x2})
     result = symscreen.fit({"x1": x1, "x2": x2}, y)
@@ -136,8 +136,8 @@ def test_the_additive_model_is_found_in_noise(seed):
 
 
 @pytest.mark.slow
-def test_a_constant_inside_a_formula_is_found(rng, tmp_path, limit_effort):
-    limit_effort("quick", pool_formulas=1000)
+def test_a_constant_inside_a_formula_is_found(rng, tmp_path, change_effort):
+    change_effort("quick", pool_formulas=1000)
     (tmp_path / "decay.toml").write_text(DECAY)
     x = rng.uniform(0.0, 5.0, (100, 2))
     y = 3 * np.exp(-0.37 * x[:, 0]) + 2

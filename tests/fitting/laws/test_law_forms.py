@@ -43,8 +43,8 @@ def test_the_moved_coefficient_leaves_the_values_as_they_are(coefficient, rng):
 
 
 @pytest.mark.slow
-def test_fit_writes_simple_numbers_under_a_root(rng, limit_effort, run_only_stages):
-    limit_effort("quick", pool_formulas=1000)
+def test_fit_writes_simple_numbers_under_a_root(rng, change_effort, run_only_stages):
+    change_effort("quick", pool_formulas=1000)
     run_only_stages("single index")
     w, x, y, z = rng.uniform(1, 3, (4, 150))
     target = w * np.sqrt(1 + 2 * x**2 / (y * z))

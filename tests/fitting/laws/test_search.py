@@ -35,8 +35,8 @@ def test_fit_finds_a_law_without_an_intercept(rng):
 
 
 @pytest.mark.slow
-def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng, limit_effort):
-    limit_effort("quick", pool_formulas=300, n_law_stages=1, layer_candidates=1000)
+def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng, change_effort):
+    change_effort("quick", pool_formulas=300, n_law_stages=1, layer_candidates=1000)
     frame = make_frame(rng, n=100, noise=0.05)
     order = rng.permutation(100)
     shuffled = {name: frame[name][order] for name in sorted(frame, reverse=True)}
@@ -142,8 +142,8 @@ def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_
 
 
 @pytest.mark.slow
-def test_a_sum_of_features_is_also_fitted_without_an_intercept(rng, limit_effort):
-    limit_effort("quick", n_law_stages=0)  # features are searched in layers
+def test_a_sum_of_features_is_also_fitted_without_an_intercept(rng, change_effort):
+    change_effort("quick", n_law_stages=0)  # features are searched in layers
     x, z = rng.uniform(-3, 3, (2, 300))
     target = 0.5 * np.sin(z - x) - np.sin(z)
     noisy = target + 0.01 * np.sqrt(np.mean(target**2)) * rng.normal(size=300)
