@@ -64,8 +64,8 @@ def test_every_tree_comes_back_from_its_text(expression):
 @pytest.mark.slow
 def test_every_operator_inside_every_operator_comes_back_from_its_text():
     leaves = [Column("x"), *map(Constant, (-2, -1, 0, 1, 2, 0.5, -0.5))]
-    inner = [*leaves, *applied(leaves)]
-    for tree in applied(inner, leaves[:1]):
+    inner = [*leaves, *applied(leaves, leaves[:1])]
+    for tree in (*applied(leaves), *applied(inner, leaves[:1])):
         assert parse_expression(to_text(tree)) == tree
 
 

@@ -29,7 +29,8 @@ def test_the_python_example_prints_what_the_page_tells(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_comparison_with_other_regressors_is_as_the_page_says(tmp_path):
+def test_the_comparison_with_other_regressors_is_as_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.setattr("symscreen.fitting.baselines._N_TREES", 10)
     example, _ = _blocks("python")
     run_examples(example, tmp_path)
 

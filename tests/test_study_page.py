@@ -21,6 +21,8 @@ def _blocks(language):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # the drawing of pictures, of which no test here reads any, takes much of the time
+    monkeypatch.setattr("symscreen.report.html_page.draw_inline_svg", lambda *_, **__: "")
     data = symscreen.datasets.make_additive(n=60, noise_variance=0.1, seed=0)
     data.frame.to_csv("data.csv", index=False)
     return tmp_path

@@ -13,7 +13,8 @@ def data(frame, tmp_path):
 
 
 @pytest.mark.slow
-def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
+def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("symscreen.report.html_page.draw_inline_svg", lambda *_, **__: "")  # it takes long
     report = tmp_path / "r.html"
     words = ["screen", data, "--layers", "u", "--unary", "log", "--top", "3", "--report", str(report)]
     assert run_command(words) == 0

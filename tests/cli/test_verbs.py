@@ -154,7 +154,7 @@ def test_an_output_that_cannot_take_it_is_told(data):
             "screen",
             str(data),
             "--layers",
-            "ub",
+            "u",
             "--top",
             "all",
             "--no-p-values",

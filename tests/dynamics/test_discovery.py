@@ -169,9 +169,9 @@ def test_a_saturation_is_found_with_its_constant_from_noisy_runs():
         eaten = s[0] * s[1] / (1 + s[0])
         return [s[0] - 0.2 * s[0] ** 2 - eaten, eaten - 0.5 * s[1]]
 
-    columns = simulate_runs(rate, [(0.5, 1.0), (3.0, 0.4)], np.linspace(0, 12, 90), 0.01, seed=1)
+    columns = simulate_runs(rate, [(0.5, 1.0), (3.0, 0.4)], np.linspace(0, 12, 50), 0.01, seed=1)
     result = symscreen.discover_ode(
-        columns, time="t", states="x,y", trajectory="run", operators=["mul", "div"], max_terms=3
+        columns, time="t", states="x,y", trajectory="run", operators="mul,div", max_terms=3, effort="quick"
     )
     rates = result.predict({"x": [0.5, 1.0, 2.0, 3.0], "y": [1.0, 0.5, 1.5, 0.5]})
     x, y = np.array([0.5, 1.0, 2.0, 3.0]), np.array([1.0, 0.5, 1.5, 0.5])

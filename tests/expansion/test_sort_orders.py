@@ -36,7 +36,7 @@ def test_an_operator_that_keeps_the_order_rises_or_falls(operator, rng):
 @pytest.mark.slow
 @pytest.mark.parametrize("pool", ["cumulative", "strict"])
 def test_what_follows_is_ordered_as_if_sorted(pool, rng):
-    columns = np.concatenate((rng.uniform(0.5, 2.0, (2, 40)), np.round(rng.normal(size=(2, 40)), 1)))
+    columns = np.concatenate((rng.uniform(0.5, 2.0, (2, 40)), np.round(rng.normal(size=(1, 40)), 1)))
     plain = grown(columns, "b[add,mul] u[exp,log,square,inv,sin,neg]", pool)
     ordered = presort_pool(plain, map)
     assert plain.pool.sort_orders is None

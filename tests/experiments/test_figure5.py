@@ -13,10 +13,11 @@ require("stochtree")
 
 @pytest.fixture(scope="module", autouse=True)
 def _short_chains():
-    """Rank by fewer draws of BART than the small size, whose chains `test_base` tests."""
+    """Rank by fewer draws of BART and trees than the small size, whose chains `test_base` tests."""
     with pytest.MonkeyPatch.context() as patched:
         short = "bart[rule=none,trees=50,depth=10,replicates=1,burn=60,draws=60]"
         patched.setitem(additive_model._SHORT_SPECS, "bart", short)
+        patched.setitem(additive_model._SHORT_SPECS, "forest", "forest[rule=none,trees=10]")
         yield
 
 

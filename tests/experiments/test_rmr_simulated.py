@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from symscreen.experiments.base import ExperimentSettings
-from symscreen.experiments.median_regression import EXPERIMENT
+from symscreen.experiments.median_regression import EXPERIMENT, SIZES
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +44,14 @@ def test_crit_recovers_the_partition_and_has_the_lowest_risk_where_neighbours_ar
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_figures_on_any_number_of_threads(outcome):
-    again = EXPERIMENT.run(ExperimentSettings(size="small", jobs=1))
-    assert again.tables["risk"].equals(outcome.tables["risk"])
-    other = EXPERIMENT.run(ExperimentSettings(size="small", seed=1))
-    assert not np.allclose(other.tables["risk"]["knn"], outcome.tables["risk"]["knn"])
+def test_the_same_seed_gives_the_same_figures_on_any_number_of_threads(outcome, monkeypatch):
+    monkeypatch.setitem(SIZES, "small", replace(SIZES["small"], label_counts=(3,)))
+    risk = outcome.tables["risk"]
+    own = risk[risk["labels"] == 3].reset_index(drop=True)
+    again = EXPERIMENT.run(ExperimentSettings(size="small", jobs=1)).tables["risk"]
+    assert again.equals(own)
+    other = EXPERIMENT.run(ExperimentSettings(size="small", seed=1)).tables["risk"]
+    assert not np.allclose(other["knn"], own["knn"])
 
 
 def test_remarks_tell_that_the_partition_is_ours(outcome):

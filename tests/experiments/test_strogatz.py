@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -255,8 +256,33 @@ def test_a_ratio_that_is_none_is_refused(ratio):
 
 
 @pytest.fixture(scope="module")
-def outcome():
-    return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=2))
+def few_operators(tmp_path_factory):
+    """Return a function that lets the experiment use the operators of the two truths and few others.
+
+    What it remembers of the spaces of its own grammar is forgotten, before and afterwards.
+    """
+    path = tmp_path_factory.mktemp("grammar") / "few.toml"
+    path.write_text('unary = ["cos", "square", "inv"]\nbinary = ["add", "sub", "mul", "div"]\n')
+    remembered = (list_correct_features, strogatz_recovery._find_term_space_sizes)
+
+    @contextmanager
+    def use_few_operators():
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(strogatz_recovery, "GRAMMAR", path)
+            for function in remembered:
+                function.cache_clear()
+            yield
+        for function in remembered:
+            function.cache_clear()
+
+    return use_few_operators
+
+
+@pytest.fixture(scope="module")
+def outcome(few_operators):
+    """Outcome of the small size with few operators; other tests fit and screen these tables with all."""
+    with few_operators():
+        return strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=2))
 
 
 @pytest.mark.slow
@@ -275,22 +301,23 @@ def test_every_cell_is_screened_by_every_screener(outcome):
     figures, terms = outcome.tables["screening"], outcome.tables["terms"]
     assert len(figures) == 2 * 2 * 5
     assert figures["average_precision"].between(figures["share"] * 0.99, 1).all()
-    assert figures["features"].between(40_000, 60_000).all()
+    assert figures["features"].eq(figures["features"][0]).all()
+    assert figures["features"][0] > 3000
     # -x1/10 is a term, and no feature has a higher correlation than an exact one
     best = terms[(terms["system"] == "vdp2") & (terms["screener"] == "pearson")]
     assert best["class"].eq(1).all()
     assert (
-        figures.loc[(figures["system"] == "vdp2") & (figures["screener"] == "pearson"), "ranks"]
-        .eq("39")
-        .all()
+        figures.loc[(figures["system"] == "vdp2") & (figures["screener"] == "pearson"), "ranks"].eq("4").all()
     )
 
 
 @pytest.mark.slow
-def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, monkeypatch):
+def test_the_figures_depend_neither_on_the_threads_nor_on_other_tables(outcome, few_operators, monkeypatch):
     sizes = strogatz_benchmark.SIZES
     monkeypatch.setitem(sizes, "small", replace(sizes["small"], systems=("vdp2",)))
-    again = strogatz_benchmark.EXPERIMENT.run(ExperimentSettings(size="small", jobs=1, noise_ratios=(0.01,)))
+    settings = ExperimentSettings(size="small", jobs=1, noise_ratios=(0.01,))
+    with few_operators():
+        again = strogatz_benchmark.EXPERIMENT.run(settings)
     for name in ("recovery", "screening", "terms"):
         whole = outcome.tables[name]
         own = whole[(whole["system"] == "vdp2") & (whole["noise_ratio"] == 0.01)].reset_index(drop=True)

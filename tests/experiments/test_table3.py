@@ -22,6 +22,7 @@ def _short_chains():
     """Take few draws of BART, whose choices no test reads; `test_base` tests the chains of the small size."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(table3._SHORT_SPECS, "bart", "bart[rule=none,replicates=1,burn=5,draws=10]")
+        patched.setitem(table3._SHORT_SPECS, "lasso", "lasso[folds=3]")
         yield
 
 

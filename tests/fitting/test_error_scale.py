@@ -57,7 +57,8 @@ def make_drag(seed, n=300):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2])
-def test_relative_errors_add_no_factors_to_a_law(seed):
+def test_relative_errors_add_no_factors_to_a_law(seed, change_effort):
+    change_effort("quick", pool_formulas=2000, n_law_stages=1, layer_candidates=1000)
     columns, target = make_drag(seed)
     result = symscreen.fit(columns, target, effort="quick", jobs=1)
     (term,) = result.formula.terms
@@ -94,7 +95,8 @@ def test_weights_of_the_user_are_kept(rng):
 
 
 @pytest.mark.slow
-def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice():
+def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice(change_effort):
+    change_effort("quick", pool_formulas=2000, n_law_stages=1, layer_candidates=1000)
     columns, target = make_drag(2)
     inputs = {name: columns[name] for name in ("area", "c", "rho", "v")}
     result = symscreen.fit(inputs, target, effort="quick", operators="basic", split=0.5, jobs=1)

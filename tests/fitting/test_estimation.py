@@ -114,7 +114,8 @@ def test_a_simple_number_is_not_taken_where_others_are_as_near(rng):
 
 
 @pytest.mark.slow
-def test_a_law_has_simple_coefficients_where_the_data_allow_them(rng):
+def test_a_law_has_simple_coefficients_where_the_data_allow_them(rng, change_effort):
+    change_effort("default", pool_formulas=2000, n_law_stages=1, layer_candidates=1000)
     m, v = rng.uniform(1, 5, (2, 1000))
     energy = 0.5 * m * v**2
     noisy = energy + 0.01 * energy.std() * rng.normal(size=1000)

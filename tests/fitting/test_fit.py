@@ -74,9 +74,8 @@ def test_an_equation_of_strogatz_is_found_exactly(rng, name):
         "x1/(1 + x2)",
     ],
 )
-def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, monkeypatch):
-    small = replace(EFFORTS["default"], pool_formulas=3000, n_law_stages=1)
-    monkeypatch.setitem(EFFORTS, "default", small)
+def test_the_default_grammar_of_a_fit_has_pi_and_the_inverse_waves(rng, truth, change_effort):
+    change_effort("default", pool_formulas=1000, n_law_stages=1, layer_candidates=100_000)
     x1, x2 = rng.uniform(0.05, 0.95, (2, 60))
     y = evaluate_expression(parse_expression(truth), {"x1": x1, "x2": x2})
     result = symscreen.fit({"x1": x1, "x2": x2}, y)
@@ -137,7 +136,8 @@ def test_the_additive_model_is_found_in_noise(seed):
 
 
 @pytest.mark.slow
-def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
+def test_a_constant_inside_a_formula_is_found(rng, tmp_path, change_effort):
+    change_effort("quick", pool_formulas=1000)
     (tmp_path / "decay.toml").write_text(DECAY)
     x = rng.uniform(0.0, 5.0, (100, 2))
     y = 3 * np.exp(-0.37 * x[:, 0]) + 2
@@ -174,16 +174,16 @@ def test_honest_intervals_cover_as_often_as_they_say(rng):
 
 @pytest.mark.slow
 def test_neither_threads_nor_the_order_of_rows_and_columns_matter(frame):
-    one = symscreen.fit(frame, operators="basic", layers="ub", jobs=1)
-    _same(one, symscreen.fit(frame, operators="basic", layers="ub", jobs=2))
+    one = symscreen.fit(frame, **SMALL, jobs=1)
+    _same(one, symscreen.fit(frame, **SMALL, jobs=2))
     mixed = frame.sample(frac=1, random_state=1)[["x3", "target", "x1", "x2"]]
-    _same(one, symscreen.fit(mixed, operators="basic", layers="ub", target="target"))
+    _same(one, symscreen.fit(mixed, **SMALL, target="target"))
 
 
 @pytest.mark.slow
 def test_the_bundle_is_the_same_bytes(tmp_path, frame):
     for jobs in (1, 2):
-        symscreen.fit(frame, criterion="cv", max_terms=6, jobs=jobs, split=0.3, **SMALL).save(
+        symscreen.fit(frame, criterion="cv", folds=3, max_terms=4, jobs=jobs, split=0.3, **SMALL).save(
             tmp_path / f"{jobs}.json"
         )
     assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()

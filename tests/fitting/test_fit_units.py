@@ -291,7 +291,9 @@ def test_as_given_undoes_what_brought_values_into_base_units(rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("effort", ["quick", "default"])
-def test_a_fit_whose_units_leave_no_factor_products_goes_on(effort, rng):
+def test_a_fit_whose_units_leave_no_factor_products_goes_on(effort, rng, change_effort, run_only_stages):
+    change_effort(effort, pool_formulas=2000, layer_candidates=1000)
+    run_only_stages("power products", "single index", "factor products", "matched pairs")
     u, v = rng.uniform(1.0, 4.0, (2, 80))
     table = pd.DataFrame({"u (m)": u, "v (s)": v, "y (m/s)": u / v * (1 + 0.02 * rng.normal(size=80))})
     options = {"target": "y (m/s)", "units": "strict", "operators": "basic"}

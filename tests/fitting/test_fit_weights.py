@@ -91,7 +91,8 @@ def test_snapping_follows_the_weights(rng):
 
 
 @pytest.mark.parametrize("layers", ["ub", pytest.param(None, marks=pytest.mark.slow)])
-def test_equal_weights_give_the_bytes_of_no_weights(rng, layers):
+def test_equal_weights_give_the_bytes_of_no_weights(rng, layers, change_effort):
+    change_effort("quick", pool_formulas=1000, layer_candidates=1000)
     x, y = _draw(rng, n=40)
     options = {"operators": "ablation", "layers": layers, "effort": "quick"}
     plain = symscreen.fit(x, y, **options)

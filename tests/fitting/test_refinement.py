@@ -18,7 +18,7 @@ unary = ["square", "decay"]
 binary = ["add", "mul"]
 [define.decay]
 formula = "exp(-a*x)"
-parameters = { a = [0.1, 1, 10] }
+parameters = { a = [0.1, 1] }
 """
 
 

@@ -153,7 +153,8 @@ def test_what_is_no_time_is_refused(frame, limit):
 
 
 @pytest.mark.slow
-def test_progress_names_the_stages_and_better_formulas_replace_the_first(frame):
+def test_progress_names_the_stages_and_better_formulas_replace_the_first(frame, run_only_stages):
+    run_only_stages("power products", "transformed sums", "matched pairs")
     reports = []
     watched = symscreen.fit(frame, target="y", operators="ablation", on_progress=reports.append)
     assert all(isinstance(report, FitProgress) for report in reports)

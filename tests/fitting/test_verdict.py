@@ -34,8 +34,10 @@ def test_a_law_with_noise_is_within_noise(rng, x):
 @pytest.mark.parametrize(
     "options", [SMALL, SMALL | {"split": 0.5}, pytest.param({"effort": "quick"}, marks=pytest.mark.slow)]
 )
-def test_a_smooth_function_outside_the_grammar_is_approximated(x, options):
+def test_a_smooth_function_outside_the_grammar_is_approximated(x, options, change_effort):
     from scipy.special import jv
+
+    change_effort("quick", pool_formulas=1000, n_law_stages=1, layer_candidates=1000)
 
     result = symscreen.fit({"a": x[0], "b": x[1]}, jv(0, 2 * x[0]) * x[1], **options)
     assert result.record["verdict"]["kind"] == "approximation"

@@ -35,7 +35,10 @@ LEARNERS = [
 @pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_scikit_learn_finds_no_fault(learner, monkeypatch):
-    monkeypatch.setattr(ensemble, "_MAX_ITER", 5)  # how exactly it fits is no matter of the checks
+    # how exactly it fits, and how many models it blends, is no matter of the checks
+    monkeypatch.setattr(ensemble, "_MAX_ITER", 5)
+    build_model_families = ensemble.build_model_families
+    monkeypatch.setattr(ensemble, "build_model_families", lambda *sizes: build_model_families(*sizes)[2:5])
     answers = check_estimator(learner, on_skip=None)
     assert [answer["check_name"] for answer in answers if answer["status"] == "failed"] == []
     assert sum(answer["status"] == "passed" for answer in answers) > 30

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import forked_runs
+from helpers.forked import run_forked
 from helpers.requirements import needs
 from helpers.screening_oracles import request_of
 
@@ -19,50 +18,6 @@ from symscreen.screeners import parse_screeners
 from symscreen.screening.inference.error_control import ErrorControl
 from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
 
-STATUS = Path("/proc/self/status")
-
-# A process estimates its peak from the size of the space and when the space is there, then screens it.
-PROCESS = """
-import json, re, sys
-from pathlib import Path
-import numpy as np
-import symscreen
-from symscreen._limits import read_resident_bytes
-from symscreen.expansion import estimate_space_size
-from symscreen.screening import residual_rounds, space_generation
-from symscreen.screening.memory_estimate import (
-    estimate_memory, estimate_presort_bytes, estimate_scoring_bytes
-)
-
-rows, inputs, recompute, options = json.loads(sys.argv[1])
-estimates = []
-build_space, check_memory = residual_rounds.build_space, space_generation.check_scoring_memory
-generate = space_generation.expand
-
-def estimate_counted(task):
-    size = estimate_space_size(task.dataset.names, task.grammar, task.layers, options=task.options)
-    estimates.append(estimate_memory(size, task.target.n, task, recompute_pool=recompute).compute_peak())
-    return build_space(task)
-
-def estimate_generated(space, task):
-    total = space.candidates.total
-    scoring = estimate_scoring_bytes(space.n_rows, task, n_features=space.size, n_candidates=total)
-    orders = 0 if recompute else estimate_presort_bytes(space, space.n_rows, task)
-    estimates.append(read_resident_bytes() + orders + scoring)
-    check_memory(space, task)
-
-def expand_and_recompute(*args, **options):
-    return generate(*args, **(options | {"recompute_pool": recompute}))
-
-residual_rounds.build_space, space_generation.check_scoring_memory = estimate_counted, estimate_generated
-space_generation.expand = expand_and_recompute
-rng = np.random.default_rng(1)
-X = rng.uniform(0.5, 2.0, (rows, inputs))
-symscreen.screen(X, X[:, 0] * X[:, 1] + rng.normal(0, 0.1, rows), **options)
-# not ru_maxrss, which a process inherits from its parent
-peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]
-print(json.dumps([estimates, int(peak) * 1024]))
-"""
 SLACK = 150_000_000
 
 
@@ -76,10 +31,10 @@ SLACK = 150_000_000
         (100_000, 6, False, {"layers": "u[square] b[mul]", "jobs": 2}),
     ],
 )
-def test_the_peak_is_predicted(rows, inputs, thin, options):
-    text = json.dumps([rows, inputs, thin, options])
-    done = subprocess.run([sys.executable, "-c", PROCESS, text], capture_output=True, text=True, check=True)
-    estimates, peak = json.loads(done.stdout.splitlines()[-1])
+def test_the_peak_is_predicted(rows, inputs, thin, options, tmp_path):
+    told = tmp_path / "memory.json"
+    assert run_forked(forked_runs.estimate_and_measure_peak, rows, inputs, options, told, recompute=thin) == 0
+    estimates, peak = json.loads(told.read_text())
     assert len(estimates) == 2
     for estimate in estimates:
         assert peak <= estimate <= 2 * peak + SLACK

@@ -17,11 +17,11 @@ from symscreen.report import html_page
 from symscreen.report.html_page import build_report_html
 from symscreen.results.ranking_files import write_ranking
 
-N_DRAWN = 2  # kinds whose pictures are drawn
+N_DRAWN = 1  # kinds whose pictures are drawn
 
 KINDS = {
+    "several screeners": {"screener": "t0,xi,lasso[folds=3]", "prescreen": 15, "top": 3},
     "plain": {"top": 5},
-    "several screeners": {"screener": "t0,xi,lasso[folds=3]", "prescreen": 15, "top": 6},
     "joint alone": {"screener": "lasso[folds=3]", "prescreen": 15, "top": 4},
     "every feature": {"top": "all", "layers": "b", "binary": "add"},
     "trust": {"fdr": 0.9, "permutations": 19, "stability": 2, "intervals": True, "top": 4},
@@ -152,7 +152,7 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
         (None, ["absent.csv", "--out", "o.html"], "absent.csv"),
         (None, ["r.csv", "--out", "o.pdf"], "give a name that ends in .html"),
         (None, ["r.csv", "--out", "-"], "--out needs a file's name"),
-        (None, ["r.csv"], "Missing option '--out'"),
+        (None, ["r.csv"], "Missing option '-o' / '--out'"),
         (None, ["r.csv", "--out", "own.html"], "exists and is not overwritten"),
         (
             None,

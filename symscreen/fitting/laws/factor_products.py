@@ -75,10 +75,11 @@ def find_factor_products(data: LawData) -> list[Law]:
     >>> from symscreen.fitting.laws.law import LawData
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
-    >>> w, v, a = rng.uniform(1, 2, (3, 300))
-    >>> columns = {"w": w, "v": v, "a": a, "c": rng.uniform(3, 9, 300)}
+    >>> w, v, a = rng.uniform(1, 2, (3, 100))
+    >>> columns = {"w": w, "v": v, "a": a, "c": rng.uniform(3, 9, 100)}
     >>> target = w * np.sqrt(1 - v**2 / columns["c"]**2) / (1 + v / columns["c"] * np.cos(a))
-    >>> laws = find_factor_products(LawData(columns, target, load_grammar("standard")))
+    >>> data = LawData(columns, target, load_grammar("standard"), pool_limit=1000)
+    >>> laws = find_factor_products(data)
     >>> print(f"{abs(evaluate_expression(laws[0].terms[0], columns) / target).std():.6f}")
     0.000000
     """

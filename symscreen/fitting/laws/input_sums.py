@@ -73,10 +73,11 @@ def find_laws_of_input_sums(data: LawData) -> list[Law]:
     >>> from symscreen.fitting.laws.law import LawData
     >>> from symscreen.grammar import load_grammar
     >>> rng = np.random.default_rng(0)
-    >>> columns = dict(zip("aftw", rng.uniform(1, 3, (4, 400))))
+    >>> columns = dict(zip("aftw", rng.uniform(1, 3, (4, 100))))
     >>> a, f, t, w = columns.values()
     >>> target = a * (np.sin((f - w) * t) / ((f - w) * t)) ** 2
-    >>> laws = find_laws_of_input_sums(LawData(columns, target, load_grammar("standard")))
+    >>> data = LawData(columns, target, load_grammar("standard"), pool_limit=1000)
+    >>> laws = find_laws_of_input_sums(data)
     >>> print(f"{abs(evaluate_expression(laws[0].terms[0], columns) / target).std():.6f}")
     0.000000
     """

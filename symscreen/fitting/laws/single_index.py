@@ -79,7 +79,7 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     >>> rng = np.random.default_rng(0)
     >>> columns = dict(zip("kTnv", rng.uniform(1, 3, (4, 200))))
     >>> target = columns["n"] * np.sin(columns["v"] / (columns["k"] * columns["T"]))
-    >>> data = LawData(columns, target, load_grammar("basic").add_operators(["sin"]))
+    >>> data = LawData(columns, target, load_grammar("basic").add_operators(["sin"]), pool_limit=1000)
     >>> laws = find_single_index_laws(data)
     >>> print(laws[0].terms[0])
     n*sin(v/(k*T))

@@ -39,7 +39,7 @@ def find_smallest_share(laws, data):
 def test_a_deep_pool_has_the_law_that_a_small_pool_lacks(rng):
     data = make_data(rng)
     assert find_smallest_share(find_matched_pairs(data), data) > 1e-6
-    laws = find_laws_of_deep_pool(data, 5000)
+    laws = find_laws_of_deep_pool(data, 2000)
     assert find_smallest_share(laws, data) < 1e-20
     assert sum(map(compute_complexity, laws[0].terms)) <= 9
 
@@ -47,7 +47,7 @@ def test_a_deep_pool_has_the_law_that_a_small_pool_lacks(rng):
 @pytest.mark.slow
 def test_a_law_with_noise_is_found_in_a_deep_pool(rng):
     data = make_data(rng, noise=0.01)
-    share = find_smallest_share(find_laws_of_deep_pool(data, 5000), data)
+    share = find_smallest_share(find_laws_of_deep_pool(data, 2000), data)
     assert share < 1.2e-4
 
 
@@ -85,10 +85,10 @@ def test_pairs_of_a_deep_pool_are_not_ranked_after_a_time_limit(rng):
         looks.append(None)
         return len(looks) > n_looks
 
-    assert find_laws_of_deep_pool(data, 5000, partial(is_over_after, np.inf))
+    assert find_laws_of_deep_pool(data, 1000, partial(is_over_after, np.inf))
     last = len(looks) - 1
     looks.clear()
-    assert find_laws_of_deep_pool(data, 5000, partial(is_over_after, last)) == []
+    assert find_laws_of_deep_pool(data, 1000, partial(is_over_after, last)) == []
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_the_estimate_of_memory_is_a_bound(has_units, rng):
     peaks = []
     if has_units:
         data = replace(data, units=Units({"u": parse_unit("m"), "v": parse_unit("s")}))
-    few, many = (10_000, 25_000) if has_units else (20_000, 50_000)  # units take long
+    few, many = (5_000, 15_000) if has_units else (20_000, 50_000)  # units take long
     bytes_per_formula = estimate_deep_bytes(1, has_units=has_units) - estimate_deep_bytes(0)
     for n_formulas in (few, many):
         tracemalloc.start()
@@ -132,8 +132,8 @@ def test_a_thorough_fit_names_the_deep_pool_as_the_stage_that_found_its_law(rng,
     small = replace(
         EFFORTS["thorough"],
         pool_formulas=60,
-        deep_pool_formulas=5000,
-        n_law_stages=2,
+        deep_pool_formulas=2000,
+        n_law_stages=1,
         n_refined_laws=4,
         layer_candidates=10,
     )

@@ -25,7 +25,7 @@ def make_data(formula, units, rng, n=300, noise=0.0):
     target = evaluate_expression(parse_expression(formula), columns)
     target += noise * np.sqrt(np.mean(target**2)) * rng.normal(size=n)
     parsed = Units({name: parse_unit(text) for name, text in units.items()})
-    return build_law_data(columns, target, STANDARD, units=parsed, pool_limit=10_000)
+    return build_law_data(columns, target, STANDARD, units=parsed, pool_limit=2000)
 
 
 @pytest.mark.slow

@@ -83,7 +83,8 @@ def test_nothing_is_claimed_with_units_or_weights(rng):
 
 
 @pytest.mark.slow
-def test_fit_says_what_it_excluded_unless_a_formula_is_exact(rng):
+def test_fit_says_what_it_excluded_unless_a_formula_is_exact(rng, change_effort):
+    change_effort("quick", pool_formulas=2000, n_law_stages=1, layer_candidates=1000)
     x, z = rng.uniform(1, 3, (2, 200))
     columns = {"x": x, "z": z}
     noisy = symscreen.fit(columns, x * z + 0.1 * rng.normal(size=200), effort="quick", jobs=1)

@@ -13,11 +13,12 @@ from symscreen.units import Units, parse_unit
 STANDARD = load_grammar("standard")
 
 
-def make_data(formula, rng, n=300, **options):
+def make_data(formula, rng, n=200, **options):
     names = collect_columns(parse_expression(formula))
     columns = {name: rng.uniform(1, 3, n) for name in [*sorted(names), "other"]}
     target = evaluate_expression(parse_expression(formula), columns)
-    return build_law_data(columns, target, options.pop("grammar", STANDARD), **options)
+    grammar = options.pop("grammar", STANDARD)
+    return build_law_data(columns, target, grammar, pool_limit=2000, **options)
 
 
 def has_planted_law(laws, data):

@@ -349,7 +349,7 @@ def test_a_product_is_found_where_most_of_the_target_is_smaller_than_its_noise(s
     target = (w - 1 / w) ** 5 / np.log(u * v) ** 4
     noise = 0.01 * np.sqrt((target**2).mean())
     assert (np.abs(target) < 2 * noise).mean() > 0.8
-    data = LawData(columns, target + noise * rng.normal(size=500), BASIC, pool_limit=3000)
+    data = LawData(columns, target + noise * rng.normal(size=500), BASIC, pool_limit=1500)
     errors = [compute_relative_error(law, columns, target) for law in find_matched_pairs(data)]
     assert errors[0] < 1e-9
     monkeypatch.setattr("symscreen.fitting.laws.matched_pairs._N_STEPS", 0)

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import symscreen
 from symscreen.expressions.tree import Column, parse_expression
 from symscreen.fitting.coefficients import estimate_coefficients
-from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws import search
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
@@ -38,8 +35,8 @@ def test_fit_finds_a_law_without_an_intercept(rng):
 
 
 @pytest.mark.slow
-def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng, monkeypatch):
-    monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], pool_formulas=300))
+def test_the_order_of_rows_and_columns_and_the_number_of_jobs_have_no_effect(rng, change_effort):
+    change_effort("quick", pool_formulas=300, n_law_stages=1, layer_candidates=1000)
     frame = make_frame(rng, n=100, noise=0.05)
     order = rng.permutation(100)
     shuffled = {name: frame[name][order] for name in sorted(frame, reverse=True)}
@@ -145,7 +142,8 @@ def test_a_model_without_an_intercept_has_the_estimates_of_a_regression_through_
 
 
 @pytest.mark.slow
-def test_a_sum_of_features_is_also_fitted_without_an_intercept(rng):
+def test_a_sum_of_features_is_also_fitted_without_an_intercept(rng, change_effort):
+    change_effort("quick", n_law_stages=0)  # features are searched in layers
     x, z = rng.uniform(-3, 3, (2, 300))
     target = 0.5 * np.sin(z - x) - np.sin(z)
     noisy = target + 0.01 * np.sqrt(np.mean(target**2)) * rng.normal(size=300)

@@ -53,8 +53,8 @@ def make_data(rng, formula, units, target_unit, noise=0.0, n=150, *, has_units=T
 @pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 def test_units_of_pure_numbers_change_nothing(search, rng):
-    formula, ones = "(x + z)*sin(y)/z", {"x": "1", "y": "1", "z": "1"}
-    options = {"noise": 0.002, "n": 80, "pool_limit": 250}
+    formula, ones = "(x + z)*sin(z)/x", {"x": "1", "z": "1"}
+    options = {"noise": 0.002, "n": 60, "pool_limit": 250}
     state = rng.bit_generator.state
     with_units = search(make_data(rng, formula, ones, "1", **options))
     rng.bit_generator.state = state
@@ -107,7 +107,7 @@ def test_the_units_decide_a_product_without_free_directions(rng):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1])
 def test_fit_with_units_finds_a_sum_with_simple_ratios(noise, rng, monkeypatch):
-    small = replace(EFFORTS["default"], pool_formulas=2000, layer_candidates=1000)
+    small = replace(EFFORTS["default"], pool_formulas=500, layer_candidates=500, n_refined_laws=2)
     monkeypatch.setitem(EFFORTS, "default", small)
     # these two are enough for this sum, and the others take most of the time
     stages = (

@@ -25,6 +25,8 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
 @pytest.mark.slow
 def test_the_command_runs(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
+    # the Python examples draw pictures, which take most of the time
+    monkeypatch.setattr("symscreen.report.html_page.draw_inline_svg", lambda *_, **__: "")
     frame.to_csv("data.csv", index=False)
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     lines = "".join(blocks).replace("--top 200", "--top 2").splitlines()

@@ -11,7 +11,7 @@ from symscreen.statistics.ranks.correlations import compute_correlations, comput
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets import NumericTarget
 
-columns = st.integers(3, 40).flatmap(
+columns = st.integers(3, 15).flatmap(
     lambda n: st.tuples(
         *(
             st.lists(st.integers(0, 5) | st.floats(-9, 9), min_size=n, max_size=n).filter(

@@ -9,7 +9,7 @@ from symscreen.statistics.ranks.correlations import compute_kendall
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets import NumericTarget
 
-columns = st.integers(2, 40).flatmap(
+columns = st.integers(2, 15).flatmap(
     lambda n: st.tuples(
         *(
             st.lists(elements, min_size=n, max_size=n).filter(lambda v: len(set(v)) > 1)
