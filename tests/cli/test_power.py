@@ -17,7 +17,7 @@ def run(capsys):
 
 @pytest.fixture
 def data(frame, tmp_path):
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame.assign(x3=frame["x3"] + 1).to_csv(tmp_path / "data.csv", index=False)  # no codes of categories
     return tmp_path / "data.csv"
 
 

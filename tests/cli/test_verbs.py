@@ -38,7 +38,7 @@ def run(capsys):
 @pytest.fixture
 def data(frame, tmp_path):
     path = tmp_path / "data.csv"
-    frame.to_csv(path, index=False)
+    frame.assign(x3=frame["x3"] + 1).to_csv(path, index=False)  # no codes of categories
     return path
 
 

@@ -40,7 +40,7 @@ def test_intervals_leave_out_groups_and_say_so(frame):
 
 
 def test_permutations_keep_groups_together_and_say_so(frame):
-    even = frame.assign(site=np.arange(60) // 5)
+    even = frame.assign(site=np.arange(60) // 5, x3=frame["x3"] + 1)
     result = symscreen.screen(even, groups="site", permutations=20, **SMALL)
     assert result.record["error_control"] == {
         "permutations": 20,
