@@ -24,6 +24,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "installation": speed_quotes.quote_installation,
     "ranking_screening": speed_quotes.quote_ranking_screening,
     "multistage": speed_quotes.quote_multistage,
+    "large_table": speed_quotes.quote_large_table,
     "block_order": speed_quotes.quote_block_order,
     "candidate_filter": speed_quotes.quote_candidate_filter,
     "best_subsets": speed_quotes.quote_best_subsets,

@@ -107,6 +107,29 @@ def quote_searches(found: Results) -> dict[str, str]:
     }
 
 
+def quote_large_table(found: Results) -> dict[str, str]:
+    """Quote what screens of a table larger than memory take, and how they compare with one in memory."""
+    head = ["rows", "formulas", "`--max-ram`", "peak, MB", "seconds", "processor seconds"]
+    rows = [
+        [
+            f"{one['rows']:,}" + ("" if one["large_table"] else ", in memory"),
+            f"{one['formulas']:,}",
+            one["max_ram"],
+            f"{one['peak_mb']:,.0f}",
+            f"{one['wall']:,.0f}",
+            f"{one['processor']:,.0f}",
+        ]
+        for one in found["rows"]
+    ]
+    compared = found["comparison"]
+    return {
+        "cases": format_table(head, rows),
+        "shown": f"{compared['shown']}",
+        "shared": f"{compared['shared']}",
+        "difference": f"{compared['difference']:.0e}" if compared["difference"] else "0",
+    }
+
+
 def quote_recall(found: Results) -> dict[str, str]:
     """Quote how many of the best classes the searches lost."""
     spaces = found["spaces"]
