@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from symscreen.backends import Threads, count_available_cores
 from symscreen.expansion import CandidateStatus
 from symscreen.screening.search.race import race_to_loss, run_race
 from symscreen.screening.search.subsamples import score_on_subsample
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _EXACT_SAMPLE_SIZE = 1 << 9  # features of an audit that are all scored exactly
+_FEATURES_PER_TASK = 8  # features of an audit that a thread scores together
 _PAIRS_SAMPLE_SIZE = 1 << 15  # features of an audit in which pairs of rows exclude most of them
 _LOG_CONFIDENCE = 30.0  # −ln of the probability that pairs of rows exclude a feature wrongly
 _CONFIDENCE = 0.95  # of the one-sided interval for the share of lost features
@@ -119,12 +121,20 @@ def audit_dropped_features(
             # The signal is too weak for pairs to exclude any feature: score a smaller sample exactly.
             numbers = np.sort(rng.choice(numbers, _EXACT_SAMPLE_SIZE, replace=False))
         candidates = numbers if race_survivors.numbers is None else race_survivors.numbers
-    lost = 0
-    for block in space.evaluate_features(space.n_materialized + candidates):
-        if len(block.numbers):
-            statistics = goal.screener.statistic(sort_block(block.values), target)
-            losses = np.round(goal.screener.loss(statistics, target, goal.sign), 12)
-            lost += int((losses <= loss_threshold).sum())
+
+    def count_lost(numbers: NDArray[np.int64]) -> int:
+        """Count the features whose loss is at most the threshold."""
+        lost = 0
+        for block in space.evaluate_features(space.n_materialized + numbers):
+            if len(block.numbers):
+                statistics = goal.screener.statistic(sort_block(block.values), target)
+                losses = np.round(goal.screener.loss(statistics, target, goal.sign), 12)
+                lost += int((losses <= loss_threshold).sum())
+        return lost
+
+    threads = Threads(min(backend.jobs, count_available_cores()))
+    parts = np.array_split(candidates, max(1, len(candidates) // _FEATURES_PER_TASK))
+    lost = sum(threads.map(count_lost, parts))
     share = lost / len(numbers)
     at_most = float(lost) if len(numbers) == dropped else _compute_upper_share(lost, len(numbers)) * dropped
     return SearchAudit(dropped, len(numbers), lost, share * dropped, at_most)
