@@ -57,7 +57,7 @@ class GroupedCommand(click.Command):
 
     def __init__(self, *arguments: Any, **details: Any) -> None:
         super().__init__(*arguments, **details)
-        if self._list_hidden_options():
+        if hidden := self._list_hidden_options():
             self.params.append(
                 click.Option(
                     ["--help-all"],
@@ -65,7 +65,7 @@ class GroupedCommand(click.Command):
                     is_eager=True,
                     expose_value=False,
                     callback=_print_whole_help,
-                    help="List all options and examples.",
+                    help=f"List all options: {len(hidden)} more than --help.",
                 )
             )
 
@@ -102,8 +102,6 @@ class GroupedCommand(click.Command):
             entry = parameter.get_help_record(ctx)
             if entry is None or not isinstance(parameter, click.Option) or parameter in hidden:
                 continue
-            if parameter.name == "help_all":
-                entry = (entry[0], f"List all options: {len(hidden)} more.") if hidden else entry
             group = getattr(parameter, "group", "")
             groups.setdefault("" if hidden else group, []).append(entry)
         for group in sorted(groups, key=lambda group: group == ""):

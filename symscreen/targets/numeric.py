@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may be codes of classes
 _MIN_ROWS_PER_CODE = 5
-_N_LOOKED_AT = 1_000  # rows
+_N_FIRST_ROWS = 1_000  # rows that show of most columns that they are not whole numbers
 _MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
 
 
@@ -173,7 +173,7 @@ def find_codes(values: Values) -> Values | None:
 
     They may be if they are 3 to 10 whole numbers from 0 or 1 on, with at least five rows for each.
     """
-    head = values[:_N_LOOKED_AT]  # most columns of numbers are recognised by their first rows
+    head = values[:_N_FIRST_ROWS]
     if ((head != np.floor(head)) & ~np.isnan(head)).any():
         return None
     codes = np.unique(values[~np.isnan(values)])

@@ -51,7 +51,7 @@ def find_all_power_products(data: LawData) -> list[Law]:
     return [*find_power_products(data), *find_shifted_products(data)]
 
 
-def search_in_one_round(find: Callable[[LawData], list[Law]]) -> _Search:
+def make_one_round_search(find: Callable[[LawData], list[Law]]) -> _Search:
     """Return a search whose only round has all laws that a function finds."""
 
     def search(data: LawData) -> Iterator[list[Law]]:
@@ -61,16 +61,16 @@ def search_in_one_round(find: Callable[[LawData], list[Law]]) -> _Search:
 
 
 _STAGES: tuple[_Stage, ...] = (
-    ("power products", search_in_one_round(find_all_power_products)),
-    ("single index", search_in_one_round(find_single_index_laws)),
-    ("factor products", search_in_one_round(find_factor_products)),
+    ("power products", make_one_round_search(find_all_power_products)),
+    ("single index", make_one_round_search(find_single_index_laws)),
+    ("factor products", make_one_round_search(find_factor_products)),
     ("transformed sums", search_transformed_sums),
-    ("sums of inputs", search_in_one_round(find_laws_of_input_sums)),
+    ("sums of inputs", make_one_round_search(find_laws_of_input_sums)),
     ("rational forms", search_rational_forms),
-    ("algebraic relations", search_in_one_round(find_algebraic_relations)),
-    ("matched pairs", search_in_one_round(find_matched_pairs)),
+    ("algebraic relations", make_one_round_search(find_algebraic_relations)),
+    ("matched pairs", make_one_round_search(find_matched_pairs)),
 )
-_DIMENSIONLESS_GROUPS: _Stage = ("dimensionless groups", search_in_one_round(find_laws_of_groups))
+_DIMENSIONLESS_GROUPS: _Stage = ("dimensionless groups", make_one_round_search(find_laws_of_groups))
 
 
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
@@ -151,7 +151,7 @@ def list_law_stages(
         find_deep = partial(
             find_laws_of_deep_pool, n_formulas=effort.deep_pool_formulas, should_stop=should_stop
         )
-        stages = (*stages, (len(stages), (DEEP_POOL, search_in_one_round(find_deep))))
+        stages = (*stages, (len(stages), (DEEP_POOL, make_one_round_search(find_deep))))
     return stages if data.units is None else (*stages[:1], (0, _DIMENSIONLESS_GROUPS), *stages[1:])
 
 
