@@ -15,7 +15,7 @@ import numpy as np
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
-from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number
+from symscreen.fitting.laws.simple_numbers import EVIDENT_LEVEL, find_simple_numbers, measure_number
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
 from symscreen.linear_models.row_weights import centre_rows, scale_rows
 from symscreen.units import format_coefficient_units
@@ -236,7 +236,8 @@ def snap_coefficients(
         Whether to replace only coefficients near integers, simple fractions, roots and multiples of π, as
         constants inside laws are (`symscreen.fitting.laws.simple_numbers.find_simple_numbers`). The others
         stay estimates. The F test of all numbers decides, because with several coefficients the interval of
-        one often misses its true value. Otherwise, each becomes the shortest number in its interval.
+        one often misses its true value; a number that is hardly near by chance may be farther away.
+        Otherwise, each becomes the shortest number in its interval.
 
     Returns
     -------
@@ -264,7 +265,8 @@ def snap_coefficients(
     if n_freedom <= 0 or (snapped == estimates.coefficients).all() or estimates.unexplained_share <= 0.0:
         return None
     statistic = (share - estimates.unexplained_share) / n_snapped / (estimates.unexplained_share / n_freedom)
-    return snapped if statistic <= float(fdtri(n_snapped, n_freedom, estimates.level)) else None
+    level = max(estimates.level, EVIDENT_LEVEL) if only_simple else estimates.level
+    return snapped if statistic <= float(fdtri(n_snapped, n_freedom, level)) else None
 
 
 def _snap_sequentially(
@@ -272,7 +274,7 @@ def _snap_sequentially(
     values: Values,
     target: Values,
     row_weights: RowWeights | None,
-    find_number: Callable[[float, float], tuple[float, float] | None],
+    find_number: Callable[[float, float, float], tuple[float, float] | None],
     *,
     keeps_intervals: bool,
 ) -> tuple[Values | None, int]:
@@ -313,7 +315,7 @@ def _snap_sequentially(
         }
         if any(start > stop for start, stop in ends.values()):
             return None, 0
-        numbers = {k: find_number(*ends[k]) for k in pending}
+        numbers = {k: find_number(*ends[k], float(error[k])) for k in pending}
         found = [(number[0], k, number[1]) for k, number in numbers.items() if number is not None]
         if not found:
             break
@@ -331,14 +333,17 @@ def _snap_sequentially(
     return coefficients, m - len(pending)
 
 
-def _find_shortest_number(low: float, high: float) -> tuple[float, float]:
+def _find_shortest_number(low: float, high: float, _error: float) -> tuple[float, float]:
     """Return the length of the shortest number of an interval, and the number."""
     return _find_simplest(low, high)
 
 
-def _find_simple_number(low: float, high: float) -> tuple[float, float] | None:
-    """Return the cost in bits of the simplest number of an interval, and the number; None without one."""
-    numbers = find_simple_numbers((low + high) / 2.0, (high - low) / 2.0, keep=1)
+def _find_simple_number(low: float, high: float, error: float) -> tuple[float, float] | None:
+    """Return the cost in bits of the simplest number of an interval, and the number; None without one.
+
+    A number outside is returned if it is evident for an estimate with this standard error.
+    """
+    numbers = find_simple_numbers((low + high) / 2.0, (high - low) / 2.0, keep=1, error=error)
     return (measure_number(numbers[0]), numbers[0]) if numbers else None
 
 

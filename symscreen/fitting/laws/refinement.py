@@ -3,7 +3,8 @@
 The outer coefficients of a law are optimal for given inner constants, so only the inner ones are searched
 (variable projection, as in `symscreen.fitting.constants`). Then the constants become simple numbers one after
 the other, simplest first. After each one the others are fitted again, and an F test against the fit without
-restrictions decides. For an exact law, the residuals must stay at the size of rounding errors.
+restrictions decides. Its level is lower for numbers that are hardly near by chance, see
+`find_simple_numbers`. For an exact law, the residuals must stay at the size of rounding errors.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from symscreen.expressions.traversal import (
 )
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.constants import negate_leading_number
-from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
+from symscreen.fitting.laws.simple_numbers import (
+    EVIDENT_LEVEL,
+    find_simple_numbers,
+    measure_number,
+    write_number,
+)
 from symscreen.grammar import OPERATORS
 from symscreen.linear_models.row_weights import scale_rows
 
@@ -191,6 +197,19 @@ def _substitute(term: Expression, values: Iterator[float]) -> Expression:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Allowance:
+    """How far constants may move: radius and standard error, shape (p,), and limits of the sum of squares.
+
+    The wide limit holds for numbers outside of the radius.
+    """
+
+    radius: Values
+    errors: Values
+    limit: float
+    wide_limit: float
+
+
 def _snap(model: _Model, fit: _Fit) -> tuple[Values, Flags]:
     """Replace constants by simple numbers one by one; return all constants and which are still fitted."""
     from scipy.special import fdtri
@@ -205,13 +224,22 @@ def _snap(model: _Model, fit: _Fit) -> tuple[Values, Flags]:
     current = fit
     for n_snapped in range(1, len(fit.constants) + 1):
         if is_exact:
-            radius = _RELATIVE_RADIUS * np.abs(current.constants)
-            limit = exact_square
+            allowance = _Allowance(
+                _RELATIVE_RADIUS * np.abs(current.constants),
+                np.zeros(len(is_free)),
+                exact_square,
+                exact_square,
+            )
         else:
-            allowed = n_snapped * float(fdtri(n_snapped, n_freedom, _LEVEL)) * fit.square / n_freedom
-            limit = fit.square + allowed
-            radius = np.sqrt(max(limit - current.square, 0.0)) * _compute_error_factors(current, is_free)
-        choice = _choose_number(model, current, is_free, radius, limit)
+            variance = fit.square / n_freedom
+            limit, wide_limit = (
+                fit.square + n_snapped * float(fdtri(n_snapped, n_freedom, level)) * variance
+                for level in (_LEVEL, EVIDENT_LEVEL)
+            )
+            factors = _compute_error_factors(current, is_free)
+            radius = np.sqrt(max(limit - current.square, 0.0)) * factors
+            allowance = _Allowance(radius, np.sqrt(variance) * factors, limit, wide_limit)
+        choice = _choose_number(model, current, is_free, allowance)
         if choice is None:
             break
         place, current = choice
@@ -231,19 +259,20 @@ def _compute_error_factors(fit: _Fit, is_free: Flags) -> Values:
 
 
 def _choose_number(
-    model: _Model, fit: _Fit, is_free: Flags, radius: Values, limit: float
+    model: _Model, fit: _Fit, is_free: Flags, allowance: _Allowance
 ) -> tuple[int, _Fit] | None:
-    """Return the constant that becomes the simplest number without exceeding the limit, and the new fit."""
+    """Return the constant that becomes the simplest number without exceeding its limit, and the new fit."""
     proposals = []
     for place in np.flatnonzero(is_free).tolist():
-        value = float(fit.constants[place])
-        numbers = find_simple_numbers(value, float(radius[place])) if radius[place] > 0.0 else []
+        value, radius = float(fit.constants[place]), float(allowance.radius[place])
+        numbers = find_simple_numbers(value, radius, error=float(allowance.errors[place]))
         proposals += [(rank, abs(number), place, number) for rank, number in enumerate(numbers)]
     for _, _, place, number in sorted(proposals):
         start, rest = fit.constants.copy(), is_free.copy()
         start[place], rest[place] = number, False
         changed = model.fit(start, rest)
-        if changed is not None and changed.square <= limit:
+        is_near = abs(number - fit.constants[place]) <= allowance.radius[place]
+        if changed is not None and changed.square <= (allowance.limit if is_near else allowance.wide_limit):
             return place, changed
     return None
 

@@ -31,6 +31,8 @@ _FACTORS = {
 _PI_FACTORS = {1.0: 0, math.pi: 1, 1.0 / math.pi: -1, math.pi**2: 2, 1.0 / math.pi**2: -2}  # powers of π
 _SAME_NUMBER = 1e-12  # relative difference of numbers that differ by rounding
 _BITS_OF_DOUBLE = 52.0
+EVIDENT_LEVEL = 0.999  # of the tests of numbers that are hardly near their estimates by chance
+_MAX_ERRORS = 3.29  # distance of such a number from its estimate in standard errors
 _MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
 
 
@@ -80,7 +82,7 @@ def _build_table() -> tuple[Values, Values]:
     return np.array([number.value for number in numbers]), np.array([number.cost for number in numbers])
 
 
-def find_simple_numbers(value: float, radius: float, keep: int = 3) -> list[float]:
+def find_simple_numbers(value: float, radius: float, keep: int = 3, *, error: float = 0.0) -> list[float]:
     """Return the simplest numbers near a value.
 
     Parameters
@@ -88,9 +90,12 @@ def find_simple_numbers(value: float, radius: float, keep: int = 3) -> list[floa
     value : float
         The value.
     radius : float
-        Largest distance of a number from the value, positive.
+        Largest distance of a number from the value.
     keep : int
         Maximum number of results.
+    error : float
+        The standard error of the value. If it is positive, numbers outside of the radius are returned too
+        where the odds are for them, see Notes.
 
     Returns
     -------
@@ -99,24 +104,47 @@ def find_simple_numbers(value: float, radius: float, keep: int = 3) -> list[floa
         1/π² and square roots, and decimals with two digits. Numbers are left out if about as many would lie
         within the radius by chance. Empty if the value does not differ from 0 by more than the radius.
 
+    Notes
+    -----
+    One true number in twenty is outside of a 95 % interval. A number as simple as 1 is hardly near the value
+    by chance, so it may be as far as the 99.9 % interval reaches if the odds are for it. These are the
+    density of a normal estimate around the number, against a uniform density of numbers from half to twice
+    the value, times the prior probability 1/m² of the number, where m numbers of this range are as simple:
+    complex numbers are less likely as a class, and the class has more of them.
+
     Examples
     --------
     >>> [find_simple_numbers(*each, keep=1) for each in ((1.98, 0.05), (6.2832, 1e-4), (1.234567, 1e-9))]
     [[2.0], [6.283185307179586], []]
+    >>> find_simple_numbers(1.007, 0.005, error=0.0025), find_simple_numbers(1.02, 0.005, error=0.0025)
+    ([1.0], [])
     """
     size = abs(value)
     if not radius < size or not math.isfinite(size):
         return []
     numbers, costs = _build_table()
-    near = np.flatnonzero(np.abs(numbers - size) <= radius)
+    distances = np.abs(numbers - size)
+    near = np.flatnonzero(distances <= max(radius, _MAX_ERRORS * error))
     around = costs[(numbers >= size / 2.0) & (numbers <= size * 2.0)]
-    order = near[np.lexsort((np.abs(numbers[near] - size), costs[near]))]
-    found = []
-    for index in order[:keep].tolist():
-        n_as_simple = int((around <= costs[index]).sum())
-        if n_as_simple * 2.0 * radius <= _MAX_COINCIDENCES * 1.5 * size:
+    order = near[np.lexsort((distances[near], costs[near]))]
+    found: list[float] = []
+    for index in order.tolist():
+        n_as_simple, distance = int((around <= costs[index]).sum()), float(distances[index])
+        if distance <= radius:
+            is_likely = n_as_simple * 2.0 * radius <= _MAX_COINCIDENCES * 1.5 * size
+        else:
+            is_likely = _compute_odds(distance, error, n_as_simple, size) > 1.0
+        if is_likely:
             found.append(math.copysign(float(numbers[index]), value))
+        if len(found) == keep:
+            break
     return found
+
+
+def _compute_odds(distance: float, error: float, n_as_simple: int, size: float) -> float:
+    """Return the odds of a simple number against any number from half to twice the size of an estimate."""
+    density = math.exp(-((distance / error) ** 2) / 2.0) / (error * math.sqrt(2.0 * math.pi))
+    return density / max(n_as_simple, 1) ** 2 * 1.5 * size
 
 
 def measure_number(value: float) -> float:

@@ -38,6 +38,27 @@ def test_a_random_number_is_not_simple(rng):
     assert sum(bool(find_simple_numbers(value, 1e-7 * value)) for value in values.tolist()) <= 2
 
 
+@pytest.mark.parametrize("number", [1.0, 0.5, 2.0, 1 / 3])
+def test_with_its_error_a_simple_number_is_found_more_often_than_by_its_interval(rng, number):
+    error = 0.001 * number
+    estimates = (number + error * rng.normal(size=1000)).tolist()
+    by_interval, by_both = (
+        sum(find_simple_numbers(value, 1.96 * error, 1, error=own) == [number] for value in estimates)
+        for own in (0.0, error)
+    )
+    assert 920 < by_interval < 975
+    assert by_both > 985
+
+
+def test_with_its_error_hardly_more_random_numbers_become_simple(rng):
+    values = rng.uniform(0.5, 2.0, 2000).tolist()
+    by_interval, by_both = (
+        sum(bool(find_simple_numbers(value, 0.00196 * value, 1, error=own * value)) for value in values)
+        for own in (0.0, 0.001)
+    )
+    assert by_interval <= by_both < by_interval + 120
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
