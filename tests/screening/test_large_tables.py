@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 
 import symscreen
 from symscreen.errors import InputError, MemoryLimitError, OptionError
@@ -72,6 +73,22 @@ def test_finalists_have_the_scores_of_the_table_in_memory(frame, request, tmp_pa
     assert sampled.scale == exact.scale
     assert sampled.record["data"] == exact.record["data"]
     assert sampled.record["large_table"]["sample_rows"] < 520
+
+
+def test_near_duplicates_that_a_sample_does_not_decide_are_those_of_all_rows(rng, request, tmp_path):
+    frame = pd.DataFrame(rng.normal(size=(N_ROWS, 4)), columns=list("abcd"))
+    frame["y"] = 3 * frame.a + frame.b + 0.3 * frame.c * frame.d
+    source = write(frame, tmp_path / "t")
+    options = OPTIONS | {"binary": "add,mul"}
+    in_memory = options | {"search": "exact", "p_values": False}
+    limit = float(spearmanr(frame.a + frame.b, frame.a).statistic)
+    limits = (limit - 1e-6, limit + 1e-6)
+    exact = [symscreen.screen(source, **in_memory | {"max_correlation": each}) for each in limits]
+    assert exact[0].table.expression.tolist() != exact[1].table.expression.tolist()
+    request.getfixturevalue("small_memory")
+    for expected, each in zip(exact, limits, strict=True):
+        sampled = symscreen.screen(source, **options | {"max_correlation": each})
+        assert sampled.table.expression.tolist() == expected.table.expression.tolist()
 
 
 @pytest.mark.usefixtures("small_memory")

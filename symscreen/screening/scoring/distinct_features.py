@@ -17,6 +17,8 @@ from symscreen.screening.scoring.block_scoring import iterate_values
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
@@ -60,6 +62,47 @@ class DistinctFeatures:
         return len(self.group)
 
 
+@dataclass(frozen=True, eq=False)
+class CorrelationCheck:
+    """Rank correlations on all rows of a table, for pairs of features that a sample does not decide.
+
+    Parameters
+    ----------
+    tolerance : float
+        Distance from the limit within which the correlation of a sample does not decide.
+    compute : callable
+        Returns the absolute rank correlation of two features, given their numbers, on all rows.
+    """
+
+    tolerance: float
+    compute: Callable[[int, int], float]
+
+
+@dataclass(frozen=True, eq=False)
+class _CorrelationLimit:
+    """The limit of correlations, for features of a ranking that are named by their indices."""
+
+    features: FeatureTable
+    maximum: float
+    check: CorrelationCheck | None
+
+    @property
+    def tolerance(self) -> float:
+        """Distance from the limit within which a correlation is computed on all rows."""
+        return 0.0 if self.check is None else self.check.tolerance
+
+    def find_first_above(self, correlations: Values, index: int, others: Sequence[int]) -> int | None:
+        """Return the place of the first correlation of a feature with others that is above the limit."""
+        for place in np.flatnonzero(correlations > self.maximum - self.tolerance).tolist():
+            correlation = float(correlations[place])
+            if self.check is not None and correlation <= self.maximum + self.tolerance:
+                numbers = self.features.number
+                correlation = self.check.compute(int(numbers[others[place]]), int(numbers[index]))
+            if correlation > self.maximum:
+                return int(place)
+        return None
+
+
 def select_distinct_features(
     space: Space,
     features: FeatureTable,
@@ -69,6 +112,7 @@ def select_distinct_features(
     *,
     has_losses: bool,
     n_rows: int | None = None,
+    check: CorrelationCheck | None = None,
 ) -> DistinctFeatures:
     """Select features from best to worst so that no two correlate above a limit.
 
@@ -88,6 +132,8 @@ def select_distinct_features(
         Whether 1 − loss is a correlation with the target. Otherwise leaders represent their groups.
     n_rows : int, optional
         Number of rows that the losses are from; by default those of the space.
+    check : CorrelationCheck, optional
+        Decides where the space has a sample of the rows.
 
     Returns
     -------
@@ -95,9 +141,10 @@ def select_distinct_features(
     """
     from threadpoolctl import threadpool_limits
 
+    limit = _CorrelationLimit(features, max_correlation, check)
     with threadpool_limits(1):  # the products are small: threads of BLAS would only wait for each other
         group, leaders, correlations, ranks, reasons = _group_features(
-            space, features, n_wanted, max_correlation, analysis
+            space, features, n_wanted, limit, analysis
         )
         representatives = leaders.copy()
         if has_losses:
@@ -108,7 +155,7 @@ def select_distinct_features(
                 correlations,
                 ranks,
                 representatives,
-                max_correlation,
+                limit,
                 analysis,
                 space.n_rows if n_rows is None else n_rows,
             )
@@ -122,7 +169,7 @@ def _choose_representatives(
     correlations: Values,
     ranks: Values,
     representatives: Indices,
-    max_correlation: float,
+    limit: _CorrelationLimit,
     analysis: SafetyAnalysis | None,
     n_rows: int,
 ) -> None:
@@ -145,20 +192,24 @@ def _choose_representatives(
             candidates = candidates[np.array(is_safe, dtype=np.bool_)]
         if not len(candidates):
             continue
-        others = np.delete(ranks[: len(leaders)], index, axis=0)
+        others = np.delete(representatives, index).tolist()
         candidate_ranks = _compute_centred_ranks(space.compute_values(features.number[candidates]))
-        is_distinct = (_correlate(candidate_ranks, others) <= max_correlation).all(axis=1)
-        if is_distinct.any():
-            first = int(np.flatnonzero(is_distinct)[0])
-            representatives[index] = candidates[first]
-            ranks[index] = candidate_ranks[first]
+        correlations_with_others = _correlate(
+            candidate_ranks, np.delete(ranks[: len(leaders)], index, axis=0)
+        )
+        for candidate, own_ranks, own in zip(
+            candidates.tolist(), candidate_ranks, correlations_with_others, strict=True
+        ):
+            if limit.find_first_above(own, candidate, others) is None:
+                representatives[index], ranks[index] = candidate, own_ranks
+                break
 
 
 def _group_features(
     space: Space,
     features: FeatureTable,
     n_wanted: int,
-    max_correlation: float,
+    limit: _CorrelationLimit,
     analysis: SafetyAnalysis | None,
 ) -> tuple[Indices, Indices, Values, Values, tuple[str, ...]]:
     """Group features until there are `n_wanted` groups.
@@ -187,15 +238,16 @@ def _group_features(
         to_leaders = np.zeros((n_wanted, len(values)))
         to_leaders[: len(leaders)] = _correlate(ranks[: len(leaders)], block_ranks)
         for index in range(len(values)):
-            near = np.flatnonzero(to_leaders[: len(leaders), index] > max_correlation)
+            own = to_leaders[: len(leaders), index]
+            leader = limit.find_first_above(own, part.start + index, leaders)
             reason = ""
-            if analysis is not None and not len(near):
+            if analysis is not None and leader is None:
                 number = int(features.number[part.start + index])
                 reason = analysis.analyze(space.build_expression(number)).reason
             reasons.append(reason)
-            if len(near) or reason:
-                group.append(int(near[0]) if len(near) else -1)
-                correlations.append(float(to_leaders[near[0], index]) if len(near) else 0.0)
+            if leader is not None or reason:
+                group.append(-1 if leader is None else leader)
+                correlations.append(0.0 if leader is None else float(own[leader]))
                 continue
             ranks[len(leaders)] = block_ranks[index]
             to_leaders[len(leaders)] = _correlate(block_ranks[index : index + 1], block_ranks)[0]

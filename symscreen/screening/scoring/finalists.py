@@ -5,11 +5,16 @@ them as features are wanted, and the best few classes of each group are chosen. 
 from the columns on disk, block by block. The same code scores it as in memory, in the same order of rows,
 so that its score has the same bits. A finalist that is undefined in some row is left out. Each thread has
 one feature in memory; the number of threads does not change the result.
+
+Which finalists are near-duplicates is decided on the sample, except for pairs whose rank correlation is so
+close to the limit that it may be on the other side of it on all rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +24,7 @@ from symscreen.backends import make_backend
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.logs import log_event
-from symscreen.screening.scoring.distinct_features import select_distinct_features
+from symscreen.screening.scoring.distinct_features import CorrelationCheck, select_distinct_features
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
@@ -36,7 +41,9 @@ if TYPE_CHECKING:
 GROUPS_PER_FEATURE = 3  # groups of near-duplicates with finalists, for each feature wanted
 CLASSES_PER_GROUP = 3  # finalists of a group
 THREAD_ROW_BYTES = 24  # memory of a thread per row: values, keys, order and ranks of a feature
-TARGET_ROW_BYTES = 8  # memory per row of the centred target, which all threads share
+TARGET_ROW_BYTES = 12  # memory per row of the centred target and of the ranks of one other feature
+RANK_ROW_BYTES = 4  # memory per row of the ranks of a feature that others are compared with
+_TOLERANCE_ERRORS = 5.0  # standard errors within which the sample does not decide about near-duplicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +151,50 @@ def compute_on_all_rows(expression: Expression, table: LargeTable) -> Values | N
         if not np.isfinite(values[0, rows]).all():
             return None
     return values
+
+
+def make_correlation_check(space: Space, task: ScreeningTask) -> CorrelationCheck:
+    """Make the check of near-duplicates among finalists on all rows of a large table."""
+    assert task.large_table is not None  # noqa: S101  # the caller checks it
+    n_sample, limit = task.target.n, task.max_correlation
+    # that of Pearson's correlation; that of ranks is about as large
+    standard_error = (1.0 - limit**2) / math.sqrt(max(n_sample - 1, 1))
+    n_stored = 1 + (count_threads(task.large_table, task) - 1) * (THREAD_ROW_BYTES // RANK_ROW_BYTES)
+    correlations = _TableCorrelations(space, task.large_table, n_stored)
+    return CorrelationCheck(_TOLERANCE_ERRORS * standard_error, correlations.compute)
+
+
+@dataclass(frozen=True, eq=False)
+class _TableCorrelations:
+    """Rank correlations on all rows; the ranks of a few features stay in memory."""
+
+    space: Space
+    table: LargeTable
+    n_stored: int
+    stored: OrderedDict[int, NDArray[np.int32]] = field(default_factory=OrderedDict)
+
+    def compute(self, first: int, second: int) -> float:
+        """Return |Spearman's rank correlation| of two features, given their numbers."""
+        left, right = self._get_ranks(first), self._get_ranks(second)
+        product, *squares = (
+            math.fsum(
+                float((one[rows].astype(np.float64) * other[rows]).sum())
+                for rows, _ in self.table.iterate_blocks(())
+            )
+            for one, other in ((left, right), (left, left), (right, right))
+        )
+        return round(abs(product) / math.sqrt(squares[0] * squares[1]), 12)
+
+    def _get_ranks(self, number: int) -> NDArray[np.int32]:
+        """Return the centred doubled ranks of a feature, shape (n,)."""
+        if number not in self.stored:
+            values = compute_on_all_rows(self.space.build_expression(number), self.table)
+            assert values is not None  # noqa: S101  # finalists are defined in all rows
+            if len(self.stored) == self.n_stored:
+                self.stored.popitem(last=False)
+            self.stored[number] = sort_block(values).doubled_ranks[0] - (self.table.target.n + 1)
+        self.stored.move_to_end(number)
+        return self.stored[number]
 
 
 def estimate_finalist_bytes(table: LargeTable, n_threads: int) -> int:

@@ -25,7 +25,7 @@ from symscreen.screening.inference.error_control import (
 from symscreen.screening.inference.feature_safety import build_safety_record
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values, make_mirrored_spec
 from symscreen.screening.scoring.distinct_features import select_distinct_features
-from symscreen.screening.scoring.finalists import score_finalists
+from symscreen.screening.scoring.finalists import make_correlation_check, score_finalists
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
@@ -369,6 +369,7 @@ def _select_from_ranking(
             analysis,
             has_losses=isinstance(first, Screener),
             n_rows=task.full_target.n,
+            check=None if task.large_table is None else make_correlation_check(space, task),
         )
         if len(distinct.representatives) == n_wanted:
             break
