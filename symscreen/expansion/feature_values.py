@@ -28,7 +28,7 @@ from symscreen.statistics.column_arithmetic import ARITHMETIC_UFUNCS, combine_co
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import MonotoneParents
 
     Inputs = Mapping[str, Values]
+    CandidateTest = Callable[[OperatorRange, NDArray[np.int64]], NDArray[np.bool_]]
 
 
 _TILE_BYTES = 1 << 20  # bytes of the values of all required nodes, so that they fit the cache
@@ -190,6 +191,7 @@ def evaluate_range(
     stop: int,
     *,
     workspace: Workspace | None = None,
+    is_needed: CandidateTest | None = None,
 ) -> Iterator[FeatureBlock]:
     """Evaluate the kept candidates of a range, block by block.
 
@@ -205,6 +207,9 @@ def evaluate_range(
         Range of candidate numbers.
     workspace : Workspace, optional
         Scratch arrays. The values of a block are overwritten by the next block.
+    is_needed : callable, optional
+        Maps an operator's range and numbers of its kept candidates, shape (m,), to which of them are
+        evaluated, shape (m,). By default all are.
 
     Yields
     ------
@@ -213,6 +218,8 @@ def evaluate_range(
     """
     for operator_range, first, last in candidates.split_range(start, stop):
         numbers = first + np.flatnonzero(statuses[first:last] == CandidateStatus.KEPT)
+        if is_needed is not None and len(numbers):
+            numbers = numbers[is_needed(operator_range, numbers)]
         yield from _evaluate_blocks(operator_range, pool, numbers, workspace)
 
 

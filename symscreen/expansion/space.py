@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion.candidates import Candidates
+    from symscreen.expansion.feature_values import CandidateTest
     from symscreen.expansion.pool import Pool
     from symscreen.expressions.tree import Expression
     from symscreen.statistics.ranks.sorted_block import MonotoneParents
@@ -223,17 +224,28 @@ class Space:
         return list(zip(starts, [*starts[1:], self.total], strict=True))
 
     def evaluate_range(
-        self, start: int, stop: int, workspace: Workspace | None = None
+        self,
+        start: int,
+        stop: int,
+        workspace: Workspace | None = None,
+        is_needed: CandidateTest | None = None,
     ) -> Iterator[FeatureBlock]:
         """Compute the features of a range of numbers, block by block, in order.
 
-        With a workspace, the values of a block are overwritten by the next block.
+        With a workspace, the values of a block are overwritten by the next block. Candidates of the last
+        layer that are not needed are left out, see `symscreen.expansion.feature_values.evaluate_range`.
         """
         yield from self._evaluate_materialized(np.arange(start, min(stop, self.n_materialized)))
         shift = self.n_materialized
         first, last = max(start - shift, 0), max(stop - shift, 0)
         for block in evaluate_range(
-            self.candidates, self.pool, self.statuses, first, last, workspace=workspace
+            self.candidates,
+            self.pool,
+            self.statuses,
+            first,
+            last,
+            workspace=workspace,
+            is_needed=is_needed,
         ):
             yield replace(block, numbers=block.numbers + shift)
 

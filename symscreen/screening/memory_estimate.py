@@ -18,8 +18,10 @@ from symscreen.expansion import (
     estimate_order_bytes,
     estimate_pool_order_bytes,
 )
+from symscreen.screeners import PEARSON
+from symscreen.screening.scoring.correlation_bounds import estimate_bounds_bytes
 from symscreen.screening.scoring.score_space import find_shortlist_kinds
-from symscreen.screening.scoring.streaming import MAX_COMPARED_VALUES, add_margin
+from symscreen.screening.scoring.streaming import MAX_BOUNDED_CHUNK, MAX_COMPARED_VALUES, add_margin
 
 if TYPE_CHECKING:
     from symscreen.expansion import Space, SpaceSizeEstimate
@@ -179,6 +181,8 @@ def estimate_scoring_bytes(
     if task.search != "exact":
         streaming = max(streaming, _SEARCH_BYTES + _SEARCH_CANDIDATE_BYTES * n_candidates) + n_candidates
     streaming += _estimate_inference_bytes(n_rows, task)
+    if task.error_control is None and all(screener is PEARSON for screener in task.prescreeners):
+        streaming += estimate_bounds_bytes(task.backend.jobs, min(MAX_BOUNDED_CHUNK, n_candidates))
     finalizing = entry_bytes * _MERGE_COPIES * n_entries + ranking_length * _RESULT_ROW_BYTES
     if task.limit is not None:
         n_values = min(MAX_COMPARED_VALUES + n_rows, n_rows * ranking_length)

@@ -11,7 +11,6 @@ scored on all rows (race, sieve).
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,18 +84,6 @@ class InferenceConfig:
         """Compute the p-values of a block of features, shape (m,); requires a null distribution."""
         assert self.null is not None  # noqa: S101  # the callers check this
         return self.null(block, statistics, self.sign)
-
-
-@contextmanager
-def limit_blas_threads(inference: InferenceConfig | None) -> Iterator[None]:
-    """Limit BLAS to one thread if permutations use it, because the caller has its own threads."""
-    if inference is None or inference.permuted_target is None:
-        yield
-        return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
 
 
 @dataclass(frozen=True, eq=False)

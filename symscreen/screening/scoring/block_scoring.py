@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Integers, Values
+    from symscreen._typing import Flags, Integers, Values
     from symscreen.expansion import CandidateStatus, Space
+    from symscreen.expansion.candidates import OperatorRange
     from symscreen.screeners import Screener, Sign
     from symscreen.screening.inference.error_control import InferenceConfig
+    from symscreen.screening.scoring.correlation_bounds import CorrelationBounds
     from symscreen.screening.scoring.top_features import EquivalenceKind
     from symscreen.targets import Target
 
@@ -141,6 +143,8 @@ class Scorer:
         Scratch arrays of the threads.
     inference : InferenceConfig, optional
         Statistics to accumulate over all features, by the first screener.
+    bounds : CorrelationBounds, optional
+        Leaves out features of the last layer that cannot enter a list; they count as scored.
     """
 
     space: Space
@@ -151,6 +155,7 @@ class Scorer:
     thresholds: tuple[float, ...] = ()
     workspaces: ThreadWorkspaces = field(default_factory=ThreadWorkspaces, repr=False)
     inference: InferenceConfig | None = None
+    bounds: CorrelationBounds | None = None
 
     def __call__(self, chunk: tuple[int, int]) -> ChunkResult:
         """Score the features whose numbers are in the half-open range `chunk`."""
@@ -160,7 +165,8 @@ class Scorer:
         n_invalid: dict[CandidateStatus, int] = {}
         workspace = self.workspaces.get()
         accumulator = None if self.inference is None else InferenceAccumulator(self.inference, workspace)
-        for block in self.space.evaluate_range(*chunk, workspace):
+        test = None if self.bounds is None else _BoundsTest(self, self.bounds, feature_lists)
+        for block in self.space.evaluate_range(*chunk, workspace, test):
             for status, count in block.n_invalid.items():
                 n_invalid[status] = n_invalid.get(status, 0) + count
             n_scored += len(block.numbers)
@@ -181,15 +187,29 @@ class Scorer:
                 if sum(part.block.values.size for part in waiting[index]) >= _BATCH_VALUES:
                     self._add_accepted(index, feature_lists, waiting[index])
                     waiting[index] = []
-        for index, parts in enumerate(waiting):
+        inference_state = EMPTY_INFERENCE_STATE if accumulator is None else accumulator.state
+        n_scored += 0 if test is None else test.n_left_out
+        return ChunkResult(self._finish_lists(feature_lists, waiting), n_scored, n_invalid, inference_state)
+
+    def _finish_lists(
+        self, feature_lists: list[list[FeatureTable]], waiting: list[list[_AcceptedFeatures]]
+    ) -> tuple[FeatureTable, ...]:
+        """Add the features that wait, and return the best classes of each list."""
+        top_features = []
+        for index, (parts, spec) in enumerate(zip(waiting, self.top_k_specs, strict=True)):
             if parts:
                 self._add_accepted(index, feature_lists, parts)
-        top_features = [concatenate_features(parts) for parts in feature_lists]
-        for index, spec in enumerate(self.top_k_specs):
-            if spec.limit is not None:
-                top_features[index] = select_best_classes(top_features[index], spec.limit)
-        inference_state = EMPTY_INFERENCE_STATE if accumulator is None else accumulator.state
-        return ChunkResult(tuple(top_features), n_scored, n_invalid, inference_state)
+            features = concatenate_features(feature_lists[index])
+            top_features.append(features if spec.limit is None else select_best_classes(features, spec.limit))
+        return tuple(top_features)
+
+    def compute_limits(self, feature_lists: Sequence[Sequence[FeatureTable]]) -> list[float]:
+        """Return for each list, given its parts so far, the loss above which no feature can enter it."""
+        thresholds = self.thresholds or (np.inf,) * len(self.top_k_specs)
+        return [
+            min(compute_threshold(parts[0], spec.limit), threshold)
+            for parts, spec, threshold in zip(feature_lists, self.top_k_specs, thresholds, strict=True)
+        ]
 
     def describe_features(
         self, spec: TopKSpec, numbers: NDArray[np.int64], block: SortedBlock
@@ -223,17 +243,14 @@ class Scorer:
         known_statistics: dict[int, NDArray[np.float64]],
     ) -> Iterator[tuple[int, _AcceptedFeatures]]:
         """Yield, for each list, its index and the features of a block that may enter it."""
+        limits = self.compute_limits(feature_lists)
         for index, spec in enumerate(self.top_k_specs):
             screener = self.screeners[spec.screener_index]
             if spec.screener_index not in known_statistics:
                 known_statistics[spec.screener_index] = screener.statistic(block, self.target)
             statistics = known_statistics[spec.screener_index]
             loss = screener.loss(statistics, self.target, spec.choose_sign(self.sign))
-            threshold = min(
-                compute_threshold(feature_lists[index][0], spec.limit),
-                self.thresholds[index] if self.thresholds else np.inf,
-            )
-            accepted = np.flatnonzero(round_sort_keys(loss) <= threshold)
+            accepted = np.flatnonzero(round_sort_keys(loss) <= limits[index])
             if len(accepted):
                 part = block if len(accepted) == len(numbers) else block.take(accepted)
                 yield index, _AcceptedFeatures(numbers[accepted], part, loss[accepted], statistics[accepted])
@@ -265,6 +282,23 @@ class Scorer:
             class_size=np.ones(len(numbers), dtype=np.int64),
             scores=compute_scores(self.screeners, block, self.target, {spec.screener_index: statistics}),
         )
+
+
+class _BoundsTest:
+    """Decides which candidates are computed, and counts the others, which are in no list."""
+
+    def __init__(
+        self, scorer: Scorer, bounds: CorrelationBounds, feature_lists: Sequence[Sequence[FeatureTable]]
+    ) -> None:
+        self._scorer, self._bounds, self._feature_lists = scorer, bounds, feature_lists
+        self.n_left_out = 0
+
+    def __call__(self, operator_range: OperatorRange, numbers: Integers) -> Flags:
+        """Return which of some candidates, shape (m,), must be computed."""
+        limits = self._scorer.compute_limits(self._feature_lists)
+        is_possible = self._bounds.find_possible(operator_range, numbers, limits)
+        self.n_left_out += len(numbers) - int(np.count_nonzero(is_possible))
+        return is_possible
 
 
 @dataclass(frozen=True, eq=False)

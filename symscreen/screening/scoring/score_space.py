@@ -19,7 +19,6 @@ from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import (
     build_inference,
     compute_error_control,
-    limit_blas_threads,
     limit_cost,
 )
 from symscreen.screening.inference.feature_safety import build_safety_record
@@ -138,8 +137,7 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
         error_control, task.target, task.screeners[0], task.options.sign, task.options.seed
     )
     scorer = replace(make_scorer(scored_space, task), inference=inference)
-    with limit_blas_threads(inference):
-        stream_result = score_stream(scorer, task.backend, task.chunk_size, task.run_control)
+    stream_result = score_stream(scorer, task.backend, task.chunk_size, task.run_control)
     feature_lists = iter(stream_result.top_features)
     if _has_main_list(task):
         main_features = next(feature_lists)

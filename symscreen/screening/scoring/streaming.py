@@ -13,7 +13,7 @@ sizes and the p-values of features that are not stored cannot be verified.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from hashlib import blake2b
@@ -41,6 +41,7 @@ from symscreen.screening.scoring.block_scoring import (
     compute_threshold,
     make_mirrored_spec,
 )
+from symscreen.screening.scoring.correlation_bounds import build_correlation_bounds
 from symscreen.screening.scoring.top_features import (
     MAX_TIED_CLASSES,
     FeatureTable,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.screening.inference.error_control import InferenceConfig
     from symscreen.screening.run_control import RunControl
+    from symscreen.screening.scoring.correlation_bounds import CorrelationBounds
     from symscreen.screening.scoring.top_features import EquivalenceClasses
     from symscreen.targets.registry import RegressionTarget
 
@@ -75,6 +77,9 @@ _CHUNK_VALUES = 1 << 23  # values per task
 _MAX_CHUNK_SIZE = 1 << 14  # maximum number of candidates per task
 _MIN_CHUNKS = 16  # number of tasks to split a small space into, so that all threads have work …
 _MIN_CHUNK_VALUES = 1 << 19  # … unless tasks would have fewer values than this
+_FIRST_BOUNDED_CHUNK = 1 << 12  # candidates of the first task if bounds leave out most …
+MAX_BOUNDED_CHUNK = 1 << 17  # … and of the largest
+_MIN_BOUNDED_FEATURES = 20_000  # smaller spaces are scored sooner than bounds are prepared
 _CHUNK_CANDIDATES = 1 << 17  # candidates sorted by complexity at a time
 _BLOCK_FEATURES = 256  # features computed at a time
 _FORMULAS_PER_FEATURE = 4  # formulas examined per feature wanted; with constants half of them are copies
@@ -432,29 +437,53 @@ def score_stream(
         initial = checkpoint.load(stream_name, check, compute_max_state_bytes(scorer))
     accumulator = StreamAccumulator(scorer.top_k_specs, len(scorer.screeners), space.total, initial)
     reporter = ProgressReporter(scorer, run_control, accumulator.n_done)
-    n_done_chunks, chunks = _split_done_chunks(_make_chunks(space, chunk_size), accumulator.n_done)
-    score_chunk = _ChunkTask(replace(scorer, thresholds=()))  # one object for all stages is sent only once
+    bounds = _build_bounds(scorer, backend)
+    all_chunks = _make_chunks(space, chunk_size) if bounds is None else _make_growing_chunks(space)
+    n_done_chunks, chunks = _split_done_chunks(all_chunks, accumulator.n_done)
+    score_chunk = _ChunkTask(replace(scorer, thresholds=(), bounds=bounds))  # sent only once, for all stages
     merge = partial(merge_chunk_results, scorer.top_k_specs)
     try:
-        for stage_chunks in _split_stages(chunks, n_done_chunks):
-            thresholds = accumulator.compute_thresholds()
-            tasks = [(chunk, thresholds) for chunk in stage_chunks]
-            with closing(map_reduce(backend, score_chunk, tasks, merge)) as parts:
-                n_tasks_done = 0
-                for n_tasks, part in parts:
-                    n_tasks_done += n_tasks
-                    accumulator.add(part, tasks[n_tasks_done - 1][0][1], n_tasks)
-                    reporter.report(part, accumulator)
-                    if checkpoint is not None:
-                        checkpoint.save_if_due(stream_name, accumulator.make_snapshot, is_final=False)
-                    if run_control.deadline is not None and monotonic() > run_control.deadline:
-                        _log_progress("time ran out", accumulator, space)
-                        return accumulator.make_snapshot()
-            _log_progress("scored", accumulator, space)
-        return accumulator.make_snapshot()
+        with limit_blas_threads(score_chunk.scorer):
+            for stage_chunks in _split_stages(chunks, n_done_chunks):
+                thresholds = accumulator.compute_thresholds()
+                tasks = [(chunk, thresholds) for chunk in stage_chunks]
+                with closing(map_reduce(backend, score_chunk, tasks, merge)) as parts:
+                    n_tasks_done = 0
+                    for n_tasks, part in parts:
+                        n_tasks_done += n_tasks
+                        accumulator.add(part, tasks[n_tasks_done - 1][0][1], n_tasks)
+                        reporter.report(part, accumulator)
+                        if checkpoint is not None:
+                            checkpoint.save_if_due(stream_name, accumulator.make_snapshot, is_final=False)
+                        if run_control.deadline is not None and monotonic() > run_control.deadline:
+                            _log_progress("time ran out", accumulator, space)
+                            return accumulator.make_snapshot()
+                _log_progress("scored", accumulator, space)
+            return accumulator.make_snapshot()
     finally:
         if checkpoint is not None and accumulator.is_consistent:
             checkpoint.save_if_due(stream_name, accumulator.make_snapshot, is_final=True)
+
+
+@contextmanager
+def limit_blas_threads(scorer: Scorer) -> Iterator[None]:
+    """Limit BLAS to one thread if bounds or permutations use it, because the backend has its own threads."""
+    inference = scorer.inference
+    if scorer.bounds is None and (inference is None or inference.permuted_target is None):
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+def _build_bounds(scorer: Scorer, backend: Backend) -> CorrelationBounds | None:
+    """Build the bounds of correlations; None if every feature must be computed, or on other machines."""
+    space = scorer.space
+    if scorer.inference is not None or backend.name != "threads" or space.size < _MIN_BOUNDED_FEATURES:
+        return None
+    return build_correlation_bounds(space, scorer.target, scorer.screeners, scorer.top_k_specs, scorer.sign)
 
 
 def _log_progress(event: str, accumulator: StreamAccumulator, space: Space) -> None:
@@ -499,6 +528,20 @@ def _make_chunks(space: Space, max_chunk_size: int) -> list[Chunk]:
     """Split a space into tasks; a small space, or one that a search reduced, into smaller tasks."""
     min_chunk_size = _MIN_CHUNK_VALUES // max(1, space.n_rows)
     return space.split_chunks(max(1, min(max_chunk_size, max(min_chunk_size, space.size // _MIN_CHUNKS))))
+
+
+def _make_growing_chunks(space: Space) -> list[Chunk]:
+    """Split a space into tasks of growing size: the first give thresholds, and large ones matrix products."""
+    parts = space.split_chunks(_FIRST_BOUNDED_CHUNK)
+    max_parts = max(1, min(MAX_BOUNDED_CHUNK // _FIRST_BOUNDED_CHUNK, len(parts) // _MIN_CHUNKS))
+    chunks: list[Chunk] = []
+    start, n_parts = 0, 1
+    while start < len(parts):
+        group = parts[start : start + n_parts]
+        chunks.append((group[0][0], group[-1][1]))
+        start += n_parts
+        n_parts = min(4 * n_parts, max_parts)
+    return chunks
 
 
 def _split_stages(chunks: list[Chunk], n_done: int = 0) -> Iterator[list[Chunk]]:

@@ -15,12 +15,11 @@ from symscreen.screening.inference.error_control import (
     EMPTY_INFERENCE_STATE,
     ErrorControl,
     build_inference,
-    limit_blas_threads,
     merge_inference_states,
     merge_inference_states_if_due,
 )
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
-from symscreen.screening.scoring.streaming import score_stream
+from symscreen.screening.scoring.streaming import limit_blas_threads, score_stream
 from symscreen.statistics.inference.p_value_counts import encode_p_values
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -114,8 +113,9 @@ def test_blas_is_kept_to_one_thread_where_it_is_used_only(scorer):
         return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
 
     before = threads()
-    with limit_blas_threads(scorer.inference):
+    with limit_blas_threads(scorer):
         assert threads() == {1}
-    with limit_blas_threads(replace(scorer.inference, permuted_target=None)):
+    without_permutations = replace(scorer.inference, permuted_target=None)
+    with limit_blas_threads(replace(scorer, inference=without_permutations)):
         assert threads() == before
     assert request_of("t0").error_control is None

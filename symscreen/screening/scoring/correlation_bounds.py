@@ -1,0 +1,293 @@
+"""Bound Pearson's correlation of sums, differences, products and quotients without computing them.
+
+The correlation of f with y needs c = Σ f·(y − ȳ) and v = Σ f² − (Σ f)²/n. For all pairs of two sets of
+columns they are entries of matrix products: for products, of Σ ab·(y − ȳ), Σ ab and Σ a²b²; for quotients, of
+the same with 1/b in place of b; for sums and differences, of Σ (a − ā)(b − b̄). So most features of a last
+layer can be left out without computing their values. The others are computed and scored as always, and the
+result has the same bits.
+
+**The bound.** Let u = 2⁻⁵³, γ = (n + 8)·u and A = Σ f². Sums of n products have errors of at most γ·Σ|terms|
+in any order of summation (Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.1), and
+Σ|f·(y − ȳ)| ≤ √A·‖y − ȳ‖ by the Cauchy–Schwarz inequality. The entries, the rounding of f itself, of 1/b and
+of the means, and the kernel that scores f, together change c by at most 12·γ·√A·‖y − ȳ‖ and v by at most
+16·γ·A. A sum or difference has (√A₁ + √A₂)² in place of A.
+
+**Validity.** A feature that is left out counts as scored, so it has to be finite and not constant. A feature
+with v ≤ 16·γ·A, or without finite sums, is computed. The range of any other is at least 2·√(v/n)
+(Popoviciu's inequality), which is more than 8·√(u·A), so it is not constant up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._cached_property import lockfree_cached_property
+from symscreen._numba import compile_kernel
+from symscreen.screeners import PEARSON
+from symscreen.targets import NumericTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symscreen._typing import Flags, Integers, Values
+    from symscreen.expansion import Space
+    from symscreen.expansion.candidates import OperatorRange
+    from symscreen.screeners import Screener, Sign
+    from symscreen.screening.scoring.block_scoring import TopKSpec
+
+
+_UNIT_ROUNDOFF = 2.0**-53
+_COVARIANCE_ERRORS, _VARIANCE_ERRORS = 12.0, 16.0  # see the module
+_LOSS_SLACK = 1e-11  # losses are rounded to 12 decimals before they are compared
+_MIN_VARIANCE = 1e-200  # smaller sums of squares may have lost digits below the smallest number
+_COPIES = 4  # matrices as large as the members: centred, squares, reciprocals and their squares
+_MAX_BYTES = 1 << 26  # of these matrices
+_MAX_SPARSITY = 4  # entries of a matrix product for each candidate
+_TILE_COPIES = 6  # matrix products, indices and flags of the candidates that a thread compares together
+_SIGNS = {"add": 1.0, "sub": -1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """Columns and their squares, shape (q, n)."""
+
+    columns: Values
+    squares: Values
+
+
+def _prepare_factors(columns: Values) -> _Factors:
+    """Compute the squares of columns; they may overflow."""
+    with np.errstate(all="ignore"):
+        return _Factors(columns, columns**2)
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationBounds:
+    """Decides which candidates of a last layer may have a small enough loss.
+
+    Parameters
+    ----------
+    members : float64 array, shape (q, n)
+        The features that the layer is applied to.
+    operator_names : tuple of str
+        Name of each operator of the space, by its code.
+    target : float64 array, shape (n,)
+        The target.
+    signs : tuple of {"free", "positive"}
+        Sign of each list of best features.
+    """
+
+    members: Values
+    operator_names: tuple[str, ...]
+    target: Values
+    signs: tuple[Sign, ...]
+
+    @lockfree_cached_property
+    def _centred_target(self) -> Values:
+        """The target minus its mean, of norm 1."""
+        centred = self.target - self.target.mean()
+        return np.asarray(centred / np.linalg.norm(centred))
+
+    @lockfree_cached_property
+    def _factors(self) -> _Factors:
+        return _prepare_factors(self.members)
+
+    @lockfree_cached_property
+    def _divisors(self) -> _Factors:
+        with np.errstate(all="ignore"):
+            return _prepare_factors(1.0 / self.members)
+
+    @lockfree_cached_property
+    def _centred(self) -> tuple[Values, Values, Values, Values]:
+        """Centred members, their covariances with the target, variances and √Σ a², not centred."""
+        with np.errstate(all="ignore"):
+            centred = self.members - self.members.mean(axis=1, keepdims=True)
+            root_moments = np.sqrt((self.members**2).sum(axis=1))
+            return centred, centred @ self._centred_target, (centred**2).sum(axis=1), root_moments
+
+    def find_possible(
+        self, operator_range: OperatorRange, numbers: Integers, loss_limits: Sequence[float]
+    ) -> Flags:
+        """Find the candidates that must be computed.
+
+        Parameters
+        ----------
+        operator_range : OperatorRange
+            The candidates of an operator.
+        numbers : int64 array, shape (m,), ascending
+            Numbers of some of them.
+        loss_limits : sequence of float
+            For each list, the loss above which a feature does not enter it.
+
+        Returns
+        -------
+        bool array, shape (m,)
+            False for features that are finite, not constant, and in no list.
+        """
+        name = self.operator_names[operator_range.code]
+        is_possible = np.ones(len(numbers), dtype=np.bool_)
+        limits = {"free": math.inf, "positive": math.inf}
+        for sign, loss in zip(self.signs, loss_limits, strict=True):
+            limits[sign] = min(limits[sign], 1.0 - loss - _LOSS_SLACK)
+        if not min(limits.values()) > 0.0 or name not in {*_SIGNS, "mul", "div"}:
+            return is_possible
+        left, right = operator_range.decode(numbers)
+        rounding = (self.members.shape[1] + 8) * _UNIT_ROUNDOFF
+        tolerances = (
+            limits["free"],
+            limits["positive"],
+            _COVARIANCE_ERRORS * rounding,
+            _VARIANCE_ERRORS * rounding,
+        )
+        if name in _SIGNS:
+            self._mark_sums(_SIGNS[name], left, right, tolerances, is_possible)
+        elif name == "mul":
+            self._mark_products(left, right, self._factors, self._factors, tolerances, is_possible)
+        else:
+            is_later = left >= right
+            for chosen, moving, staying, own, other in (
+                (is_later, left, right, self._factors, self._divisors),
+                (~is_later, right, left, self._divisors, self._factors),
+            ):
+                if chosen.any():
+                    part = is_possible[chosen]
+                    self._mark_products(moving[chosen], staying[chosen], own, other, tolerances, part)
+                    is_possible[chosen] = part
+        return is_possible
+
+    def _mark_sums(
+        self,
+        sign: float,
+        left: Integers,
+        right: Integers,
+        tolerances: tuple[float, float, float, float],
+        is_possible: Flags,
+    ) -> None:
+        """Write which sums or differences are possible."""
+        later, earlier = np.maximum(left, right), np.minimum(left, right)
+        tile = _find_tile(later, earlier)
+        if tile is None:
+            return
+        rows, columns = tile
+        centred, covariances, variances, root_moments = self._centred
+        with np.errstate(all="ignore"):
+            gram = centred[rows] @ centred[columns].T
+        _mark_possible_sums(
+            left, right, later - rows.start, earlier - columns.start, sign, gram, covariances, variances,
+            root_moments, *tolerances, is_possible,
+        )  # fmt: skip
+
+    def _mark_products(
+        self,
+        first: Integers,
+        second: Integers,
+        own: _Factors,
+        other: _Factors,
+        tolerances: tuple[float, float, float, float],
+        is_possible: Flags,
+    ) -> None:
+        """Write which products of a member of one set and of another are possible."""
+        if own is other:
+            first, second = np.maximum(first, second), np.minimum(first, second)
+        tile = _find_tile(first, second)
+        if tile is None:
+            return
+        rows, columns = tile
+        with np.errstate(all="ignore"):
+            weighted = (own.columns[rows] * self._centred_target) @ other.columns[columns].T
+            sums = own.columns[rows] @ other.columns[columns].T
+            squares = own.squares[rows] @ other.squares[columns].T
+        _mark_possible_products(
+            first - rows.start, second - columns.start, weighted, sums, squares, self.members.shape[1],
+            *tolerances, is_possible,
+        )  # fmt: skip
+
+
+def build_correlation_bounds(
+    space: Space, target: object, screeners: Sequence[Screener], specs: Sequence[TopKSpec], sign: Sign
+) -> CorrelationBounds | None:
+    """Build the bounds for a space, if all lists are ordered by Pearson's correlation with a numeric target.
+
+    Returns
+    -------
+    CorrelationBounds or None
+        None also if a list has no limit, or if the columns are not in memory or take too much of it.
+    """
+    members = space.pool.values
+    applies = (
+        isinstance(target, NumericTarget)
+        and members is not None
+        and bool(specs)
+        and all(spec.limit is not None and screeners[spec.screener_index] is PEARSON for spec in specs)
+    )
+    if not applies or members is None or _COPIES * members.nbytes > _MAX_BYTES:
+        return None
+    assert isinstance(target, NumericTarget)  # noqa: S101  # for the type checker
+    names = tuple(operator.name for operator in space.pool.symbols.operators)
+    return CorrelationBounds(
+        members, names, target.group_values, tuple(spec.choose_sign(sign) for spec in specs)
+    )
+
+
+def estimate_bounds_bytes(n_threads: int, chunk_size: int) -> int:
+    """Estimate the largest memory of bounds whose threads compare a number of candidates at a time."""
+    return _MAX_BYTES + n_threads * _TILE_COPIES * _MAX_SPARSITY * 8 * chunk_size
+
+
+def _find_tile(rows: Integers, columns: Integers) -> tuple[slice, slice] | None:
+    """Return the ranges of rows and columns that pairs span; None if the pairs are too few of them."""
+    row_range = slice(int(rows.min()), int(rows.max()) + 1)
+    column_range = slice(int(columns.min()), int(columns.max()) + 1)
+    n_entries = (row_range.stop - row_range.start) * (column_range.stop - column_range.start)
+    return None if n_entries > _MAX_SPARSITY * len(rows) else (row_range, column_range)
+
+
+@compile_kernel
+def _is_possible(
+    covariance: float, variance: float, root_moment: float,
+    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float,
+) -> bool:  # fmt: skip
+    """Return whether a feature may be among the best, invalid, or has no bound; the target has norm 1."""
+    least_variance = variance - variance_error * root_moment * root_moment
+    if not least_variance > _MIN_VARIANCE:  # or not a number
+        return True
+    spread, error = math.sqrt(least_variance), covariance_error * root_moment
+    is_worse = abs(covariance) + error < free_limit * spread and covariance + error < positive_limit * spread
+    return not is_worse
+
+
+@compile_kernel
+def _mark_possible_products(
+    first: Integers, second: Integers, weighted: Values, sums: Values, squares: Values, n: int,
+    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float, out: Flags,
+) -> None:  # fmt: skip
+    """Write which products, shape (m,), are possible; indices are those of the matrix products."""
+    for k in range(first.size):
+        i, j = first[k], second[k]
+        moment = squares[i, j]
+        variance = moment - sums[i, j] * sums[i, j] / n
+        out[k] = _is_possible(
+            weighted[i, j], variance, math.sqrt(moment), free_limit, positive_limit,
+            covariance_error, variance_error,
+        )  # fmt: skip
+
+
+@compile_kernel
+def _mark_possible_sums(
+    left: Integers, right: Integers, later: Integers, earlier: Integers, sign: float, gram: Values,
+    covariances: Values, variances: Values, root_moments: Values,
+    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float, out: Flags,
+) -> None:  # fmt: skip
+    """Write which sums a + s·b, shape (m,), are possible; `later` and `earlier` are indices of `gram`."""
+    for k in range(left.size):
+        a, b = left[k], right[k]
+        out[k] = _is_possible(
+            covariances[a] + sign * covariances[b],
+            variances[a] + variances[b] + 2.0 * sign * gram[later[k], earlier[k]],
+            root_moments[a] + root_moments[b],
+            free_limit, positive_limit, covariance_error, variance_error,
+        )  # fmt: skip
