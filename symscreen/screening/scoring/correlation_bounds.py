@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen._numba import compile_kernel
 from symscreen.screeners import PEARSON
+from symscreen.statistics.column_arithmetic import ARITHMETIC_UFUNCS
 from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _COPIES = 4  # matrices as large as the members: centred, squares, reciprocals a
 _MAX_BYTES = 1 << 26  # of these matrices
 _MAX_SPARSITY = 4  # entries of a matrix product for each candidate
 _TILE_COPIES = 6  # matrix products, indices and flags of the candidates that a thread compares together
-_SIGNS = {"add": 1.0, "sub": -1.0}
+_SIGNS: dict[Any, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,9 @@ class CorrelationBounds:
     ----------
     members : float64 array, shape (q, n)
         The features that the layer is applied to.
-    operator_names : tuple of str
-        Name of each operator of the space, by its code.
+    numerics : tuple of callable
+        What each operator of the space computes, by its code. Other functions than numpy's four arithmetic
+        ones have no bounds.
     target : float64 array, shape (n,)
         The target.
     signs : tuple of {"free", "positive"}
@@ -82,7 +84,7 @@ class CorrelationBounds:
     """
 
     members: Values
-    operator_names: tuple[str, ...]
+    numerics: tuple[Any, ...]
     target: Values
     signs: tuple[Sign, ...]
 
@@ -128,12 +130,12 @@ class CorrelationBounds:
         bool array, shape (m,)
             False for features that are finite, not constant, and in no list.
         """
-        name = self.operator_names[operator_range.code]
+        numeric = self.numerics[operator_range.code]
         is_possible = np.ones(len(numbers), dtype=np.bool_)
         limits = {"free": math.inf, "positive": math.inf}
         for sign, loss in zip(self.signs, loss_limits, strict=True):
             limits[sign] = min(limits[sign], 1.0 - loss - _LOSS_SLACK)
-        if not min(limits.values()) > 0.0 or name not in {*_SIGNS, "mul", "div"}:
+        if not min(limits.values()) > 0.0 or numeric not in ARITHMETIC_UFUNCS:
             return is_possible
         left, right = operator_range.decode(numbers)
         rounding = (self.members.shape[1] + 8) * _UNIT_ROUNDOFF
@@ -143,9 +145,9 @@ class CorrelationBounds:
             _COVARIANCE_ERRORS * rounding,
             _VARIANCE_ERRORS * rounding,
         )
-        if name in _SIGNS:
-            self._mark_sums(_SIGNS[name], left, right, tolerances, is_possible)
-        elif name == "mul":
+        if numeric in _SIGNS:
+            self._mark_sums(_SIGNS[numeric], left, right, tolerances, is_possible)
+        elif numeric is np.multiply:
             self._mark_products(left, right, self._factors, self._factors, tolerances, is_possible)
         else:
             is_later = left >= right
@@ -227,9 +229,9 @@ def build_correlation_bounds(
     if not applies or members is None or _COPIES * members.nbytes > _MAX_BYTES:
         return None
     assert isinstance(target, NumericTarget)  # noqa: S101  # for the type checker
-    names = tuple(operator.name for operator in space.pool.symbols.operators)
+    numerics = tuple(operator.numeric for operator in space.pool.symbols.operators)
     return CorrelationBounds(
-        members, names, target.group_values, tuple(spec.choose_sign(sign) for spec in specs)
+        members, numerics, target.group_values, tuple(spec.choose_sign(sign) for spec in specs)
     )
 
 
