@@ -91,7 +91,8 @@ class CorrelationBounds:
     @lockfree_cached_property
     def _centred_target(self) -> Values:
         """The target minus its mean, of norm 1."""
-        centred = self.target - self.target.mean()
+        scaled = self.target / np.abs(self.target).max()  # so that squares do not overflow
+        centred = scaled - scaled.mean()
         return np.asarray(centred / np.linalg.norm(centred))
 
     @lockfree_cached_property

@@ -53,10 +53,12 @@ def screen(monkeypatch, columns, target, *, bounded, **options):
 @pytest.mark.parametrize(
     "kind", ["normal", "positive", "ties", "scales", "tiny", "far from zero", "outliers"]
 )
-@pytest.mark.parametrize("options", [{}, {"sign": "positive", "jobs": 2}, {"pool_size": 30}])
-def test_a_screen_with_bounds_has_the_bytes_of_one_without(rng, monkeypatch, kind, options):
+@pytest.mark.parametrize(
+    ("options", "scale"), [({}, 1.0), ({"sign": "positive", "jobs": 2}, 1e300), ({"pool_size": 30}, 1e-200)]
+)
+def test_a_screen_with_bounds_has_the_bytes_of_one_without(rng, monkeypatch, kind, options, scale):
     columns = make_columns(rng, kind)
-    target = columns["a"] / np.abs(columns["a"]).max() + 0.5 * rng.normal(size=N_ROWS)
+    target = scale * (columns["a"] / np.abs(columns["a"]).max() + 0.5 * rng.normal(size=N_ROWS))
     without, bounded = (
         screen(monkeypatch, columns, target, bounded=each, **options) for each in (False, True)
     )
