@@ -78,7 +78,8 @@ _MAX_CHUNK_SIZE = 1 << 14  # maximum number of candidates per task
 _MIN_CHUNKS = 16  # number of tasks to split a small space into, so that all threads have work …
 _MIN_CHUNK_VALUES = 1 << 19  # … unless tasks would have fewer values than this
 _FIRST_BOUNDED_CHUNK = 1 << 12  # candidates of the first task if bounds leave out most …
-MAX_BOUNDED_CHUNK = 1 << 17  # … and of the largest
+_CANDIDATES_PER_ENTRY = 4  # … and at least for each entry of a list, so that it is full after this task
+MAX_BOUNDED_CHUNK = 1 << 17  # candidates of the largest task
 _MIN_BOUNDED_FEATURES = 20_000  # smaller spaces are scored sooner than bounds are prepared
 _CHUNK_CANDIDATES = 1 << 17  # candidates sorted by complexity at a time
 _BLOCK_FEATURES = 256  # features computed at a time
@@ -438,7 +439,7 @@ def score_stream(
     accumulator = StreamAccumulator(scorer.top_k_specs, len(scorer.screeners), space.total, initial)
     reporter = ProgressReporter(scorer, run_control, accumulator.n_done)
     bounds = _build_bounds(scorer, backend)
-    all_chunks = _make_chunks(space, chunk_size) if bounds is None else _make_growing_chunks(space)
+    all_chunks = _make_chunks(space, chunk_size) if bounds is None else _make_growing_chunks(scorer)
     n_done_chunks, chunks = _split_done_chunks(all_chunks, accumulator.n_done)
     score_chunk = _ChunkTask(replace(scorer, thresholds=(), bounds=bounds))  # sent only once, for all stages
     merge = partial(merge_chunk_results, scorer.top_k_specs)
@@ -530,10 +531,12 @@ def _make_chunks(space: Space, max_chunk_size: int) -> list[Chunk]:
     return space.split_chunks(max(1, min(max_chunk_size, max(min_chunk_size, space.size // _MIN_CHUNKS))))
 
 
-def _make_growing_chunks(space: Space) -> list[Chunk]:
-    """Split a space into tasks of growing size: the first give thresholds, and large ones matrix products."""
-    parts = space.split_chunks(_FIRST_BOUNDED_CHUNK)
-    max_parts = max(1, min(MAX_BOUNDED_CHUNK // _FIRST_BOUNDED_CHUNK, len(parts) // _MIN_CHUNKS))
+def _make_growing_chunks(scorer: Scorer) -> list[Chunk]:
+    """Split a space into tasks of growing size: the first fill the lists, and large ones matrix products."""
+    longest = max(spec.limit or 0 for spec in scorer.top_k_specs)
+    size = min(max(_FIRST_BOUNDED_CHUNK, _CANDIDATES_PER_ENTRY * longest), MAX_BOUNDED_CHUNK)
+    parts = scorer.space.split_chunks(size)
+    max_parts = max(1, min(MAX_BOUNDED_CHUNK // size, len(parts) // _MIN_CHUNKS))
     chunks: list[Chunk] = []
     start, n_parts = 0, 1
     while start < len(parts):
