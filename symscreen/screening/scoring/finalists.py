@@ -134,7 +134,9 @@ def choose_finalists(features: FeatureTable, space: Space, task: ScreeningTask) 
     if not len(features):
         return np.zeros(0, dtype=np.int64)
     n_wanted = GROUPS_PER_FEATURE * (task.limit or len(features))
-    distinct = select_distinct_features(space, features, n_wanted, task.max_correlation, has_losses=True)
+    # a feature whose correlation with a better one may be below the limit on all rows has a group of its own
+    limit = min(1.0, task.max_correlation + _compute_tolerance(task))
+    distinct = select_distinct_features(space, features, n_wanted, limit, has_losses=True)
     best = [
         np.flatnonzero(distinct.group == group)[:CLASSES_PER_GROUP]
         for group in range(len(distinct.representatives))
@@ -156,12 +158,16 @@ def compute_on_all_rows(expression: Expression, table: LargeTable) -> Values | N
 def make_correlation_check(space: Space, task: ScreeningTask) -> CorrelationCheck:
     """Make the check of near-duplicates among finalists on all rows of a large table."""
     assert task.large_table is not None  # noqa: S101  # the caller checks it
-    n_sample, limit = task.target.n, task.max_correlation
-    # that of Pearson's correlation; that of ranks is about as large
-    standard_error = (1.0 - limit**2) / math.sqrt(max(n_sample - 1, 1))
     n_stored = 1 + (count_threads(task.large_table, task) - 1) * (THREAD_ROW_BYTES // RANK_ROW_BYTES)
     correlations = _TableCorrelations(space, task.large_table, n_stored)
-    return CorrelationCheck(_TOLERANCE_ERRORS * standard_error, correlations.compute)
+    return CorrelationCheck(_compute_tolerance(task), correlations.compute)
+
+
+def _compute_tolerance(task: ScreeningTask) -> float:
+    """Compute the distance from the limit of correlations within which the sample does not decide."""
+    # the standard error of Pearson's correlation; that of ranks is about as large
+    standard_error = (1.0 - task.max_correlation**2) / math.sqrt(max(task.target.n - 1, 1))
+    return _TOLERANCE_ERRORS * standard_error
 
 
 @dataclass(frozen=True, eq=False)
