@@ -243,13 +243,23 @@ def read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
     require_columns(frame, [trajectory], name_option("trajectory"))
     column = frame.columns[trajectory]
     if column.numbers is not None:
-        return [f"{value:.17g}" for value in column.numbers.tolist()]
-    if column.texts is None:
+        is_missing = np.isnan(column.numbers)
+        labels = [f"{value:.17g}" for value in column.numbers.tolist()]
+    elif column.texts is not None:
+        texts = column.texts.to_list()
+        is_missing = np.array([text is None for text in texts], dtype=np.bool_)
+        labels = [str(text) for text in texts]
+    else:
         raise DataError(
             f"{frame.source}: {name_option_column('trajectory', trajectory)} holds {column.description}; "
             "give labels: numbers or text"
         )
-    return [str(value) for value in column.texts.to_list()]
+    if is_missing.any():
+        raise DataError(
+            f"{frame.source}: {name_option_column('trajectory', trajectory)} is missing in "
+            f"{format_rows(is_missing)}; fill these labels in, or leave the rows out"
+        )
+    return labels
 
 
 def list_run_rows(labels: list[str], times: Values) -> list[tuple[str, Integers]]:

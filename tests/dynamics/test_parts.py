@@ -43,6 +43,13 @@ def test_rows_of_runs_are_sorted_by_time_and_runs_by_their_labels():
     assert trajectories.runs[0].states.tolist() == [np.arange(1.0, 24.0, 3.0)[::-1].tolist()]
 
 
+@pytest.mark.parametrize("labels", [[1.0, np.nan] * 12, ["a", None] * 12])
+def test_rows_without_the_label_of_a_run_are_refused(labels):
+    table = {"t": np.arange(24.0), "x": np.arange(24.0) ** 2, "run": labels}
+    with pytest.raises(DataError, match=r"'run' .* is missing in rows 2, 4, .* fill these labels in"):
+        read_trajectories(table, time="t", states=["x"], trajectory="run")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -77,12 +77,12 @@ def read_parquet(data: bytes, source: str) -> pa.Table:
     columns = [schema.column(index) for index in range(len(schema))]
     # Dictionaries store a repeated text once: a text of 1 MB in a million rows would take 1 TB otherwise.
     text_columns = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text_columns)
+    file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text_columns, pre_buffer=False)
     check_unpacked_size(estimate_parquet_bytes(file), len(data), source)
     list_columns = {column.path.split(".")[0] for column in columns if column.max_repetition_level}
     if list_columns:
         return _read_without_lists(file, list_columns)
-    table = file.read()
+    table = file.read(use_threads=False)  # Arrow's threads may abort a process that ends soon after
     check_text_size(table, len(data), source)
     return table
 
@@ -94,7 +94,8 @@ def _read_without_lists(file: pa.parquet.ParquetFile, list_columns: set[str]) ->
     n_rows = max(file.metadata.num_rows, 0)
     empty_lists = pa.ListArray.from_arrays(pa.array([0] * (n_rows + 1), pa.int32()), pa.nulls(0))
     names = file.schema_arrow.names
-    table = file.read(columns=[name for name in names if name not in list_columns])
+    kept = [name for name in names if name not in list_columns]
+    table = file.read(columns=kept, use_threads=False)
     return pa.table([empty_lists if name in list_columns else table[name] for name in names], names=names)
 
 

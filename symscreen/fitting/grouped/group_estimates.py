@@ -173,7 +173,10 @@ def estimate_prior(
     means = (weights * values).sum(axis=1) / total
     heterogeneity = (weights * np.square(values - means[:, None])).sum(axis=1)
     excess = heterogeneity - (values.shape[1] - 1)
-    variances = excess / (total - np.square(weights).sum(axis=1) / total)
+    # Σw − Σw²/Σw = 2·Σ_{i<j} wᵢwⱼ/Σw, without the difference of two nearly equal numbers
+    ordered = np.sort(weights, axis=1)
+    pairs = (ordered[:, 1:] * np.cumsum(ordered, axis=1)[:, :-1]).sum(axis=1)
+    variances = excess / (2.0 * pairs / total)
     variances = np.maximum(variances, np.square(_LEAST_SPREAD) * np.median(own, axis=1))
     weights = 1.0 / (own + variances[:, None])
     total = weights.sum(axis=1)

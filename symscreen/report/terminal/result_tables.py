@@ -372,6 +372,7 @@ def _shorten_name(name: str) -> str:
 
 
 _MAX_GROUPS = 40  # groups whose constants are shown
+_MAX_SYMBOLS = 3  # constants of a table, which is 80 characters wide
 
 
 def show_grouped_fit(result: GroupedFitResult) -> RenderableType:
@@ -391,8 +392,8 @@ def show_grouped_fit(result: GroupedFitResult) -> RenderableType:
     quality = f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}"
     parts: list[RenderableType] = [Text("")]
     symbols = [each.symbol for each in result.formula.constants]
-    if symbols:
-        parts += [_build_group_table(result, symbols), Text("")]
+    for start in range(0, len(symbols), _MAX_SYMBOLS):
+        parts += [_build_group_table(result, symbols[start : start + _MAX_SYMBOLS]), Text("")]
     n_more = len(result.constants) - _MAX_GROUPS
     if n_more > 0 and symbols:
         parts += [Text(f"{n_more} more groups are not shown."), Text("")]
