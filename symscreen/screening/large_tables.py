@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 1 << 17  # parts of the target's order, each with one row in the sample
 _COPIES = 4  # a table in memory may take this share of the memory, because three copies exist
+_SUGGESTED_SHARE = 0.95  # of the memory at which a table is no longer sampled
 _LIBRARY_BYTES = 400_000_000  # libraries, compiled code and a batch of rows
 _SORTING_ROW_BYTES = 72  # memory per row while rows with tied targets are sorted, which takes the most
 _SAMPLE_BYTES = 1_000_000_000  # libraries and a screen of the sample, at least
@@ -85,6 +86,21 @@ def open_large_table(X: Any, y: Any, options: ScreenOptions) -> LargeTable | Non
         exclude=to_tuple(options.exclude),
         missing=options.missing,
     )
+
+
+def suggest_sampling_limit(X: Any, y: Any, options: ScreenOptions) -> int | None:  # noqa: N803  # as in `screen`
+    """Return a memory limit below which a table in memory would be sampled; None if it cannot be.
+
+    A screen of the sample needs less memory than one of all rows, for which the limit may be too low.
+    """
+    if options.max_ram is None or (size := measure_table(X)) is None:
+        return None
+    limit = int(_SUGGESTED_SHARE * _COPIES * size.n_bytes)
+    try:
+        _check_options(y, options, size)
+    except OptionError:
+        return None
+    return limit if limit >= estimate_least_bytes(size.n_rows) else None
 
 
 def estimate_least_bytes(n_rows: int) -> int:

@@ -49,6 +49,7 @@ from symscreen.screening.large_tables import (
     draw_sample,
     open_large_table,
     reserve_memory,
+    suggest_sampling_limit,
 )
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.screening.task import RowGroups, ScreeningTask
@@ -106,8 +107,10 @@ def prepare_screen(
     large_table = open_large_table(X, y, options) if samples_large_tables else None
     if large_table is not None:
         options = replace(options, search=options.search or "sieve")
+    sampling_limit = suggest_sampling_limit(X, y, options) if samples_large_tables else None
     try:
-        return _prepare_task(X, y, options, large_table)
+        task = _prepare_task(X, y, options, large_table)
+        return task if large_table is not None else replace(task, sampling_limit=sampling_limit)
     except BaseException:
         if large_table is not None:
             large_table.close()

@@ -8,9 +8,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from symscreen._limits import format_bytes
 from symscreen.backends import Dask
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
+from symscreen.errors import MemoryLimitError
 from symscreen.logs import log_event
 from symscreen.messages import Message, name_option
 from symscreen.report.notebook import VIEWS
@@ -98,8 +100,14 @@ def run_screen(task: ScreeningTask) -> ScreenResult:
         If the checkpoint folder is not available or belongs to another run.
     """
     log_event("prepared", rows=task.full_target.n, inputs=len(task.dataset.names), digest=task.dataset.digest)
-    with open_run(task) as running_task:
-        result = _build_result(running_task)
+    try:
+        with open_run(task) as running_task:
+            result = _build_result(running_task)
+    except MemoryLimitError as error:
+        if task.sampling_limit is None:
+            raise
+        limit = name_option("max_ram", format_bytes(task.sampling_limit))
+        raise MemoryLimitError(f"{error}; or screen the formulas on a sample of the rows: {limit}") from error
     log_event("finished", scored=result.n_scored, shown=len(result))
     return result
 

@@ -95,6 +95,8 @@ class ScreeningTask:
         Why there are no p-values; None if they are computed.
     large_table : LargeTable or None
         The table on disk of which the dataset is a sample; None if the dataset has all rows.
+    sampling_limit : int or None
+        A memory limit in bytes with which the dataset would be a sample; None if it is one or cannot be.
     row_groups : RowGroups or None
         Rows that belong together; None if rows are independent.
     row_order : RowOrder or None
@@ -122,6 +124,7 @@ class ScreeningTask:
     error_control: ErrorControl | None = None
     p_value_obstacle: Obstacle | None = None
     large_table: LargeTable | None = None
+    sampling_limit: int | None = None
     row_groups: RowGroups | None = None
     row_order: RowOrder | None = None
     budget_choice: BudgetChoice | None = None

@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 import symscreen
 from symscreen.errors import InputError, MemoryLimitError, OptionError
 from symscreen.screening import large_tables
+from symscreen.screening import screen as screen_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,6 +165,22 @@ def test_operators_of_time_are_refused_and_not_ignored(frame, tmp_path):
 def test_the_least_memory_is_named(frame, tmp_path):
     with pytest.raises(MemoryLimitError, match=r"takes 1\.0 GB for a few columns: allow max_ram='1\.0 GB'"):
         symscreen.screen(write(frame, tmp_path / "t"), **{**OPTIONS, "max_ram": "500MB"})
+
+
+def test_a_table_that_does_not_fit_after_all_names_a_limit_with_which_it_is_sampled(
+    frame, monkeypatch, tmp_path
+):
+    def refuse(_task):
+        raise MemoryLimitError("too much")
+
+    source = write(frame, tmp_path / "t")
+    monkeypatch.setattr(screen_module, "run_rounds", refuse)
+    monkeypatch.setattr(large_tables, "_COPIES", 10**4)
+    with pytest.raises(MemoryLimitError, match=r"^too much; or .* sample of the rows: max_ram='1.4 GB'$"):
+        symscreen.screen(source, **OPTIONS)
+    with pytest.raises(MemoryLimitError, match=r"^too much$"):
+        symscreen.screen(source, **OPTIONS | {"rounds": 2})
+    monkeypatch.undo()
 
 
 def test_an_error_after_reading_leaves_nothing_behind(frame, small_memory, tmp_path):
