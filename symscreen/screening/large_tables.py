@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 1 << 17  # parts of the target's order, each with one row in the sample
 _COPIES = 4  # a table in memory may take this share of the memory, because three copies exist
-_SUGGESTED_SHARE = 0.95  # of the memory at which a table is no longer sampled
+_SUGGESTED_SHARE = 0.999  # of the memory at which a table is no longer sampled
 _LIBRARY_BYTES = 400_000_000  # libraries, compiled code and a batch of rows
 _SORTING_ROW_BYTES = 72  # memory per row while rows with tied targets are sorted, which takes the most
 _SAMPLE_BYTES = 1_000_000_000  # libraries and a screen of the sample, at least

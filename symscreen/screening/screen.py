@@ -8,7 +8,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from symscreen._limits import format_bytes
 from symscreen.backends import Dask
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
@@ -106,8 +105,8 @@ def run_screen(task: ScreeningTask) -> ScreenResult:
     except MemoryLimitError as error:
         if task.sampling_limit is None:
             raise
-        limit = name_option("max_ram", format_bytes(task.sampling_limit))
-        raise MemoryLimitError(f"{error}; or screen the formulas on a sample of the rows: {limit}") from error
+        limit = name_option("max_ram", f"{task.sampling_limit // 10**6}MB")
+        raise MemoryLimitError(f"{error.template}; or screen a sample of the rows: {limit}") from error
     log_event("finished", scored=result.n_scored, shown=len(result))
     return result
 

@@ -176,7 +176,7 @@ def test_a_table_that_does_not_fit_after_all_names_a_limit_with_which_it_is_samp
     source = write(frame, tmp_path / "t")
     monkeypatch.setattr(screen_module, "run_rounds", refuse)
     monkeypatch.setattr(large_tables, "_COPIES", 10**4)
-    with pytest.raises(MemoryLimitError, match=r"^too much; or .* sample of the rows: max_ram='1.4 GB'$"):
+    with pytest.raises(MemoryLimitError, match=r"^too much; or screen a sample .*: max_ram='1438MB'$"):
         symscreen.screen(source, **OPTIONS)
     with pytest.raises(MemoryLimitError, match=r"^too much$"):
         symscreen.screen(source, **OPTIONS | {"rounds": 2})
