@@ -103,8 +103,17 @@ def test_the_sample_is_that_of_its_seed_and_in_proportion_to_the_lines(tmp_path)
 
 def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
     coverage = importlib.import_module("reliability.mutation_coverage")
-    kernel = "@compile_kernel\ndef add(a, b):\n    return a + b\n\n\ndef call(a):\n    return add(a, 1)\n"
-    for name, text in {"symscreen/toy.py": TOY, "symscreen/fast.py": kernel, "tests/test_toy.py": ""}.items():
+    kernel = (
+        "STEP = 2\n\n\n@compile_kernel\ndef add(a, b):\n    return a + b * STEP\n\n\n"
+        "def call(a):\n    return add(a, 1)\n"
+    )
+    files = {
+        "symscreen/toy.py": TOY,
+        "symscreen/fast.py": kernel,
+        "tests/test_toy.py": "",
+        "tests/test_fast.py": "assert add(1, 1) == 3",
+    }
+    for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
@@ -112,13 +121,15 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
         "clips": ("symscreen/toy.py", 8),
         "returns": ("symscreen/toy.py", 10),
         "evens": ("symscreen/toy.py", 14),
-        "calls": ("symscreen/fast.py", 7),
+        "calls": ("symscreen/fast.py", 10),
     }
     records = [
         coverage.TestRecord(f"tests/test_toy.py::{name}", 0.1, False, {path: frozenset({line})})  # noqa: FBT003
         for name, (path, line) in executed.items()
     ]
-    selector = coverage.TestSelector(tmp_path, records)
+    # A test that calls a kernel itself executes no line of Python of the package.
+    direct = coverage.TestRecord("tests/test_fast.py::adds", 0.1, False, {})  # noqa: FBT003
+    selector = coverage.TestSelector(tmp_path, [*records, direct])
     chosen = {
         one.text: {test.name.rpartition("::")[2] for test in selector.choose(one)[0]}
         for one in list_toy_mutations()
@@ -127,8 +138,10 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
     assert chosen["return not value % 2"] == {"evens"}
     assert chosen["LIMIT = 3"] == {"clips", "returns", "evens"}
     mutants = importlib.import_module("reliability.mutants")
-    (plus,) = mutants.list_mutations(kernel, "symscreen/fast.py")[0]
-    assert [one.name for one in selector.choose(plus)[0]] == ["tests/test_toy.py::calls"]
+    step, plus, *_ = mutants.list_mutations(kernel, "symscreen/fast.py")
+    for mutation in (step[0], plus[0]):
+        names = {one.name for one in selector.choose(mutation)[0]}
+        assert names == {"tests/test_toy.py::calls", "tests/test_fast.py::adds"}
 
 
 @pytest.mark.slow

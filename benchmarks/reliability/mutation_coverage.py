@@ -167,8 +167,9 @@ class TestSelector:
         n_reaching : int
             How many reach it.
         """
-        kernels = self._find_kernels(mutation)
-        wanted = self._find_lines(mutation, kernels)
+        names = self._find_assigned_names(mutation)
+        kernels = self._find_calling_kernels(names) - names if names else self._find_kernels(mutation)
+        wanted = self._find_uses(mutation, names) if names else self._find_lines(mutation, kernels)
         direct = {name for name, text in self._texts.items() if any(kernel in text for kernel in kernels)}
         reaching = [
             one
@@ -178,9 +179,9 @@ class TestSelector:
                 not numbers.isdisjoint(one.lines.get(name, frozenset())) for name, numbers in wanted.items()
             )
         ]
-        names = {one.name for one in reaching}
+        chosen = {one.name for one in reaching}
         shared = {one.file for one in reaching} & self._sharing
-        others = [one for one in self._records if one.file in shared and one.name not in names]
+        others = [one for one in self._records if one.file in shared and one.name not in chosen]
         return [*_sort_tests(reaching, mutation), *_sort_tests(others, mutation)], len(reaching)
 
     def _find_kernels(self, mutation: Mutation) -> set[str]:
@@ -197,11 +198,11 @@ class TestSelector:
         if kernels:
             return self._find_named_lines(kernels)
         if _is_outside_functions(self._files[mutation.path], mutation):
-            return self._find_uses(mutation)
+            return self._find_uses(mutation, set())
         return {mutation.path: set(range(mutation.first, mutation.last + 1))}
 
-    def _find_uses(self, mutation: Mutation) -> dict[str, set[int]]:
-        """Find the lines that use what a statement of a module or class defines."""
+    def _find_assigned_names(self, mutation: Mutation) -> set[str]:
+        """Find the names that a statement of a module or class assigns; none inside a function."""
         tree = self._files[mutation.path]
         names: set[str] = set()
         for node in ast.walk(tree):
@@ -214,6 +215,11 @@ class TestSelector:
                 names |= {
                     one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
                 }
+        return names
+
+    def _find_uses(self, mutation: Mutation, names: set[str]) -> dict[str, set[int]]:
+        """Find the lines that use names which a statement of a module or class assigns, and its functions."""
+        tree = self._files[mutation.path]
         found = self._find_named_lines(self._find_calling_kernels(names)) if names else {}
         own = found.setdefault(mutation.path, set())
         for function in _list_functions(tree):
