@@ -44,6 +44,11 @@ def test_the_form_of_the_law_is_recognised_with_other_numbers(text, change, rows
     assert measure_number_change(parse_expression(text), rows, truth) == pytest.approx(change, abs=1e-6)
 
 
+def test_a_change_in_the_last_digits_is_measured(rows, truth):
+    near = parse_expression("x*exp(-0.7*y) + 2.2500000000001")
+    assert measure_number_change(near, rows, truth) == pytest.approx(1e-13, rel=0.05)
+
+
 @pytest.mark.parametrize(
     "text",
     [
