@@ -112,10 +112,12 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
         "symscreen/fast.py": kernel,
         "tests/test_toy.py": "",
         "tests/test_fast.py": "assert add(1, 1) == 3",
+        "symscreen/deep/sizes.py": "SIZES = (1, 2)\n",
+        "tests/deep/test_tables.py": "",
     }
     for name, text in files.items():
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text)
     executed = {
         "clips": ("symscreen/toy.py", 8),
@@ -127,9 +129,12 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
         coverage.TestRecord(f"tests/test_toy.py::{name}", 0.1, False, {path: frozenset({line})})  # noqa: FBT003
         for name, (path, line) in executed.items()
     ]
-    # A test that calls a kernel itself executes no line of Python of the package.
-    direct = coverage.TestRecord("tests/test_fast.py::adds", 0.1, False, {})  # noqa: FBT003
-    selector = coverage.TestSelector(tmp_path, [*records, direct])
+    # A test that calls a kernel itself, or reads a table of a module, executes no function of the package.
+    records += [
+        coverage.TestRecord(name, 0.1, False, {})  # noqa: FBT003
+        for name in ("tests/test_fast.py::adds", "tests/deep/test_tables.py::reads")
+    ]
+    selector = coverage.TestSelector(tmp_path, records)
     chosen = {
         one.text: {test.name.rpartition("::")[2] for test in selector.choose(one)[0]}
         for one in list_toy_mutations()
@@ -142,6 +147,8 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
     for mutation in (step[0], plus[0]):
         names = {one.name for one in selector.choose(mutation)[0]}
         assert names == {"tests/test_toy.py::calls", "tests/test_fast.py::adds"}
+    (size, *_), *_ = mutants.list_mutations(files["symscreen/deep/sizes.py"], "symscreen/deep/sizes.py")
+    assert [one.name for one in selector.choose(size)[0]] == ["tests/deep/test_tables.py::reads"]
 
 
 @pytest.mark.slow

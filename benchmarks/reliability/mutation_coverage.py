@@ -162,8 +162,10 @@ class TestSelector:
         -------
         tests : list of TestRecord
             The tests that reach it; after them the others of their files, if a file shares what its tests
-            compute, so that only the first of them executes the line. Mirrored tests stand first, slow ones
-            last, quick files before long ones.
+            compute, so that only the first of them executes the line. A statement of a module is executed on
+            import: all tests in the mirrored folders count as reaching it, since a test that reads what it
+            defines may execute no function of the module. Mirrored tests stand first, slow ones last, quick
+            files before long ones.
         n_reaching : int
             How many reach it.
         """
@@ -171,6 +173,8 @@ class TestSelector:
         kernels = self._find_calling_kernels(names) - names if names else self._find_kernels(mutation)
         wanted = self._find_uses(mutation, names) if names else self._find_lines(mutation, kernels)
         direct = {name for name, text in self._texts.items() if any(kernel in text for kernel in kernels)}
+        if _is_outside_functions(self._files[mutation.path], mutation):
+            direct |= {name for name in self._texts if _is_in_mirrored_folder(name, mutation.path)}
         reaching = [
             one
             for one in self._records
@@ -266,6 +270,12 @@ def _sort_tests(tests: list[TestRecord], mutation: Mutation) -> list[TestRecord]
         return one.slow, one.file != mutation.path, -common, totals[one.file, one.slow], one.file, one.seconds
 
     return sorted(tests, key=compute_key)
+
+
+def _is_in_mirrored_folder(file: str, path: str) -> bool:
+    """Say whether a file of tests is in the folder that mirrors the one of a module, or above it."""
+    parts, folders = file.split("/")[1:-1], path.split("/")[1:-1]
+    return bool(parts) and parts == folders[: len(parts)]
 
 
 def _take_common(first: list[str], second: list[str]) -> Iterator[str]:
