@@ -103,20 +103,36 @@ def test_the_sample_is_that_of_its_seed_and_in_proportion_to_the_lines(tmp_path)
 
 def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
     coverage = importlib.import_module("reliability.mutation_coverage")
-    kernel = "@compile_kernel\ndef add(a, b):\n    return a + b\n\n\ndef call(a):\n    return add(a, 1)\n"
-    for name, text in {"symscreen/toy.py": TOY, "symscreen/fast.py": kernel, "tests/test_toy.py": ""}.items():
+    kernel = (
+        "STEP = 2\n\n\n@compile_kernel\ndef add(a, b):\n    return a + b * STEP\n\n\n"
+        "def call(a):\n    return add(a, 1)\n"
+    )
+    files = {
+        "symscreen/toy.py": TOY,
+        "symscreen/fast.py": kernel,
+        "tests/test_toy.py": "",
+        "tests/test_fast.py": "assert add(1, 1) == 3",
+        "symscreen/deep/sizes.py": "SIZES = (1, 2)\n",
+        "tests/deep/test_tables.py": "",
+    }
+    for name, text in files.items():
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text)
     executed = {
         "clips": ("symscreen/toy.py", 8),
         "returns": ("symscreen/toy.py", 10),
         "evens": ("symscreen/toy.py", 14),
-        "calls": ("symscreen/fast.py", 7),
+        "calls": ("symscreen/fast.py", 10),
     }
     records = [
         coverage.TestRecord(f"tests/test_toy.py::{name}", 0.1, False, {path: frozenset({line})})  # noqa: FBT003
         for name, (path, line) in executed.items()
+    ]
+    # A test that calls a kernel itself, or reads a table of a module, executes no function of the package.
+    records += [
+        coverage.TestRecord(name, 0.1, False, {})  # noqa: FBT003
+        for name in ("tests/test_fast.py::adds", "tests/deep/test_tables.py::reads")
     ]
     selector = coverage.TestSelector(tmp_path, records)
     chosen = {
@@ -127,8 +143,12 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(tmp_path):
     assert chosen["return not value % 2"] == {"evens"}
     assert chosen["LIMIT = 3"] == {"clips", "returns", "evens"}
     mutants = importlib.import_module("reliability.mutants")
-    (plus,) = mutants.list_mutations(kernel, "symscreen/fast.py")[0]
-    assert [one.name for one in selector.choose(plus)[0]] == ["tests/test_toy.py::calls"]
+    step, plus, *_ = mutants.list_mutations(kernel, "symscreen/fast.py")
+    for mutation in (step[0], plus[0]):
+        names = {one.name for one in selector.choose(mutation)[0]}
+        assert names == {"tests/test_toy.py::calls", "tests/test_fast.py::adds"}
+    (size, *_), *_ = mutants.list_mutations(files["symscreen/deep/sizes.py"], "symscreen/deep/sizes.py")
+    assert [one.name for one in selector.choose(size)[0]] == ["tests/deep/test_tables.py::reads"]
 
 
 @pytest.mark.slow

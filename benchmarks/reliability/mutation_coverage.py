@@ -162,14 +162,19 @@ class TestSelector:
         -------
         tests : list of TestRecord
             The tests that reach it; after them the others of their files, if a file shares what its tests
-            compute, so that only the first of them executes the line. Mirrored tests stand first, slow ones
-            last, quick files before long ones.
+            compute, so that only the first of them executes the line. A statement of a module is executed on
+            import: all tests in the mirrored folders count as reaching it, since a test that reads what it
+            defines may execute no function of the module. Mirrored tests stand first, slow ones last, quick
+            files before long ones.
         n_reaching : int
             How many reach it.
         """
-        kernels = self._find_kernels(mutation)
-        wanted = self._find_lines(mutation, kernels)
+        names = self._find_assigned_names(mutation)
+        kernels = self._find_calling_kernels(names) - names if names else self._find_kernels(mutation)
+        wanted = self._find_uses(mutation, names) if names else self._find_lines(mutation, kernels)
         direct = {name for name, text in self._texts.items() if any(kernel in text for kernel in kernels)}
+        if _is_outside_functions(self._files[mutation.path], mutation):
+            direct |= {name for name in self._texts if _is_in_mirrored_folder(name, mutation.path)}
         reaching = [
             one
             for one in self._records
@@ -178,9 +183,9 @@ class TestSelector:
                 not numbers.isdisjoint(one.lines.get(name, frozenset())) for name, numbers in wanted.items()
             )
         ]
-        names = {one.name for one in reaching}
+        chosen = {one.name for one in reaching}
         shared = {one.file for one in reaching} & self._sharing
-        others = [one for one in self._records if one.file in shared and one.name not in names]
+        others = [one for one in self._records if one.file in shared and one.name not in chosen]
         return [*_sort_tests(reaching, mutation), *_sort_tests(others, mutation)], len(reaching)
 
     def _find_kernels(self, mutation: Mutation) -> set[str]:
@@ -197,11 +202,11 @@ class TestSelector:
         if kernels:
             return self._find_named_lines(kernels)
         if _is_outside_functions(self._files[mutation.path], mutation):
-            return self._find_uses(mutation)
+            return self._find_uses(mutation, set())
         return {mutation.path: set(range(mutation.first, mutation.last + 1))}
 
-    def _find_uses(self, mutation: Mutation) -> dict[str, set[int]]:
-        """Find the lines that use what a statement of a module or class defines."""
+    def _find_assigned_names(self, mutation: Mutation) -> set[str]:
+        """Find the names that a statement of a module or class assigns; none inside a function."""
         tree = self._files[mutation.path]
         names: set[str] = set()
         for node in ast.walk(tree):
@@ -214,6 +219,11 @@ class TestSelector:
                 names |= {
                     one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
                 }
+        return names
+
+    def _find_uses(self, mutation: Mutation, names: set[str]) -> dict[str, set[int]]:
+        """Find the lines that use names which a statement of a module or class assigns, and its functions."""
+        tree = self._files[mutation.path]
         found = self._find_named_lines(self._find_calling_kernels(names)) if names else {}
         own = found.setdefault(mutation.path, set())
         for function in _list_functions(tree):
@@ -260,6 +270,12 @@ def _sort_tests(tests: list[TestRecord], mutation: Mutation) -> list[TestRecord]
         return one.slow, one.file != mutation.path, -common, totals[one.file, one.slow], one.file, one.seconds
 
     return sorted(tests, key=compute_key)
+
+
+def _is_in_mirrored_folder(file: str, path: str) -> bool:
+    """Say whether a file of tests is in the folder that mirrors the one of a module, or above it."""
+    parts, folders = file.split("/")[1:-1], path.split("/")[1:-1]
+    return bool(parts) and parts == folders[: len(parts)]
 
 
 def _take_common(first: list[str], second: list[str]) -> Iterator[str]:

@@ -310,8 +310,8 @@ def _draw_map_line(axes: Axes, lines: pd.DataFrame, column: str, name: str, bott
     """Draw the line of one map with a band of one standard error; T0 = 0 is a hollow marker at the bottom."""
     colour, style, marker = _STYLES[name]
     variance = lines["noise_variance"].to_numpy()
-    # no noise has no logarithm: draw it a decade to the left of the smallest variance
-    positions = np.log10(np.where(variance > 0, variance, variance[variance > 0].min() / 10))
+    # no noise has no logarithm: draw it at the tick of 0, a decade to the left of the smallest variance
+    positions = np.log10(np.where(variance > 0, variance, _NOISE_VARIANCES[1] / 10))
     middle, error = lines[column].to_numpy(), lines[f"{column}_se"].fillna(0.0).to_numpy()
     draw = partial(axes.plot, color=colour, marker=marker, markersize=4)
     draw(positions, middle, linestyle=style, label=f"{name}: {MAPS[name]}")

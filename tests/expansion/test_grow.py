@@ -15,6 +15,7 @@ from symscreen.config.screen_options import SpaceOptions
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, MemoryLimitError, OptionError
 from symscreen.expansion import CandidateStatus, expand, generation
+from symscreen.expansion.feature_values import estimate_block_bytes
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import Column
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
@@ -326,6 +327,14 @@ class TestErrors:
             "the pool between layers with pool_size=200, or raise max_ram= to at least 65MB"
         )
         assert peak < 30_000_000
+
+    def test_a_sieve_is_suggested_where_300_bytes_a_feature_and_100_megabytes_fit(self, rng, monkeypatch):
+        asked = []
+        monkeypatch.setattr(generation, "has_memory_for", lambda n_bytes, _: asked.append(n_bytes) or True)
+        names, columns = [f"x{place}" for place in range(100)], rng.normal(size=(100, 500))
+        message, _ = self.refused(names, columns, self.grammar, self.layers, max_bytes=30_000_000)
+        assert "use search='sieve', which holds no pool" in message
+        assert asked == [estimate_block_bytes(500) + 100_000_000 + 300 * (100 + 10_200)]
 
     def test_a_count_is_refused_before_the_pool_of_the_too_long_layer_is_made(self, rng, monkeypatch):
         made = []

@@ -37,6 +37,13 @@ def test_a_feature_is_constant_up_to_the_tolerance_of_its_larger_end(sign):
         assert (counts[1], valid[0]) == (int(is_constant), not is_constant)
 
 
+def test_a_feature_is_suspect_up_to_the_tolerance_of_its_terms():
+    limit = 8.0 * CONSTANT_TOLERANCE
+    _, valid, suspect = filter_ranges([0.0, 0.0], [limit, np.nextafter(limit, 1.0)], [8.0, 8.0], cancels=True)
+    assert valid == [True, True]
+    assert suspect == [True, False]
+
+
 def test_statuses_have_numbers_of_their_own_which_stay():
     assert {name: status.value for name, status in CandidateStatus.__members__.items()} == {
         "KEPT": 0,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from symscreen.expansion import validity
-from symscreen.expansion.validity import compute_feature_stats
+from symscreen.expansion.validity import compute_feature_stats, is_cancellation_noise
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 140_000), (300, 1000)])
@@ -16,6 +16,12 @@ def test_extremes_are_those_of_every_row_whatever_is_processed_together(shape, r
     np.testing.assert_array_equal(stats.low, values.min(axis=1))
     np.testing.assert_array_equal(stats.high, values.max(axis=1))
     np.testing.assert_array_equal(stats.min_abs, np.abs(values).min(axis=1))
+
+
+def test_values_differ_from_the_one_with_the_smallest_terms_by_no_more_than_rounding():
+    values = np.array([[1.0, 1000.0, 1.0], [1.0, 1000.0, 1.0], [1.0, 1000.0, 1.1]])
+    scale = np.array([[1.0, 1e20, 2.0], [1.0, 1e15, 2.0], [1.0, 1e20, 2.0]])
+    assert is_cancellation_noise(values, scale).tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(

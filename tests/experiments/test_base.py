@@ -25,9 +25,11 @@ def test_rankings_by_bart_have_fifty_trees_limited_by_their_prior_and_no_rule(ex
     assert SPECS[experiment] == write_bart_spec(is_short=experiment.endswith("short"))
 
 
-def test_table_1_has_the_same_trees():
+def test_table_1_has_the_same_trees_and_the_chains_of_its_documentation():
     settings = BART.replace_settings(table1._BART_OPTIONS).all_settings
     assert {name: settings[name] for name in BART_TREES} == {"trees": 50, "depth": 10}
+    chains = {"replicates": 5, "burn": 150, "draws": 150, "permutations": 19}
+    assert {name: settings[name] for name in chains} == chains
 
 
 @pytest.mark.slow

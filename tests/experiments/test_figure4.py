@@ -222,3 +222,6 @@ def test_pictures_show_every_map_and_mark_where_t0_is_nought(outcome, name, holl
     assert ((low < points) & (points < high)).all()
     marks = [line for line in panels[14].get_lines() if line.get_linestyle() == "None"]
     assert sum(len(line.get_ydata()) for line in marks) == hollow
+    ticks = {text.get_text(): text.get_position()[0] for text in panels[5].get_xticklabels()}
+    drawn = [ticks["0"], ticks["$10^{-2}$"], ticks["$10^{1}$"]]  # the variances of the small size
+    assert panels[5].get_lines()[0].get_xdata() == pytest.approx(drawn)

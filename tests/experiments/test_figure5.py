@@ -100,8 +100,12 @@ def test_every_picture_can_be_drawn(outcome):
     assert set(outcome.pictures) == cells | {"boxes-pr-auc", "boxes-paper-pr-auc-drawn"}
     figure = outcome.pictures["ub-0.1"]()
     assert figure.axes[0].get_title() == "layers ub, noise variance 0.1, n = 100"
-    labels = [text.get_text().split(":")[0] for text in figure.legends[0].get_texts()]
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    labels = [text.split(":")[0] for text in texts]
     assert labels[:-1] == ["t0", "xi", "bart", "lasso", "scad", "stepwise"]
+    areas = outcome.tables["areas"]
+    drawn = areas[(areas["order"] == "ub") & (areas["noise_variance"] == 0.1)].iloc[0]
+    assert texts[-1] == f"share of correct features: {drawn['correct'] / drawn['features']:.3g}"
 
 
 @pytest.mark.slow

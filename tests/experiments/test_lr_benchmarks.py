@@ -53,6 +53,10 @@ PRINTED = """
 """
 
 
+# of their published code; their "auto" means all features
+AUTHORS_GRID = {"max_features": [1.0, "sqrt", "log2"], "max_depth": [5, 10, 15, None]}
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _few_iterations():
     """Fit the linear scores of the ensemble and tune trees less closely, which takes most of the time."""
@@ -223,8 +227,25 @@ def test_tuning_on_all_rows_is_a_grid_search(rng):
     plan = EXPERIMENT.sizes["full"]
     tree = DecisionTreeRegressor(random_state=3)
     tuned = ranking_benchmarks._TunedRegressor(tree, plan).fit(x, y)
-    search = GridSearchCV(tree, ranking_benchmarks._GRID, cv=plan.inner_folds).fit(x, y)
+    search = GridSearchCV(tree, AUTHORS_GRID, cv=plan.inner_folds).fit(x, y)
     np.testing.assert_array_equal(tuned.predict(x), search.predict(x))
+
+
+def test_parameters_are_chosen_from_the_grid_of_the_authors(monkeypatch):
+    grids = []
+
+    class Search:
+        def __init__(self, _, grid, **__):
+            self.best_params_ = {"max_depth": 5}
+            grids.append(grid)
+
+        def fit(self, *_):
+            return self
+
+    monkeypatch.setattr("sklearn.model_selection.GridSearchCV", Search)
+    tuned = ranking_benchmarks._TunedRegressor(DecisionTreeRegressor(), EXPERIMENT.sizes["full"])
+    assert tuned.fit(np.eye(4), np.arange(4.0)).model_.get_params()["max_depth"] == 5
+    assert grids == [AUTHORS_GRID]
 
 
 def test_tuning_on_some_rows_still_fits_all_of_them(rng):

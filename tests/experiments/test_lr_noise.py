@@ -13,6 +13,8 @@ from symscreen.experiments.ranking_noise import (
     MALLOWS_THETAS,
     NOISE_DEVIATIONS,
     PUBLISHED_FILE,
+    _format_published_remark,
+    draw_levels,
     draw_order_list_mallows,
     find_matching_deviation,
     generate_noisy_sets,
@@ -90,6 +92,43 @@ def test_gaussian_noise_is_matched_in_alpha(rng):
     for at in (1, 4):
         assert drawn[at + 2].alpha == pytest.approx(drawn[at].alpha, abs=2 / 1500)
     assert find_matching_deviation(oracle, x, 1.0, [0]) == 5.0  # more than any noise within ±1/4 gives
+
+
+def test_the_two_mallows_noises_of_a_theta_are_independent(rng):
+    oracle = draw_sfn_oracle(rng, as_published=True)
+    x = oracle.input_sampler(1000, rng)
+    truth = oracle.compute_true_ranks(x)
+    ranks, lists, _ = (one.ranks for one in generate_noisy_sets(oracle, x, (), (0.6,), seed=3))
+    moved = kendall_distance(ranks, truth), kendall_distance(to_orders(lists) + 1.0, to_orders(truth) + 1.0)
+    assert abs(np.corrcoef(*moved)[0, 1]) < 0.15
+
+
+def test_a_picture_has_the_sets_of_its_figure_and_family():
+    require("matplotlib")
+    rows = [
+        (figure, family, operator, learner, figure + 0.1 * place + step, 0.9, 0.8)
+        for place, family in enumerate(("SFN", "LFN"))
+        for figure, operators in ((1, ["gaussian"]), (2, ["mallows", "order-list mallows", "gaussian"]))
+        for operator in operators
+        for learner in LEARNER_NAMES
+        for step in (0.01, 0.02)
+    ]
+    columns = ["figure", "family", "operator", "learner", "alpha", "beta", "tau"]
+    canvas = draw_levels(pd.DataFrame(rows, columns=columns), 2, "LFN")
+    for axis in canvas.axes:
+        for line in axis.get_lines():
+            assert line.get_xdata() == pytest.approx([2.11, 2.12])
+
+
+def test_the_published_sets_are_described_by_their_farthest_distances():
+    columns = {
+        "rank_distance": [3.0, 2.5],
+        "order_list_distance": [2.1, 1.96],
+        "expected_distance": [2.0, 2.0],
+    }
+    text = _format_published_remark(pd.DataFrame(columns))
+    assert "at most 1.00 from the model's in rank vectors, and 0.10 in order lists" in text
+    assert "they were drawn in order lists" in text
 
 
 def test_lists_move_by_the_models_distance(rng):

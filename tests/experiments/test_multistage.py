@@ -20,14 +20,17 @@ from symscreen.experiments.multistage_comparison import (
     SIMULATION_SIZES,
     ComparisonPlan,
     average_runs,
+    build_article_chains,
     build_comparison_data,
     compute_improvements,
     evaluate_method,
     format_order,
     make_methods,
+    run_article_folds,
     simulate_reading,
     use_features_only,
 )
+from symscreen.multistage.article_sharing import generate_article_sharing
 from symscreen.multistage.baselines import BASELINES
 
 
@@ -86,7 +89,11 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
     monkeypatch.setattr(f"{module}.evaluate_method", noted)
     plan = replace(SIMULATION_SIZES["full"], share_seeds=1, articles=None)
     monkeypatch.setitem(SIMULATION_SIZES, "full", plan)
-    found = SIMULATION_EXPERIMENT.run(ExperimentSettings(size="full", jobs=1, repeats=1))
+    reports = []
+    settings = ExperimentSettings(size="full", jobs=1, repeats=1, progress=lambda *step: reports.append(step))
+    found = SIMULATION_EXPERIMENT.run(settings)
+    # one step for each reading, and the last for the articles
+    assert reports == [(step, len(READINGS) + 1) for step in range(1, len(READINGS) + 2)]
     assert list(found.tables["readings"]["reading"].unique()) == list(READINGS)
     assert "Not run" not in found.remarks[0]
     grids = [9, 9, 9, *(len(one.grid) for one in BASELINES.values())]
@@ -173,8 +180,6 @@ def test_the_plan_of_the_full_size_has_the_papers_grids():
 
 
 def test_articles_are_read_from_files_where_given(tmp_path, monkeypatch):
-    from symscreen.multistage.article_sharing import generate_article_sharing
-
     errors = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
     drawn = np.random.default_rng(0)
     monkeypatch.setattr(
@@ -191,6 +196,27 @@ def test_articles_are_read_from_files_where_given(tmp_path, monkeypatch):
     assert table["balanced"].is_monotonic_increasing
     assert len(found.tables["folds"]) == 2 * len(table)
     assert format_order(table, "balanced").startswith(table.loc[0, "method"])
+
+
+def test_inner_folds_divide_the_training_rows_of_each_outer_fold_anew(monkeypatch):
+    cases = []
+    module = "symscreen.experiments.multistage_comparison"
+    monkeypatch.setattr(f"{module}.make_methods", lambda *_: {"ours": None})
+    monkeypatch.setattr(f"{module}.evaluate_method", lambda _, case: cases.append(case) or {})
+    chains = build_article_chains(*generate_article_sharing(share=0.006, random_state=0))
+    run_article_folds(chains, ComparisonPlan(), (3, 2), 5)
+    rows = set(chains.table.itertuples(index=False, name=None))
+    inner_rows = []
+    for case in cases:
+        test, *inner = (
+            set(each.itertuples(index=False, name=None))
+            for each in (case.test, *(held_out for _, held_out in case.splits))
+        )
+        assert test | inner[0] | inner[1] == rows
+        assert len(test) + len(inner[0]) + len(inner[1]) == len(rows)
+        inner_rows.append(inner[0])
+    shared = inner_rows[0] & inner_rows[1]
+    assert 0.1 < len(shared) / len(inner_rows[0]) < 0.6
 
 
 def test_means_have_standard_errors():

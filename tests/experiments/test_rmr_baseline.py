@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -45,6 +47,16 @@ def test_one_ranking_repeated_has_its_own_order():
     weights = fit_plackett_luce_weights(np.tile([2.0, 4.0, 1.0, 3.0], (50, 1)))
     assert np.argsort(-weights).tolist() == [2, 0, 3, 1]
     assert np.isfinite(np.log(weights)).all()
+
+
+@pytest.mark.parametrize("ranking", [[1.0, 2.0], [2.0, 1.0]])
+def test_the_nearest_neighbours_are_five(ranking):
+    own, other = np.array(ranking), np.array(ranking[::-1])
+    nearest = np.stack([other, other, own, own, own, other])  # of 4 or 6, two rankings are equally frequent
+    x = np.arange(1.0, 7.0)[:, None]
+    partition = SimpleNamespace(sides=(np.empty(0),))  # one numeric feature
+    found = median_regression._predict_rankings("knn", partition, (x, nearest, np.zeros((1, 1))), 0)
+    assert found.tolist() == [ranking]
 
 
 def test_clusters_that_lie_apart_get_the_modes_of_their_own(rng):

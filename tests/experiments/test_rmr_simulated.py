@@ -57,3 +57,11 @@ def test_the_same_seed_gives_the_same_figures_on_any_number_of_threads(outcome, 
 def test_remarks_tell_that_the_partition_is_ours(outcome):
     assert "partition is ours" in outcome.remarks[0]
     assert "Of 6 cells" in outcome.remarks[2]
+
+
+def test_the_remark_on_the_first_setting_has_the_risks_of_its_rows(outcome):
+    risk = outcome.tables["risk"]
+    rows = risk[(risk["setting"] == 1) & (risk["set"] == "mallows 2")].itertuples()
+    texts = [f"{row.labels} labels {row.crit:.3f}, {row.knn:.3f}, {row.baseline:.3f}" for row in rows]
+    assert len(texts) == 2
+    assert outcome.remarks[1].endswith(f": {', '.join(texts)}.")

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.requirements import require
 
@@ -15,12 +16,15 @@ from symscreen.experiments import strogatz_benchmark, strogatz_recovery
 from symscreen.experiments.base import ExperimentSettings
 from symscreen.experiments.strogatz_benchmark import (
     build_recovery_table,
+    build_screening_table,
     build_summary_table,
     format_remarks,
     list_misses,
 )
 from symscreen.experiments.strogatz_recovery import (
+    CorrectFeatures,
     Recovery,
+    ScreenerPerformance,
     add_target_noise,
     compare_formula,
     compute_fresh_r2,
@@ -178,6 +182,42 @@ def test_screening_agrees_with_the_evaluation_of_a_whole_ranking():
     own = loss[(ranking.table["expression"] == "cos(x2)/x1").to_numpy()][0]
     assert found["pearson"].ranks[1] == (loss < own).sum() + ((loss == own).sum() + 1) / 2
     assert found["pearson"].class_ranks[1] == 1 + len(np.unique(loss[loss < own]))
+
+
+def test_recall_is_that_of_the_first_20_and_the_first_100_features():
+    numbers = np.arange(200)
+    correct = CorrectFeatures(200, None, np.array([0, 19, 20, 99, 100]), (), (np.array([20]),))
+    found = strogatz_recovery._measure_screener(numbers / 200.0, numbers, correct)
+    assert (found.recall_20, found.recall_100) == (0.4, 0.8)
+    assert (found.ranks, found.class_ranks) == ((21.0,), (21.0,))
+
+
+def test_the_ranks_of_each_term_are_medians_over_the_draws(monkeypatch):
+    correct = CorrectFeatures(10, None, np.array([1]), (), ())
+    monkeypatch.setattr(strogatz_benchmark, "list_correct_features", lambda *_: correct)
+    draws = [
+        {"t0": ScreenerPerformance(0.5, 0.5, 1.0, ranks, ranks)}
+        for ranks in ((1.0, 4.0, math.nan), (3.0, 8.0, math.nan), (2.0, 6.0, math.nan))
+    ]
+    table = build_screening_table({("glider2", 0.0, "bub"): draws})
+    assert table["ranks"].tolist() == ["2 / 6 / absent"]
+
+
+def test_ranks_of_terms_are_counted_space_by_space():
+    rows = [  # two screeners of one term; the better one counts
+        ("bub", "t0", 900, 30),
+        ("bub", "xi", 1001, 20),
+        ("bub", "lasso", 1, 1),
+        ("ubb", "t0", 1001, 21),
+    ]
+    terms = pd.DataFrame(rows, columns=["space", "screener", "rank", "class"])
+    terms = terms.assign(system="vdp2", noise_ratio=0.0, term="-x1/10", copies=1)
+    for space, in_ranks, in_classes in (("bub", 1, 1), ("ubb", 0, 0)):
+        text = strogatz_benchmark._format_term_ranks(terms, space)
+        assert text.startswith(
+            f"{space}: of 1 cases (term and ratio), {in_ranks} terms are among the first 1000 features of a "
+            f"column screener, {in_classes} among the first 20 classes."
+        )
 
 
 def test_a_space_is_asked_for_the_terms_that_it_holds():

@@ -60,6 +60,7 @@ def test_published_rows_are_whole():
         [300, 100, 300, 100],
     ]
     assert [row[3] for row in PUBLISHED["t0"]] == [0, 100, 100, 100]
+    assert [sum(row) for row in PUBLISHED["bart local"]] == [83, 92, 44, 98]
     assert [row[3] for row in PUBLISHED["bart local"]] == [0, 83, 13, 68]
     assert [sum(row) for row in PUBLISHED["bart gmax"]] == [38, 69, 20, 77]
 
@@ -166,6 +167,14 @@ def test_rules_say_which_rows_they_reproduce(outcome):
     short = rule_of(outcome, "t0", SHORT_DESIGN, "the best, all of ties")
     assert (short["reproduced"], short["reproduced_turned"], short["block1_turned"]) == (3, 4, 0.0)
     assert rules.loc[(rules["method"] == "t0") & (rules["design"] == STATED_DESIGN), "reproduced"].max() == 2
+
+
+def test_values_are_named_by_their_block_and_formula(outcome):
+    values = outcome.tables["values"]
+    expected = [(block, one) for block, formulas in enumerate(FORMULAS, start=1) for one in formulas]
+    for design in table1.DESIGNS:
+        own = values[values["design"] == design]
+        assert list(zip(own["block"], own["formula"], strict=True)) == expected
 
 
 def test_copies_share_the_splits_of_their_class_and_a_merged_one_is_not_shown(outcome):

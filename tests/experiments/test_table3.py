@@ -95,6 +95,19 @@ def test_what_is_published_stands_beside_ours(outcome):
 
 
 @pytest.mark.slow
+def test_first_choices_are_those_of_cumulative_pools_and_positive_signs_that_are_published(outcome):
+    choices, firsts = (outcome[0].tables[name] for name in ("choices", "first-choices"))
+    expected = [
+        (row.system, row.screener, row.first_choice)
+        for row in choices.itertuples()
+        if row.pool == "cumulative" and row.sign in {"positive", "none"} and row.published
+    ]
+    assert len({system for system, *_ in expected}) == len(SYSTEMS)
+    columns = (firsts[name] for name in ("system", "screener", "first_choice"))
+    assert list(zip(*columns, strict=True)) == expected
+
+
+@pytest.mark.slow
 def test_a_positive_sign_cannot_choose_the_falling_truth(outcome):
     assert _row(outcome, "vdp2, inputs only")["first_choice"] == "x2"
     assert _row(outcome, "vdp2, inputs only", sign="free")["first_choice"] == "x1"

@@ -185,6 +185,11 @@ def test_cases_of_rankings_and_stages_have_the_targets_that_they_describe(rng):
     assert stages.outcomes.tolist() == [[1, 1, 1], [1, 1, -1], [1, -1, -1], [1, -1, -1], [1, 0, 0]]
 
 
+def test_the_weights_of_weighted_cases_are_the_whole_numbers_from_1_to_8(rng):
+    weights = next(checks._generate_weighted_cases(rng)).target.weights
+    assert np.unique(weights).tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
 @pytest.mark.parametrize("loss", [0.75, 1.25])
 def test_the_mean_loss_of_noise_may_be_a_quarter_from_1_and_no_more(loss, rng):
     def fix_loss(value):

@@ -80,6 +80,13 @@ def test_row_order_does_not_matter(rng):
     assert one.thresholds.tolist() == two.thresholds.tolist()
 
 
+def test_of_tied_directions_the_first_feature_and_the_smallest_threshold_are_taken():
+    x, y = np.arange(4.0), np.array([0.0, 1.0, 1.0, 0.0])  # separating the first or the last row is a tie
+    rows = np.column_stack([x, x, -x])
+    tree = grow_level_tree(rows, y, rows, y, max_levels=1)
+    assert (tree.features.tolist(), tree.thresholds.tolist()) == ([0], [0.5])
+
+
 def test_neighbouring_numbers_are_told_apart():
     rows = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     y = np.array([0.0, 1.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import least_squares
 
 from symscreen.experiments.srbench.misses import (
     TIME_LIMIT_S,
@@ -42,6 +43,26 @@ def truth(rows):
 )
 def test_the_form_of_the_law_is_recognised_with_other_numbers(text, change, rows, truth):
     assert measure_number_change(parse_expression(text), rows, truth) == pytest.approx(change, abs=1e-6)
+
+
+def test_a_change_in_the_last_digits_is_measured(rows, truth):
+    near = parse_expression("x*exp(-0.7*y) + 2.2500000000001")
+    assert measure_number_change(near, rows, truth) == pytest.approx(1e-13, rel=0.05, abs=0.0)
+
+
+def test_numbers_that_do_not_converge_are_given_up_after_200_evaluations(monkeypatch):
+    evaluations = []
+
+    def fit(*arguments, **options):
+        found = least_squares(*arguments, **options)
+        evaluations.append(found.nfev)
+        return found
+
+    monkeypatch.setattr("scipy.optimize.least_squares", fit)
+    x = np.linspace(1.0, 3.0, 50)
+    slow = parse_expression("0.1*exp(0.2*x) + 0.3*exp(0.4*x)")
+    assert measure_number_change(slow, {"x": x}, np.exp(x) * np.sin(3.0 * x)) is None
+    assert evaluations == [200]
 
 
 @pytest.mark.parametrize(

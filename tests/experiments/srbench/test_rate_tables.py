@@ -80,6 +80,13 @@ def test_every_published_method_is_listed_below_ours(fits):
     assert feynman.set_index("method").loc["RILS-ROLS", "percent_0.1"] == 17.1
 
 
+def test_methods_without_a_published_rate_come_last():
+    table = build_published_table(build_row_table([make_miss(noise_ratio=0.1)]))
+    assert table["method"].iloc[-1] == "QDSR"
+    assert math.isnan(table["percent_0.1"].iloc[-1])
+    assert table["percent_0.1"][1:-1].is_monotonic_decreasing
+
+
 def test_rates_by_structure_cover_every_fit(fits):
     table = build_structure_table(fits)
     assert table["fits"].sum() == len(fits)

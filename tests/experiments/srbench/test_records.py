@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from importlib.metadata import version
 
 import msgspec
 import pytest
 from helpers.srbench_rows import make_hit
 
 from symscreen.errors import DataError, OutputError
+from symscreen.experiments.srbench import records
 from symscreen.experiments.srbench.records import append_row, find_commit, read_rows
 
 ROW = make_hit(noise_ratio=0.01, r2=0.5)
@@ -80,5 +83,22 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path):
         read_rows(tmp_path)
 
 
-def test_the_commit_is_that_of_the_checkout():
-    assert find_commit()
+def test_the_commit_is_that_of_the_checkout_with_a_plus_sign_if_its_files_differ(tmp_path, monkeypatch):
+    package = tmp_path / "symscreen"
+    package.mkdir()
+    monkeypatch.setattr(records, "_PACKAGE", package)
+    assert find_commit() == version("symscreen")
+
+    def run_git(*arguments):
+        command = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    run_git("init", "-q")
+    (package / "code.py").write_text("1\n")
+    run_git("add", ".")
+    run_git("commit", "-q", "-m", "first")
+    commit = run_git("rev-parse", "HEAD")[:12]
+    (tmp_path / "notes.txt").write_text("of no effect\n")
+    assert find_commit() == commit
+    (package / "code.py").write_text("2\n")
+    assert find_commit() == f"{commit}+"

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from symscreen.experiments.srbench.problems import draw_table, list_problems
-from symscreen.experiments.srbench.structure import compute_gradient_rank, count_monomials, find_structure
+from symscreen.experiments.srbench.structure import (
+    _differentiate,
+    compute_gradient_rank,
+    count_monomials,
+    find_structure,
+)
 from symscreen.expressions.tree import parse_expression
 
 
@@ -27,6 +32,14 @@ from symscreen.expressions.tree import parse_expression
 def test_the_rank_of_the_gradients_counts_the_monomials_inside(text, rank, rng):
     rows = {name: rng.uniform(1.0, 3.0, 300) for name in "xyz"}
     assert compute_gradient_rank(parse_expression(text), rows) == rank
+
+
+def test_derivatives_are_those_of_log_y_in_the_logarithm_of_an_input(rng):
+    logs = {name: rng.uniform(0.0, 1.0, 20) for name in "xy"}
+    expression = parse_expression("-3*x**2.5*exp(x*y)")
+    product = np.exp(logs["x"] + logs["y"])
+    assert _differentiate(expression, logs, "x") == pytest.approx(2.5 + product, rel=1e-9)
+    assert _differentiate(expression, logs, "y") == pytest.approx(product, rel=1e-9)
 
 
 @pytest.mark.parametrize(

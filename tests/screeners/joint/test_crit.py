@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from symscreen.errors import OptionError
 from symscreen.screeners.base import JointInput, transform_to_ranks
 from symscreen.screeners.checks import check_screener
 from symscreen.screeners.joint import forest
@@ -127,6 +128,12 @@ def test_it_takes_from_20_to_5000_features_as_many_as_ten_minutes_allow():
         assert screener.compute_max_features(10**6) == 600 // (0.2 * depth)
         assert screener.compute_max_features(10) == 5000
         assert screener.compute_max_features(10**9) == 20
+
+
+def test_the_gain_may_be_the_whole_dispersion_and_no_more(rng):
+    assert not CRIT.replace_settings({"gain": 1.0}).score_features(_shown(rng)).selected.any()
+    with pytest.raises(OptionError, match="gain"):
+        CRIT.replace_settings({"gain": 1.0 + 1e-9})
 
 
 def test_a_split_must_remove_the_share_of_the_dispersion_that_gain_states(rng):

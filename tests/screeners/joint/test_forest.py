@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
+from symscreen.errors import OptionError
 from symscreen.screeners.base import JointInput
 from symscreen.screeners.checks import check_screener
 from symscreen.screeners.joint import forest
@@ -153,6 +154,14 @@ def test_its_features_take_ten_minutes_at_a_fifth_of_a_microsecond_a_row_and_tre
     assert screener.compute_max_features(30_000) == max(int(600 / (2e-7 * 30_000 * 200 * forests)), 20)
     assert screener.compute_max_features(1) == 5000
     assert screener.compute_max_features(10**9) == 20
+
+
+def test_boruta_needs_five_rounds_and_a_forest_ten_trees():
+    least = FOREST.replace_settings({"rounds": 5, "trees": 10})
+    assert least.compute_max_features(10**6) == 600 // (0.2 * 10 * 12)
+    for name, value in (("rounds", 4), ("trees", 9)):
+        with pytest.raises(OptionError, match=name):
+            FOREST.replace_settings({name: value})
 
 
 def test_losses_have_nine_decimals(rng):

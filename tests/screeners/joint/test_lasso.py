@@ -372,6 +372,17 @@ def test_capacity_falls_with_rows_and_folds():
     ) < LASSO.compute_max_features(1000)
 
 
+@pytest.mark.parametrize(("engine", "budget"), [("sklearn", 5e10), ("glmnet", 5e9)])
+@pytest.mark.parametrize(("rows", "folds"), [(1000, 10), (5000, 10), (20_000, 5)])
+def test_the_capacity_is_what_the_fits_of_the_folds_and_of_all_rows_have_time_for(
+    engine, budget, rows, folds
+):
+    settings = {"engine": engine, "folds": folds}
+    q = LASSO.replace_settings(settings).compute_max_features(rows)
+    within, beyond = ((folds + 1) * k * rows * min(k, rows) for k in (q, q + 1))
+    assert within <= budget < beyond
+
+
 def test_it_takes_from_20_to_10000_features():
     assert LASSO.compute_max_features(1) == 10_000
     assert LASSO.compute_max_features(10**12) == 20

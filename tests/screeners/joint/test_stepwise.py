@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from symscreen.errors import OptionError
+from symscreen.linear_models import best_subset
 from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.screeners.base import JointInput
+from symscreen.screeners.joint import stepwise
 from symscreen.screeners.joint.stepwise import STEPWISE
 from symscreen.targets import NumericTarget
 
@@ -314,13 +317,25 @@ def test_warnings_tell_what_bounds_the_choice(rng):
     assert few.record["set_aside"] == []
 
 
-def test_too_many_features_for_a_search_are_told_and_still_judged(rng):
+def test_too_many_features_for_a_search_are_told_and_still_judged(rng, monkeypatch):
+    # its memory would grow with the square of the features
+    monkeypatch.setattr(best_subset, "search_subsets", None)
     x = rng.normal(size=(400, 30))
     scores = _judge(
         _shown(x, 3 * x[5] - x[9] + 0.1 * rng.normal(size=30)), direction="exhaustive", max_size=3
     )
     assert {5, 9} <= set(_chosen(scores))
     assert scores.record["warnings"][0].startswith("models of more than 0 features are the best found")
+
+
+@pytest.mark.parametrize(("share", "is_exact"), [(1.0, True), (1.0 + 1e-9, False)])
+def test_a_fit_is_exact_at_the_floor_and_not_above_it(share, is_exact):
+    problem = SimpleNamespace(n=40, rss_floor=1e-24)
+    trace = SimpleNamespace(rss=np.array([1.0, 0.5, share * 1e-24]))
+    path = SimpleNamespace(coefficients=np.zeros((3, 2)), intercepts=np.zeros(3))
+    warnings = stepwise._collect_warnings(problem, trace, path, 2, {"max_size": 20, "criterion": "bic"})
+    told = "2 features fit the target up to rounding: larger models are not distinguished"
+    assert warnings == [told] * is_exact
 
 
 def test_a_coefficient_beyond_any_float_is_told(rng):

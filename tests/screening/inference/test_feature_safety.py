@@ -104,6 +104,17 @@ def test_a_list_of_all_features_has_all_safe_ones(frame):
     assert list(dropped.table["expression"]) == safe
 
 
+def test_safe_features_of_three_rounds_keep_their_rounds_and_their_places_alone(frame):
+    space = {"layers": "b", "binary": "add,mul,div", "top": "all", "rounds": 3}
+    dropped = symscreen.screen(frame, **space, unsafe="drop").table
+    marked = symscreen.screen(frame, **space).table
+    safe = marked[marked["unsafe"] == ""].drop(columns="unsafe").reset_index(drop=True)
+    assert len(safe) < len(marked)
+    assert set(safe["round"]) == {1, 2, 3}
+    columns = ["round", "place_alone", "expression"]
+    pd.testing.assert_frame_equal(dropped[columns], safe[columns])
+
+
 def test_each_round_is_filled_up_with_safe_features(frame):
     plain = symscreen.screen(frame, **SPACE, top=15, unsafe="drop", max_correlation=1)
     result = symscreen.screen(frame, **SPACE, top=15, unsafe="drop", rounds=2)

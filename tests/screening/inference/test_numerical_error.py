@@ -42,6 +42,17 @@ def safety(formula, columns, y=Y, screeners=(T0,)):
     )
 
 
+def test_for_a_joint_screener_of_ranks_the_order_of_rows_of_one_target_counts():
+    y = [0.5, 0.5, 1.75, 4.0, 6.0, 8.25]
+    columns = {"a": 1e10 * np.arange(1.0, 7.0), "b": np.array([1.0, 1.0 + 1e-9, 3.0, 4.0, 5.0, 6.0])}
+    joint = safety("(a + b) - a", columns, y, (SCREENERS["forest"],))
+    assert joint.n_uncertain_rows == 2
+    assert safety("(a + b) - a", columns, y).n_uncertain_rows == 0
+    # the error of its score is not known, even if no row is uncertain
+    assert math.isnan(joint.score_error)
+    assert math.isnan(safety("a", columns, y, (SCREENERS["forest"],)).score_error)
+
+
 @pytest.mark.slow
 @settings(max_examples=120)
 @given(expressions(st.sampled_from(["a", "b"])), columns_of_six, columns_of_six)

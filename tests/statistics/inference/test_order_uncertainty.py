@@ -75,6 +75,14 @@ def test_known_ties_leave_t0_no_range():
     assert abs(least - t0_by_definition([1, 1, 2, 3], y)) <= 1e-15
 
 
+def test_a_row_between_rows_that_tie_exactly_ties_with_them():
+    values = np.array([1.0, 1.0 + 1e-15, 2.0, 3.0, 3.0 + 1e-15])  # by its error, only row 2 stands alone
+    uncertainty = find_order_uncertainty(values, np.full(5, 1e-15), lambda rows: np.full(len(rows), 7), None)
+    assert uncertainty.run.tolist() == [0] * 5
+    assert uncertainty.is_uncertain.all()
+    assert uncertainty.is_tied.all()
+
+
 def test_rows_of_one_response_may_stand_in_any_order():
     values, error = np.array([1.0, 1.0, 2.0, 2.0]), np.full(4, 0.1)
     uncertainty = find_order_uncertainty(values, error, by_rows, np.array([0, 0, 1, 2]))

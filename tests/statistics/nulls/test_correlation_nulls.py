@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau, pearsonr, rankdata
 
 from symscreen.screeners.registry import SCREENERS
-from symscreen.statistics.nulls.correlation_nulls import SpearmanNull
+from symscreen.statistics.nulls.correlation_nulls import SpearmanNull, build_kendall_null
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets import NumericTarget
 
@@ -24,6 +24,17 @@ def test_equals_scipy(name, theirs, ties, n, rng):
         assert null(ordered, statistic, "positive")[0] == pytest.approx(
             pearsonr(x, y, alternative="greater").pvalue, rel=1e-6
         )
+
+
+@pytest.mark.parametrize(("n", "is_exact"), [(60, True), (61, False)])
+def test_kendalls_p_values_are_exact_up_to_60_rows(n, is_exact, rng):
+    y = np.arange(float(n))
+    x = y + 20.0 * rng.normal(size=n)
+    target, ordered = NumericTarget(y), sort_block(x[None])
+    found = build_kendall_null(target, 0)(ordered, SCREENERS["kendall"].statistic(ordered, target), "free")[0]
+    exact, asymptotic = (kendalltau(x, y, method=method).pvalue for method in ("exact", "asymptotic"))
+    assert found == pytest.approx(exact if is_exact else asymptotic, rel=1e-6)
+    assert exact != pytest.approx(asymptotic, rel=1e-3)
 
 
 def test_spearmans_statistic_of_tied_features_has_the_unit_of_untied_ranks(rng):

@@ -8,9 +8,17 @@ import numpy as np
 
 from symscreen.statistics._kernels import draw_integer, draw_uniform, seed_stream
 from symscreen.statistics.nulls._kernels import (
+    fill_rotated_sums,
     run_metropolis,
     walk_by_swaps,
 )
+
+
+def test_the_sums_of_rotations_are_those_of_rotated_orders(rng):
+    scores, orders, out = rng.normal(size=5), rng.normal(size=(3, 5)), np.empty((3, 5))
+    fill_rotated_sums(scores, np.tile(orders, 2), out)
+    expected = np.stack([np.roll(orders, -j, axis=1) @ scores for j in range(5)], axis=1)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
 def test_the_light_rows_of_a_walk_have_their_mean_under_the_tilt():

@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from symscreen.statistics.nulls import xi_null
 from symscreen.statistics.nulls.null_table import build_null_table
 from symscreen.statistics.nulls.xi_null import (
     _build_extrapolated_table,
@@ -189,6 +190,37 @@ def test_a_tail_beyond_the_saddlepoints_goes_on_as_an_exponential():
     assert drops[-1] / np.diff(table.knots)[-1] == pytest.approx(table.tail_slope, rel=1e-9)
     # the mean excess of an exponential is one over its slope
     assert table.tail_means[-1] == pytest.approx(table.knots[-1] + 1.0 / table.tail_slope, rel=1e-12)
+
+
+def test_a_skewed_sum_has_a_whole_table_from_its_least_value_to_its_tail():
+    z = np.arange(-1.0, 12.0, 0.01)
+    mass = np.exp(-z)
+    table = build_saddlepoint_table(build_null_table(z + 5.0, mass / mass.sum()), 3.0, -5.0)
+    below = table.knots - 5.0 < -math.sqrt(3.0)  # the least sum of three parts, standardised
+    assert (table.tail_probabilities[below] == 1.0).all()
+    assert table.tail_probabilities[~below][-1] > 1e-12
+    beyond = np.array([0.0, 0.5, 2.0])
+    expected = table.tail_probabilities[-1] * np.exp(-table.tail_slope * beyond)
+    np.testing.assert_allclose(table.compute_sf(table.knots[-1] + beyond), expected, rtol=1e-12)
+
+
+class _DrawnError(Exception):
+    """Says how many orders would be drawn."""
+
+
+@pytest.mark.parametrize(
+    ("n", "levels", "n_orders"),
+    [(40, 40, 1_000_000), (100, 100, 400_000), (101, 3, 1_000_000), (600, 3, 500_000)],
+)
+def test_a_million_orders_are_drawn_unless_they_hold_too_many_values(n, levels, n_orders, monkeypatch):
+    def draw(r, count, _):
+        raise _DrawnError(len(r), count)
+
+    monkeypatch.setattr(xi_null, "draw_step_sums", draw)
+    target = NumericTarget(np.sort(np.arange(n) % levels).astype(float))
+    with pytest.raises(_DrawnError) as caught:
+        build_xi_null(target, 987)
+    assert caught.value.args == (n, n_orders)
 
 
 @pytest.mark.parametrize(
