@@ -16,9 +16,11 @@ from symscreen.backends import dask
 from symscreen.config import parsing
 from symscreen.data.readers import file_bytes
 from symscreen.fitting.effort import EFFORTS
+from symscreen.fitting.laws import refinement, simple_numbers
 from symscreen.fitting.laws.deep_pool import estimate_deep_bytes
 from symscreen.multistage import article_sharing
 from symscreen.multistage.baselines import matrix_factorization
+from symscreen.screening.scoring import correlation_bounds
 from symscreen.screening.search import modes
 from symscreen.statistics.inference.t0_interval import compute_t0_intervals
 
@@ -64,8 +66,14 @@ FROM_CODE: Phrases = [
     ("docs/trust.md", f"Some features have q-values of at most {parsing.DEFAULT_FDR:g}, or of the rate of"),
     ("docs/cluster.md", f"no scheduler answers within {dask._CONNECT_TIMEOUT_S:.0f} s"),
     ("docs/cluster.md", f"no worker comes within {dask._FIRST_WORKER_TIMEOUT_S:.0f} s"),
+    (
+        "docs/engine.md",
+        f"a pool of at most {correlation_bounds._MAX_BYTES // correlation_bounds._COPIES // _MIB} MiB",
+    ),
     ("docs/fit.md", _format_shares()),
     ("docs/fit.md", f"about {_DEEP_GB:.0f} GB of memory"),
+    ("docs/how-fit-searches.md", f"An F test at {100 * (1 - refinement._LEVEL):.0f} % decides"),
+    ("docs/how-fit-searches.md", f"as the test at {100 * (1 - simple_numbers.EVIDENT_LEVEL):.1f} % allows"),
     ("docs/multistage.md", f"{matrix_factorization.StagePairFactors.max_iter} times"),
     ("docs/multistage.md", _format_meetings()),
     (
