@@ -216,9 +216,19 @@ def compute_posterior(
         return own_inverse @ moments, variance * own_inverse
     scale = np.sqrt(prior.variances)
     scaled = scale[:, None] * information * scale / variance
-    inverse = np.asarray(np.linalg.inv(scaled + np.eye(len(scale))), dtype=np.float64)
-    covariance = scale[:, None] * inverse * scale
+    covariance = scale[:, None] * _invert_information(scaled + np.eye(len(scale))) * scale
     return covariance @ (moments / variance + prior.means / prior.variances), covariance
+
+
+def _invert_information(information: Values) -> Values:
+    """Invert a positive definite matrix, shape (v, v), whose rows may have any size.
+
+    A direction that the rows determine less well than rounding allows counts as determined that well.
+    """
+    sizes = np.sqrt(np.diag(information))
+    eigenvalues, vectors = np.linalg.eigh(information / np.outer(sizes, sizes))
+    eigenvalues = np.maximum(eigenvalues, len(sizes) * np.finfo(np.float64).eps * eigenvalues[-1])
+    return np.asarray((vectors / eigenvalues) @ vectors.T / np.outer(sizes, sizes), dtype=np.float64)
 
 
 def _compute_prior_errors(

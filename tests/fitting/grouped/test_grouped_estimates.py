@@ -11,6 +11,7 @@ from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.grouped.constant_fit import estimate_constants, fit_model
 from symscreen.fitting.grouped.group_estimates import (
+    GroupPrior,
     compute_group_estimates,
     compute_posterior,
     estimate_prior,
@@ -152,6 +153,18 @@ def test_a_group_without_enough_rows_gets_what_the_others_say(rng):
     found = estimate(model, rows)
     assert found.varying[1, 0] == pytest.approx(2.0, abs=0.3)
     assert np.isfinite(found.varying_errors).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "total", "tolerance"), [(1.0, 4.0, 1e-9), (1e8, 5.0, 1e-6), (1e30, 5.0, 0.1)]
+)
+def test_the_posterior_is_defined_for_terms_that_a_group_cannot_tell_apart(size, total, tolerance):
+    prior = GroupPrior(np.array([1.0, 2.0]), np.array([0.5, 0.5]), np.zeros(2), 1.0)
+    information = size * np.array([[1.0, 1.0], [1.0, 1.0]])
+    constants, covariance = compute_posterior(information, information @ np.array([3.0, 2.0]), prior, 1.0)
+    assert constants.sum() == pytest.approx(total, rel=tolerance)  # which the rows and the prior say
+    assert np.isfinite(covariance).all()
+    assert covariance[0, 0] > 0.0
 
 
 def test_the_posterior_without_a_prior_is_least_squares_and_with_a_sharp_one_the_prior(rng):
