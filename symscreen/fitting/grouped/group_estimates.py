@@ -223,8 +223,11 @@ def compute_posterior(
 def _invert_information(information: Values) -> Values:
     """Invert a positive definite matrix, shape (v, v), whose rows may have any size.
 
-    A direction that the rows determine less well than rounding allows counts as determined that well.
+    A direction that the rows determine less well than rounding allows counts as determined that well. The
+    result is NaN if an element is not finite.
     """
+    if not np.isfinite(information).all():
+        return np.full_like(information, np.nan)
     sizes = np.sqrt(np.diag(information))
     eigenvalues, vectors = np.linalg.eigh(information / np.outer(sizes, sizes))
     eigenvalues = np.maximum(eigenvalues, len(sizes) * np.finfo(np.float64).eps * eigenvalues[-1])
