@@ -173,10 +173,7 @@ def estimate_prior(
     means = (weights * values).sum(axis=1) / total
     heterogeneity = (weights * np.square(values - means[:, None])).sum(axis=1)
     excess = heterogeneity - (values.shape[1] - 1)
-    # Σw − Σw²/Σw = 2·Σ_{i<j} wᵢwⱼ/Σw, without the difference of two nearly equal numbers
-    ordered = np.sort(weights, axis=1)
-    pairs = (ordered[:, 1:] * np.cumsum(ordered, axis=1)[:, :-1]).sum(axis=1)
-    variances = excess / (2.0 * pairs / total)
+    variances = excess / (total - np.square(weights).sum(axis=1) / total)
     variances = np.maximum(variances, np.square(_LEAST_SPREAD) * np.median(own, axis=1))
     weights = 1.0 / (own + variances[:, None])
     total = weights.sum(axis=1)
@@ -216,22 +213,9 @@ def compute_posterior(
         return own_inverse @ moments, variance * own_inverse
     scale = np.sqrt(prior.variances)
     scaled = scale[:, None] * information * scale / variance
-    covariance = scale[:, None] * _invert_information(scaled + np.eye(len(scale))) * scale
+    inverse = np.asarray(np.linalg.inv(scaled + np.eye(len(scale))), dtype=np.float64)
+    covariance = scale[:, None] * inverse * scale
     return covariance @ (moments / variance + prior.means / prior.variances), covariance
-
-
-def _invert_information(information: Values) -> Values:
-    """Invert a positive definite matrix, shape (v, v), whose rows may have any size.
-
-    A direction that the rows determine less well than rounding allows counts as determined that well. The
-    result is NaN if an element is not finite.
-    """
-    if not np.isfinite(information).all():
-        return np.full_like(information, np.nan)
-    sizes = np.sqrt(np.diag(information))
-    eigenvalues, vectors = np.linalg.eigh(information / np.outer(sizes, sizes))
-    eigenvalues = np.maximum(eigenvalues, len(sizes) * np.finfo(np.float64).eps * eigenvalues[-1])
-    return np.asarray((vectors / eigenvalues) @ vectors.T / np.outer(sizes, sizes), dtype=np.float64)
 
 
 def _compute_prior_errors(

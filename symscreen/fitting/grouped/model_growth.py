@@ -20,11 +20,7 @@ from symscreen.expressions.traversal import compute_complexity, evaluate_express
 from symscreen.fitting.grouped.candidate_terms import add_inner_factors
 from symscreen.fitting.grouped.constant_fit import fit_model
 from symscreen.fitting.grouped.form_choice import describe_form
-from symscreen.fitting.grouped.grouped_model import (
-    MIN_ROWS_PER_PARAMETER,
-    GroupedModel,
-    compute_few_rows_correction,
-)
+from symscreen.fitting.grouped.grouped_model import MIN_ROWS_PER_PARAMETER, GroupedModel
 from symscreen.fitting.grouped.grouped_rows import orthonormalize, remove_projection
 from symscreen.fitting.subset_search import EXACT_SHARE
 
@@ -161,9 +157,7 @@ class _TermSearch:
                 break
             own = [start for start in starts if _count_columns(start) == n_columns]
             shares = np.maximum(self._compute_squares(own) / self.rows.total_square, EXACT_SHARE)
-            penalty = n_parameters * np.log(self.rows.n)
-            penalty += compute_few_rows_correction(n_parameters, self.rows.n)
-            scores = self.rows.n * np.log(shares) + self._get_costs() + penalty
+            scores = self.rows.n * np.log(shares) + self._get_costs() + n_parameters * np.log(self.rows.n)
             for start, row in zip(own, scores.round(6), strict=True):
                 cost = self._compute_start_cost(start)
                 order = np.lexsort((np.arange(len(row)), row))[:n_fitted]
