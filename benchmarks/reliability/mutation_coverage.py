@@ -273,7 +273,7 @@ def _sort_tests(tests: list[TestRecord], mutation: Mutation) -> list[TestRecord]
 
 
 def _is_in_mirrored_folder(file: str, path: str) -> bool:
-    """Say whether a file of tests is in the folder that mirrors the one of a module, or above it."""
+    """Return whether a file of tests is in the folder that mirrors the one of a module, or above it."""
     parts, folders = file.split("/")[1:-1], path.split("/")[1:-1]
     return bool(parts) and parts == folders[: len(parts)]
 

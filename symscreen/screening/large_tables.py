@@ -53,7 +53,12 @@ _WHOLE_TABLE_OPTIONS: dict[str, tuple[object, ...]] = {
 }
 
 
-def open_large_table(X: Any, y: Any, options: ScreenOptions) -> LargeTable | None:  # noqa: N803  # as in `screen`
+def measure_source(X: Any, options: ScreenOptions) -> TableSize | None:  # noqa: N803  # as in `screen`
+    """Read the size of a table of Parquet files; None for other sources, and without a memory limit."""
+    return None if options.max_ram is None else measure_table(X)
+
+
+def open_large_table(size: TableSize, y: Any, options: ScreenOptions) -> LargeTable | None:
     """Read a table of Parquet files onto the disk if it is larger than the memory allows; None if it is not.
 
     Raises
@@ -65,8 +70,7 @@ def open_large_table(X: Any, y: Any, options: ScreenOptions) -> LargeTable | Non
     DataError
         If the files cannot be read.
     """
-    if options.max_ram is None or (size := measure_table(X)) is None:
-        return None
+    assert options.max_ram is not None  # noqa: S101  # the caller checks it
     max_bytes = parse_bytes(options.max_ram)
     if _COPIES * size.n_bytes <= max_bytes:
         return None
@@ -88,13 +92,11 @@ def open_large_table(X: Any, y: Any, options: ScreenOptions) -> LargeTable | Non
     )
 
 
-def suggest_sampling_limit(X: Any, y: Any, options: ScreenOptions) -> int | None:  # noqa: N803  # as in `screen`
-    """Return a memory limit below which a table in memory would be sampled; None if it cannot be.
+def suggest_sampling_limit(size: TableSize, y: Any, options: ScreenOptions) -> int | None:
+    """Return a memory limit in bytes with which a table in memory would be sampled; None if it cannot be.
 
     A screen of the sample needs less memory than one of all rows, for which the limit may be too low.
     """
-    if options.max_ram is None or (size := measure_table(X)) is None:
-        return None
     limit = int(_SUGGESTED_SHARE * _COPIES * size.n_bytes)
     try:
         _check_options(y, options, size)

@@ -47,6 +47,7 @@ from symscreen.screening.inference.stability import build_half_sampling
 from symscreen.screening.large_tables import (
     describe_sample,
     draw_sample,
+    measure_source,
     open_large_table,
     reserve_memory,
     suggest_sampling_limit,
@@ -104,16 +105,17 @@ def prepare_screen(
     check_conflicts(options)
     if (options.ranking, options.stages) != (None, None):
         _check_before_reading(X, y, options)
-    large_table = open_large_table(X, y, options) if samples_large_tables else None
-    if large_table is not None:
-        options = replace(options, search=options.search or "sieve")
-    sampling_limit = suggest_sampling_limit(X, y, options) if samples_large_tables else None
+    size = measure_source(X, options) if samples_large_tables else None
+    if size is None:
+        return _prepare_task(X, y, options, None)
+    large_table = open_large_table(size, y, options)
+    if large_table is None:
+        task = _prepare_task(X, y, options, None)
+        return replace(task, sampling_limit=suggest_sampling_limit(size, y, options))
     try:
-        task = _prepare_task(X, y, options, large_table)
-        return task if large_table is not None else replace(task, sampling_limit=sampling_limit)
+        return _prepare_task(X, y, replace(options, search=options.search or "sieve"), large_table)
     except BaseException:
-        if large_table is not None:
-            large_table.close()
+        large_table.close()
         raise
 
 

@@ -32,7 +32,7 @@ _PI_FACTORS = {1.0: 0, math.pi: 1, 1.0 / math.pi: -1, math.pi**2: 2, 1.0 / math.
 _SAME_NUMBER = 1e-12  # relative difference of numbers that differ by rounding
 _BITS_OF_DOUBLE = 52.0
 EVIDENT_LEVEL = 0.999  # of the tests of numbers that are hardly near their estimates by chance
-_MAX_ERRORS = 3.29  # distance of such a number from its estimate in standard errors
+_MAX_ERRORS = 3.29  # standard errors of such a number from its estimate: the normal quantile of this level
 _MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
 
 

@@ -221,19 +221,13 @@ def build_correlation_bounds(
         None also if a list has no limit, or if the columns are not in memory or take too much of it.
     """
     members = space.pool.values
-    applies = (
-        isinstance(target, NumericTarget)
-        and members is not None
-        and bool(specs)
-        and all(spec.limit is not None and screeners[spec.screener_index] is PEARSON for spec in specs)
-    )
-    if not applies or members is None or _COPIES * members.nbytes > _MAX_BYTES:
+    if members is None or _COPIES * members.nbytes > _MAX_BYTES or not isinstance(target, NumericTarget):
         return None
-    assert isinstance(target, NumericTarget)  # noqa: S101  # for the type checker
+    if not all(spec.limit is not None and screeners[spec.screener_index] is PEARSON for spec in specs):
+        return None
     numerics = tuple(operator.numeric for operator in space.pool.symbols.operators)
-    return CorrelationBounds(
-        members, numerics, target.group_values, tuple(spec.choose_sign(sign) for spec in specs)
-    )
+    signs = tuple(spec.choose_sign(sign) for spec in specs)
+    return CorrelationBounds(members, numerics, target.group_values, signs)
 
 
 def estimate_bounds_bytes(n_threads: int, chunk_size: int) -> int:
@@ -254,7 +248,7 @@ def _is_possible(
     covariance: float, variance: float, root_moment: float,
     free_limit: float, positive_limit: float, covariance_error: float, variance_error: float,
 ) -> bool:  # fmt: skip
-    """Return whether a feature may be among the best, invalid, or has no bound; the target has norm 1."""
+    """Return whether a feature may be among the best or invalid; the target has norm 1."""
     least_variance = variance - variance_error * root_moment * root_moment
     if not least_variance > _MIN_VARIANCE:  # or not a number
         return True

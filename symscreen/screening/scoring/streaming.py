@@ -480,7 +480,7 @@ def limit_blas_threads(scorer: Scorer) -> Iterator[None]:
 
 
 def _build_bounds(scorer: Scorer, backend: Backend) -> CorrelationBounds | None:
-    """Build the bounds of correlations; None if every feature must be computed, or on other machines."""
+    """Build the bounds of correlations; None if all features must be computed, and for other machines."""
     space = scorer.space
     if scorer.inference is not None or backend.name != "threads" or space.size < _MIN_BOUNDED_FEATURES:
         return None
