@@ -138,11 +138,10 @@ def _fit_group(formula: GroupedFormula, group: _Group, prior: GroupPrior | None,
                 f"the group {quote(name)} has rows with missing or undefined values: leave them out"
             )
         adjusted = group.target - predicted + constants @ slopes
-        information = slopes @ slopes.T
         if prior is None and np.linalg.matrix_rank(slopes) < len(constants):
             raise DataError(f"the rows of the group {quote(name)} do not determine its constants: add some")
         variance = 1.0 if prior is None else prior.residual_variance
-        fitted, _ = compute_posterior(information, slopes @ adjusted, prior, variance)
+        fitted, _ = compute_posterior(slopes.T, adjusted, prior, variance)
         change = np.abs(fitted - constants).max()
         constants = fitted
         if change <= _TOLERANCE * np.abs(constants).max():

@@ -65,7 +65,7 @@ class GroupEstimates:
     shared : float64 array, shape (s,)
         The shared constants.
     shared_errors : float64 array, shape (s,)
-        Their standard errors.
+        Their standard errors; NaN for one that the rows do not tell from the constants before it.
     n_freedom : int
         Number of residual degrees of freedom.
     residual_std : float
@@ -108,23 +108,25 @@ def compute_group_estimates(
         47-55), that of τ².
     """
     projection = project_design(rows, estimates.varying, estimates.shared)
-    information = np.einsum("gki,gkj->gij", projection.r_varying, projection.r_varying)
     ranks = (np.diagonal(projection.r_varying, axis1=1, axis2=2) > 0.0).sum(axis=1)
-    n_freedom = rows.n - int(ranks.sum()) - len(shared)
+    is_known = np.diagonal(projection.r_shared) > 0.0  # whether the rows tell a shared constant from others
+    n_freedom = rows.n - int(ranks.sum()) - int(is_known.sum())
     variance = estimates.square / n_freedom if n_freedom > 0 else np.nan
-    inverse = np.linalg.inv(projection.r_shared) if len(shared) else np.empty((0, 0))
+    inverse = np.linalg.inv(projection.r_shared[np.ix_(is_known, is_known)])
     shared_covariance = variance * (inverse @ inverse.T)
-    cross = np.array([rows.sum_by_group(column * estimates.shared) for column in estimates.varying])
-    cross = cross.reshape(len(varying), len(shared), rows.n_groups).transpose(2, 0, 1)
+    shared_errors = np.full(len(shared), np.nan)
+    shared_errors[is_known] = np.sqrt(np.diag(shared_covariance))
+    known = estimates.shared[is_known]
+    cross = np.array([rows.sum_by_group(column * known) for column in estimates.varying])
+    cross = cross.reshape(len(varying), len(known), rows.n_groups).transpose(2, 0, 1)
     is_determined = ranks == len(varying)
-    prior = estimate_prior(varying, information, is_determined, variance)
+    prior = estimate_prior(varying, projection.r_varying, is_determined, variance)
     own, own_errors = varying.copy(), np.full(varying.shape, np.nan)
     for group in range(rows.n_groups):
         if prior is None and not is_determined[group]:
             continue
-        mean, covariance = compute_posterior(
-            information[group], information[group] @ varying[:, group], prior, variance
-        )
+        derivatives = projection.r_varying[group]  # as good as those of the rows: the same inner products
+        mean, covariance = compute_posterior(derivatives, derivatives @ varying[:, group], prior, variance)
         leverage = covariance @ cross[group] / variance if variance > 0.0 else np.zeros_like(cross[group])
         errors = np.diag(covariance + leverage @ shared_covariance @ leverage.T)
         if prior is not None:
@@ -136,7 +138,7 @@ def compute_group_estimates(
         varying=own,
         varying_errors=own_errors,
         shared=shared,
-        shared_errors=np.sqrt(np.diag(shared_covariance)),
+        shared_errors=shared_errors,
         n_freedom=n_freedom,
         residual_std=float(np.sqrt(variance)),
         prior=prior,
@@ -144,7 +146,7 @@ def compute_group_estimates(
 
 
 def estimate_prior(
-    varying: Values, information: Values, is_determined: Flags, variance: float
+    varying: Values, r_varying: Values, is_determined: Flags, variance: float
 ) -> GroupPrior | None:
     """Estimate the mean and the variance of each constant between groups.
 
@@ -152,8 +154,8 @@ def estimate_prior(
     ----------
     varying : float64 array, shape (v, G)
         Least-squares estimates.
-    information : float64 array, shape (G, v, v)
-        Inner products of the derivatives within each group.
+    r_varying : float64 array, shape (G, v, v)
+        Triangular factors R of the derivatives within each group; RᵀR are their inner products.
     is_determined : bool array, shape (G,)
         Whether the own rows of a group determine its constants. The others take no part.
     variance : float
@@ -162,35 +164,44 @@ def estimate_prior(
     Returns
     -------
     GroupPrior or None
-        None with fewer than four groups that take part, or without errors.
+        None with fewer than four groups that take part, without errors, or if a variance is beyond double
+        precision.
     """
     if is_determined.sum() < MIN_SHRUNK_GROUPS or not variance > 0.0 or not len(varying):
         return None
-    values = varying[:, is_determined]
-    own = variance * np.diagonal(np.linalg.inv(information[is_determined]), axis1=1, axis2=2).T
-    weights = 1.0 / own
-    total = weights.sum(axis=1)
-    means = (weights * values).sum(axis=1) / total
-    heterogeneity = (weights * np.square(values - means[:, None])).sum(axis=1)
-    excess = heterogeneity - (values.shape[1] - 1)
-    variances = excess / (total - np.square(weights).sum(axis=1) / total)
-    variances = np.maximum(variances, np.square(_LEAST_SPREAD) * np.median(own, axis=1))
-    weights = 1.0 / (own + variances[:, None])
-    total = weights.sum(axis=1)
-    return GroupPrior((weights * values).sum(axis=1) / total, variances, 1.0 / total, variance)
+    with np.errstate(all="ignore"):
+        own = variance * np.square(np.linalg.inv(r_varying[is_determined])).sum(axis=2).T
+        unit = np.median(own, axis=1)  # squares of the constants themselves may be beyond double precision
+        values, weights = varying[:, is_determined] / np.sqrt(unit)[:, None], unit[:, None] / own
+        total = weights.sum(axis=1)
+        means = (weights * values).sum(axis=1) / total
+        heterogeneity = (weights * np.square(values - means[:, None])).sum(axis=1)
+        excess = heterogeneity - (values.shape[1] - 1)
+        # Σw − Σw²/Σw = 2·Σ_{i<j} wᵢwⱼ/Σw, without the difference of two nearly equal numbers
+        ordered = np.sort(weights, axis=1)
+        pairs = (ordered[:, 1:] * np.cumsum(ordered, axis=1)[:, :-1]).sum(axis=1)
+        variances = np.maximum(excess / (2.0 * pairs / total), np.square(_LEAST_SPREAD))
+        weights = 1.0 / (1.0 / weights + variances[:, None])
+        total = weights.sum(axis=1)
+        means = (weights * values).sum(axis=1) / total
+        parts = means * np.sqrt(unit), variances * unit, unit / total
+    return GroupPrior(*parts, variance) if all(np.isfinite(part).all() for part in parts) else None
 
 
 def compute_posterior(
-    information: Values, moments: Values, prior: GroupPrior | None, variance: float
+    derivatives: Values, target: Values, prior: GroupPrior | None, variance: float
 ) -> tuple[Values, Values]:
-    """Compute the constants of one group and their covariance from inner products.
+    """Compute the constants of one group and their covariance.
+
+    It solves a least-squares problem in which the prior of each constant is one more row. An orthogonal
+    decomposition keeps the digits that inner products would lose.
 
     Parameters
     ----------
-    information : float64 array, shape (v, v)
-        Inner products JᵀJ of the derivatives J on the rows of the group.
-    moments : float64 array, shape (v,)
-        Their inner products Jᵀy with the target.
+    derivatives : float64 array, shape (n, v)
+        Derivatives of the target by the constants on the rows of the group.
+    target : float64 array, shape (n,)
+        The target of a model that is linear in the constants.
     prior : GroupPrior or None
         What is known beforehand; None for least squares.
     variance : float
@@ -204,18 +215,20 @@ def compute_posterior(
     Examples
     --------
     >>> prior = GroupPrior(np.array([1.0]), np.array([0.5]), np.array([0.0]), 1.0)
-    >>> constants, covariance = compute_posterior(np.array([[2.0]]), np.array([6.0]), prior, 1.0)
+    >>> constants, covariance = compute_posterior(np.array([[1.0], [1.0]]), np.array([2, 4.0]), prior, 1.0)
     >>> constants.round(9).tolist(), covariance.round(9).tolist()
     ([2.0], [[0.25]])
     """
-    if prior is None:
-        own_inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        return own_inverse @ moments, variance * own_inverse
-    scale = np.sqrt(prior.variances)
-    scaled = scale[:, None] * information * scale / variance
-    inverse = np.asarray(np.linalg.inv(scaled + np.eye(len(scale))), dtype=np.float64)
-    covariance = scale[:, None] * inverse * scale
-    return covariance @ (moments / variance + prior.means / prior.variances), covariance
+    if prior is not None:
+        std, spread = np.sqrt(variance), np.sqrt(prior.variances)
+        derivatives = np.vstack([derivatives / std, np.diag(1.0 / spread)])
+        target, variance = np.concatenate([target / std, prior.means / spread]), 1.0
+    # rows by size and columns of length 1 let the decomposition keep what small rows say
+    order = np.argsort(-np.abs(derivatives).max(axis=1, initial=0.0), kind="stable")
+    lengths = np.sqrt(np.square(derivatives).sum(axis=0))
+    q, r = np.linalg.qr(derivatives[order] / lengths)
+    inverse = np.linalg.inv(r) / lengths[:, None]
+    return inverse @ (q.T @ target[order]), variance * (inverse @ inverse.T)
 
 
 def _compute_prior_errors(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
-from math import log
+from math import inf, log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,14 +123,26 @@ class GroupedModel:
         """Compute the criterion; lower is better.
 
         With p fitted numbers and n rows, BIC is n·log(RSS/TSS) + p·log n, and AIC has 2·p instead. EBIC adds
-        2·Σ log p_j to BIC, where p_j is the number of terms that term j was chosen from.
+        2·Σ log p_j to BIC, where p_j is the number of terms that term j was chosen from. All add the
+        correction for few rows.
         """
         n_parameters = self.count_parameters(rows.n_groups)
         fit = rows.n * log(max(self.square / rows.total_square, EXACT_SHARE))
+        fit += compute_few_rows_correction(n_parameters, rows.n)
         if criterion == "aic":
             return fit + 2.0 * n_parameters
         search = 2.0 * sum(map(log, self.search_sizes)) if criterion == "ebic" else 0.0
         return fit + n_parameters * log(rows.n) + search
+
+
+def compute_few_rows_correction(n_parameters: int, n_rows: int) -> float:
+    """Compute 2p(p + 1)/(n − p − 1), which the criterion of p fitted numbers adds for n rows.
+
+    It is that of Hurvich and Tsai (1989, Biometrika 76, 297-307) for AIC. Groups have many constants for few
+    rows, where residuals are much smaller than the errors. It is infinite with fewer than p + 2 rows.
+    """
+    n_left = n_rows - n_parameters - 1
+    return 2.0 * n_parameters * (n_parameters + 1) / n_left if n_left > 0 else inf
 
 
 class ModelFunction:
@@ -214,9 +226,13 @@ class Projection:
 
     @property
     def is_determined(self) -> bool:
-        """Whether the rows determine the shared coefficients, and some group each that varies."""
-        diagonal = np.diagonal(self.r_varying, axis1=1, axis2=2)
-        return bool((diagonal > 0.0).any(axis=0).all() and (np.diagonal(self.r_shared) > 0.0).all())
+        """Whether the rows determine the shared coefficients, and some group each that varies.
+
+        They determine nothing if the squares of a column are beyond double precision.
+        """
+        varying, shared = np.diagonal(self.r_varying, axis1=1, axis2=2), np.diagonal(self.r_shared)
+        is_in_range = np.isfinite(varying).all() and np.isfinite(shared).all()
+        return bool(is_in_range and (varying > 0.0).any(axis=0).all() and (shared > 0.0).all())
 
     def solve(self, target: Values, shared: Values) -> tuple[Values, Values]:
         """Return the coefficients that vary, shape (v, G), and the shared ones, shape (s,), of a target.

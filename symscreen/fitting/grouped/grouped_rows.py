@@ -196,7 +196,8 @@ def orthonormalize(rows: GroupedRows, columns: Values) -> tuple[Values, Values]:
     q : float64 array, shape (k, n)
         Orthonormal within each group. A column that depends on earlier ones in a group is 0 there.
     r : float64 array, shape (G, k, k)
-        Upper triangular; within group g, column j is Σ_i q_i·r[g, i, j].
+        Upper triangular; within group g, column j is Σ_i q_i·r[g, i, j]. The element (j, j) is NaN if the
+        sum of squares of column j is beyond double precision.
 
     Examples
     --------
@@ -217,7 +218,7 @@ def orthonormalize(rows: GroupedRows, columns: Values) -> tuple[Values, Values]:
                 rest = rest - q[i] * rows.spread(shares)
         lengths = np.sqrt(rows.sum_by_group(rest * rest))
         is_new = lengths > _MIN_NORM * norms
-        r[:, j, j] = np.where(is_new, lengths, 0.0)
+        r[:, j, j] = np.where(np.isfinite(norms), np.where(is_new, lengths, 0.0), np.nan)
         q[j] = rest * rows.spread(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=is_new))
     return q, r
 

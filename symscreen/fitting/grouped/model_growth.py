@@ -20,7 +20,11 @@ from symscreen.expressions.traversal import compute_complexity, evaluate_express
 from symscreen.fitting.grouped.candidate_terms import add_inner_factors
 from symscreen.fitting.grouped.constant_fit import fit_model
 from symscreen.fitting.grouped.form_choice import describe_form
-from symscreen.fitting.grouped.grouped_model import MIN_ROWS_PER_PARAMETER, GroupedModel
+from symscreen.fitting.grouped.grouped_model import (
+    MIN_ROWS_PER_PARAMETER,
+    GroupedModel,
+    compute_few_rows_correction,
+)
 from symscreen.fitting.grouped.grouped_rows import orthonormalize, remove_projection
 from symscreen.fitting.subset_search import EXACT_SHARE
 
@@ -40,6 +44,7 @@ _N_FITTED = 50  # extensions whose inner constants are fitted
 _N_FITTED_EXCHANGES = 16
 _BLOCK = 4096  # candidates that are compared together
 _MIN_SHARE = 1e-10  # of a candidate's square that a model must leave in a group
+_ROUNDING_SHARE = 1e-13  # a smaller share of the squares, as a difference of two, is rounding alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +161,10 @@ class _TermSearch:
             if MIN_ROWS_PER_PARAMETER * n_parameters > self.rows.n:
                 break
             own = [start for start in starts if _count_columns(start) == n_columns]
-            shares = np.maximum(self._compute_squares(own) / self.rows.total_square, EXACT_SHARE)
-            scores = self.rows.n * np.log(shares) + self._get_costs() + n_parameters * np.log(self.rows.n)
+            shares = np.maximum(self._compute_squares(own) / self.rows.total_square, _ROUNDING_SHARE)
+            penalty = n_parameters * np.log(self.rows.n)
+            penalty += compute_few_rows_correction(n_parameters, self.rows.n)
+            scores = self.rows.n * np.log(shares) + self._get_costs() + penalty
             for start, row in zip(own, scores.round(6), strict=True):
                 cost = self._compute_start_cost(start)
                 order = np.lexsort((np.arange(len(row)), row))[:n_fitted]

@@ -9,7 +9,7 @@ from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.grouped.constant_fit import fit_model
 from symscreen.fitting.grouped.form_choice import is_exact, refit_models, select_model, snap_inner_constants
-from symscreen.fitting.grouped.grouped_model import GroupedModel
+from symscreen.fitting.grouped.grouped_model import GroupedModel, compute_few_rows_correction
 from symscreen.fitting.grouped.grouped_rows import GroupedRows
 
 DECAY = rebuild_expression(
@@ -57,9 +57,16 @@ def test_the_criterion_counts_a_constant_that_varies_once_for_each_group(rng):
     rows = make_rows(rng, [1.0, 2.0, -3.0], [0.5] * 3)
     model = GroupedModel((DECAY,), (5.0,), True, (False, True), (False,), square=2.0)  # noqa: FBT003
     assert model.count_parameters(rows.n_groups) == 1 + 3 + 1
-    expected = 60 * np.log(2.0 / rows.total_square) + 5 * np.log(60) + 2 * np.log(5.0)
+    expected = 60 * np.log(2.0 / rows.total_square) + 5 * np.log(60) + 2 * np.log(5.0) + 2 * 5 * 6 / 54
     assert model.compute_score(rows, "ebic") == pytest.approx(expected)
     assert model.compute_score(rows, "bic") == pytest.approx(expected - 2 * np.log(5.0))
+
+
+def test_with_few_rows_a_fitted_number_costs_more_and_the_last_one_most():
+    corrections = [compute_few_rows_correction(n_parameters, 24) for n_parameters in range(1, 24)]
+    assert (np.diff(corrections[:-1], 2) > 0).all()
+    assert corrections[-2:] == [2 * 22 * 23, np.inf]
+    assert compute_few_rows_correction(7, 10_000) < 0.02
 
 
 @pytest.mark.parametrize(("rate", "n_inner"), [(0.5, 0), (0.4871265, 1)])

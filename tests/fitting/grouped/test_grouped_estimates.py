@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.grouped.constant_fit import estimate_constants, fit_model
-from symscreen.fitting.grouped.group_estimates import compute_group_estimates, compute_posterior
+from symscreen.fitting.grouped.group_estimates import (
+    GroupPrior,
+    compute_group_estimates,
+    compute_posterior,
+    estimate_prior,
+)
 from symscreen.fitting.grouped.grouped_model import GroupedModel, build_design, project_design
 from symscreen.fitting.grouped.grouped_rows import GroupedRows, orthonormalize
 
@@ -128,6 +133,45 @@ def test_a_group_with_few_rows_moves_toward_the_mean_and_one_with_many_does_not(
     assert shrunk.varying_errors[0, 0] > 2.0 * shrunk.varying_errors[0, 1:].max()
 
 
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e9, 1e15])
+def test_a_group_that_outweighs_all_others_leaves_their_prior_finite(rng, size):
+    lengths = np.array([1.0, 1.2, 0.9, 1.1, size])
+    varying = rng.normal(3.0, 1.0, (1, 5))
+    prior = estimate_prior(varying, lengths[:, None, None], np.ones(5, dtype=bool), 0.01)
+    weights = np.square(lengths) / 0.01
+    pairs = [weights[i] * weights[j] for i in range(5) for j in range(5) if i != j]
+    mean = (weights * varying[0]).sum() / weights.sum()
+    excess = (weights * (varying[0] - mean) ** 2).sum() - 4
+    assert np.isfinite(prior.means).all()
+    if size < 1e6:  # the sum over pairs and the mean are exact enough
+        assert prior.variances[0] == pytest.approx(excess / (sum(pairs) / weights.sum()), rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-90, 1e90])
+def test_the_prior_is_in_the_units_of_the_constants(rng, unit):
+    varying, factors = rng.normal(3.0, 1.0, (1, 5)), rng.uniform(1.0, 2.0, (5, 1, 1))
+    own = estimate_prior(varying, factors, np.ones(5, dtype=bool), 0.01)
+    scaled = estimate_prior(unit * varying, factors / unit, np.ones(5, dtype=bool), 0.01)
+    assert scaled.means == pytest.approx(unit * own.means)
+    assert np.sqrt(scaled.variances) == pytest.approx(unit * np.sqrt(own.variances))
+    assert np.sqrt(scaled.mean_variances) == pytest.approx(unit * np.sqrt(own.mean_variances))
+    assert estimate_prior(1e200 * varying, 1e-200 * factors, np.ones(5, dtype=bool), 0.01) is None
+
+
+def test_a_shared_constant_that_the_rows_do_not_tell_from_others_has_no_error(rng):
+    rows, _ = make_rows(rng, [20, 20, 20])
+    term = fit_free("1.5*z")  # the number inside does what the coefficient does
+    model = make_model((EXPONENTIAL, term), (True, False), (False,))
+    estimates = estimate_constants(model, rows)
+    varying, shared = estimates.coefficients[:1], np.array([estimates.coefficients[1, 0], 1.5])
+    found = compute_group_estimates(varying, shared, estimates, rows)
+    plain = estimate(make_model((EXPONENTIAL, INPUT), (True, False)), rows)
+    assert np.isnan(found.shared_errors).tolist() == [False, True]
+    assert 1.5 * found.shared_errors[0] == pytest.approx(plain.shared_errors[0])
+    assert found.n_freedom == plain.n_freedom
+    assert found.varying_errors == pytest.approx(plain.varying_errors)
+
+
 def test_a_group_without_enough_rows_gets_what_the_others_say(rng):
     rows, _ = make_rows(rng, [1, 20, 20, 20, 20])
     model = make_model((EXPONENTIAL, INPUT), (True, True))
@@ -136,16 +180,30 @@ def test_a_group_without_enough_rows_gets_what_the_others_say(rng):
     assert np.isfinite(found.varying_errors).all()
 
 
-def test_the_posterior_without_a_prior_is_least_squares_and_with_a_sharp_one_the_prior(rng):
-    from symscreen.fitting.grouped.group_estimates import GroupPrior
+@pytest.mark.parametrize(("size", "total"), [(1.0, 4.0), (1e4, 5.0), (1e8, 5.0), (1e12, 5.0)])
+def test_the_posterior_of_terms_that_a_group_cannot_tell_apart_divides_their_sum(size, total):
+    prior = GroupPrior(np.array([1.0, 2.0]), np.array([0.5, 0.5]), np.zeros(2), 1.0)
+    constants, covariance = compute_posterior(np.array([[size, size]]), np.array([5.0 * size]), prior, 1.0)
+    assert constants.sum() == pytest.approx(total, rel=1e-7)  # which the row and the prior say
+    assert np.diff(constants) == pytest.approx([1.0], rel=1e-3)  # which the prior alone says
+    assert np.diag(covariance) == pytest.approx([0.375 if size == 1.0 else 0.25] * 2, rel=1e-3)
 
+
+def test_a_term_whose_squares_overflow_in_one_group_cannot_be_fitted(rng):
+    rows, _ = make_rows(rng, [20, 20])
+    rows.columns["z"][-1] = 1e160
+    assert fit_model(make_model((INPUT,), (True,)), rows) is None
+    assert fit_model(make_model((INPUT,), (False,)), rows) is None
+
+
+def test_the_posterior_without_a_prior_is_least_squares_and_with_a_sharp_one_the_prior(rng):
     design, y = rng.normal(size=(9, 2)), rng.normal(size=9)
     expected = np.linalg.lstsq(design, y, rcond=None)[0]
-    constants, _ = compute_posterior(design.T @ design, design.T @ y, None, 1.0)
+    constants, _ = compute_posterior(design, y, None, 1.0)
     assert constants == pytest.approx(expected)
     for variance, limit in ((1e12, expected), (1e-12, np.array([5.0, 6.0]))):
         prior = GroupPrior(np.array([5.0, 6.0]), np.full(2, variance), np.zeros(2), 1.0)
-        constants, _ = compute_posterior(design.T @ design, design.T @ y, prior, 1.0)
+        constants, _ = compute_posterior(design, y, prior, 1.0)
         assert constants == pytest.approx(limit, rel=1e-6)
 
 

@@ -139,6 +139,26 @@ def test_an_exact_law_is_exact_and_its_inner_constant_is_a_simple_number():
     assert result.constants.a.tolist() == pytest.approx(slopes, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("seed", "unit", "input_unit", "equation"),
+    [
+        (2, 1.0, 1.0, "y = a[ore]*x + z"),
+        (3, 1.0, 1e9, "y = a[ore]*x + z"),
+        (4, 1e45, 1e-45, "y = a[ore]*x + 1e+45*z"),
+        (5, 1e-45, 1e30, "y = a[ore]*x + 1e-45*z"),
+    ],
+)
+def test_an_exact_law_is_the_simplest_of_those_that_are_equal_in_any_units(seed, unit, input_unit, equation):
+    rng = np.random.default_rng(seed)
+    x, z = rng.uniform(0.5, 3.0, 60), rng.normal(size=60)
+    slopes = np.repeat(rng.normal(3.0, 1.0, 4), 15)
+    frame = pd.DataFrame({"x": input_unit * x, "z": z, "ore": np.repeat([*"pqrs"], 15)})
+    result = symscreen.fit(frame.assign(y=unit * (slopes * x + z)), target="y", per="ore", jobs=1)
+    assert result.formula.round_numbers(3).equation == equation
+    constants = result.formula.constants[0].values  # noqa: PD011  # no series
+    assert np.array(constants) * input_unit / unit == pytest.approx(slopes[::15], rel=1e-6)
+
+
 def test_a_formula_with_inner_constants_adapts_to_a_new_group(tmp_path):
     form = Formula("y", 0.0, (1.0,), (parse_expression("`a[ore]`*x*exp(`b[ore]`*z)"),))
     constants = (GroupConstant("a", "ore", (1.0, 2.0)), GroupConstant("b", "ore", (-0.5, -0.7)))
