@@ -220,7 +220,7 @@ def _scan_block(
                 )
                 scan_subsets(size + 1, 0, s, stream_start, state, _LIMITS, part)
 
-    _run_threads(scan_tiles, starts, jobs)
+    run_threads(scan_tiles, starts, jobs)
     return results
 
 
@@ -249,7 +249,7 @@ def _build_schur_state(gram: GramMatrix, width: int) -> SchurState:
     return SchurState(products, pivots, target_products, 0.0, 1.0, 0)
 
 
-def _run_threads(scan: Callable[[int], _Result], tasks: Iterator[object], jobs: int) -> list[_Result]:
+def run_threads(scan: Callable[[int], _Result], tasks: Iterator[object], jobs: int) -> list[_Result]:
     """Run a function that consumes the tasks once in each thread; after an interrupt, no task is left."""
     if jobs == 1:
         return [scan(0)]
@@ -371,7 +371,7 @@ def _scan_subsets(
         return best
 
     n_threads = jobs if comb(q, size) > _MAX_MODELS_OF_ONE_THREAD else 1
-    results = _run_threads(scan_tasks, tasks, n_threads)
+    results = run_threads(scan_tasks, tasks, n_threads)
     scores = np.concatenate([result.scores for result in results])
     codes = np.concatenate([result.codes for result in results])
     best = np.lexsort((codes, -scores))[:n_models]
