@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from symscreen.explain import Explanation, why
     from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
     from symscreen.fitting.baselines import Comparison, compare_baselines
+    from symscreen.fitting.best_subsets import SubsetResult, find_best_subsets
     from symscreen.fitting.fit import fit
     from symscreen.fitting.grouped.adaptation import adapt
     from symscreen.fitting.search_monitor import FitProgress
@@ -45,6 +46,7 @@ __all__ = [
     "ScreenResult",
     "SharedFitResult",
     "StudyResult",
+    "SubsetResult",
     "SymbolicClassifier",
     "SymbolicRegressor",
     "SymbolicScreener",
@@ -59,6 +61,7 @@ __all__ = [
     "discover_ode",
     "evaluation",
     "export",
+    "find_best_subsets",
     "fit",
     "load_bundle",
     "load_grammar",
@@ -90,6 +93,7 @@ _HOMES = {
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",
     "StudyResult": "symscreen.studies",
+    "SubsetResult": "symscreen.fitting.best_subsets",
     "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
     "adapt": "symscreen.fitting.grouped.adaptation",
@@ -100,6 +104,7 @@ _HOMES = {
     "classes": "symscreen.screening.class_members",
     "compare_baselines": "symscreen.fitting.baselines",
     "discover_ode": "symscreen.dynamics",
+    "find_best_subsets": "symscreen.fitting.best_subsets",
     "fit": "symscreen.fitting.fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.grammar_files",

@@ -38,6 +38,8 @@ class Effort:
         Features of a space whose subsets of up to three are all tried.
     core_features : int
         Simple features that each feature of a larger space is combined with.
+    pair_features : int
+        Features of a larger space whose pairs are all tried.
     four_term_features : int
         Features whose subsets of four are all tried.
     grouped_candidates : int
@@ -54,6 +56,7 @@ class Effort:
     broad_share: float
     exhaustive_features: int
     core_features: int
+    pair_features: int
     four_term_features: int
     grouped_candidates: int
 
@@ -70,6 +73,7 @@ EFFORTS: dict[EffortName, Effort] = {
         broad_share=0.05,
         exhaustive_features=100,
         core_features=20,
+        pair_features=0,
         four_term_features=40,
         grouped_candidates=5_000,
     ),
@@ -85,6 +89,7 @@ EFFORTS: dict[EffortName, Effort] = {
         broad_share=0.05,
         exhaustive_features=500,
         core_features=40,
+        pair_features=0,
         four_term_features=100,
         grouped_candidates=18_000,
     ),
@@ -99,6 +104,7 @@ EFFORTS: dict[EffortName, Effort] = {
         broad_share=0.5,
         exhaustive_features=800,
         core_features=60,
+        pair_features=100_000,
         four_term_features=150,
         grouped_candidates=50_000,
     ),
@@ -115,5 +121,6 @@ def limit_effort(effort: Effort) -> Effort:
         n_refined_laws=quick.n_refined_laws,
         exhaustive_features=quick.exhaustive_features,
         core_features=quick.core_features,
+        pair_features=quick.pair_features,
         four_term_features=quick.four_term_features,
     )

@@ -196,6 +196,7 @@ class SearchTask:
             max_terms=min(self.fit.options.max_terms, _MAX_SUBSET_TERMS),
             exhaustive_limit=effort.exhaustive_features,
             core_size=effort.core_features,
+            pair_limit=effort.pair_features,
             four_term_pool=effort.four_term_features,
             ends_early=effort.ends_early,
         )

@@ -2,9 +2,10 @@
 
 In a small space, all subsets of one to three features are tried, and subsets of four among the best. In a
 large space, every feature is tried alone and with every subset of one or two features of a core of simple
-features, because an exact formula usually has one complex term and a few simple ones. The best of these are
-added to the features of the small spaces, and all subsets are tried again. Affine copies of a feature give
-the same model, so only the simplest copy takes part.
+features, because an exact formula usually has one complex term and a few simple ones. If the effort allows,
+all pairs of the space are tried, too. The best of these are added to the features of the small spaces, and
+all subsets are tried again. Affine copies of a feature give the same model, so only the simplest copy takes
+part.
 
 With several targets, one model with the same features is searched, with separate coefficients for each. Its
 unexplained share is the mean of the shares of the targets, so it does not depend on their units.
@@ -34,6 +35,7 @@ from symscreen.linear_models.exhaustive_subsets import (
     search_core_subsets,
 )
 from symscreen.linear_models.gram import GramMatrix, compute_gram
+from symscreen.linear_models.pair_search import find_best_pairs
 from symscreen.linear_models.row_weights import rotate_rows
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ if TYPE_CHECKING:
 
 
 _BATCH_VALUES = 1 << 23  # feature values that are computed together
+MAX_PAIR_VALUES = 50_000_000
+"""Maximum number of values of a space whose pairs are all tried; its columns are copied three times."""
+
 _FINALISTS_PER_FEATURE = 3  # candidates per requested feature of a large space; about half are affine copies
 
 EXACT_SHARE = 1e-24
@@ -109,6 +114,8 @@ class ModelSearchBudget:
         Maximum size of a space that is searched exhaustively. A larger space contributes this many features.
     core_size : int
         Number of simple features that each feature of a large space is combined with.
+    pair_limit : int
+        Maximum size of a space whose pairs are all tried, if their values are at most `MAX_PAIR_VALUES`.
     four_term_pool : int
         Number of features whose subsets of four are all tried.
     models_per_size : int
@@ -120,6 +127,7 @@ class ModelSearchBudget:
     max_terms: int = 4
     exhaustive_limit: int = 500
     core_size: int = 40
+    pair_limit: int = 0
     four_term_pool: int = 100
     models_per_size: int = 100
     ends_early: bool = True
@@ -256,6 +264,9 @@ def search_models(
         if space.size > budget.exhaustive_limit:
             result, finalists = _scan_space(result, space, data, backend, budget, monitor=monitor)
             active = np.concatenate((active, finalists))
+            if _has_few_pairs(space, budget):
+                result, finalists = _scan_pairs(result, space, data, backend, budget, monitor=monitor)
+                active = np.concatenate((active, finalists))
         active = np.concatenate((active, guessed))
         result = _search_active_subsets(result, np.unique(active), data, backend, budget)
         result = _finalize(result, data, refined_templates)
@@ -372,6 +383,51 @@ def _scan_space(
         search_result.n_features - n_left_out,
         search_result.n_models + (space.size - n_left_out) * n_subsets,
     ), np.concatenate(finalists)
+
+
+def _has_few_pairs(space: Space, budget: ModelSearchBudget) -> bool:
+    """Return whether all pairs of a space are to be tried."""
+    has_pairs = budget.max_terms >= 2 and space.size <= budget.pair_limit
+    return has_pairs and space.size * space.n_rows <= MAX_PAIR_VALUES
+
+
+def _scan_pairs(
+    search_result: ModelSearchResult,
+    space: Space,
+    data: FitData,
+    backend: Backend,
+    budget: ModelSearchBudget,
+    *,
+    monitor: SearchMonitor | None,
+) -> tuple[ModelSearchResult, NDArray[np.int64]]:
+    """Try all pairs of a large space; return the result with the best, and their features' indices."""
+    batches = list(_iterate_batches(space))
+    numbers = np.concatenate([batch[0] for batch in batches])
+    values = np.concatenate([data.rotate(batch[1]) for batch in batches])
+    del batches
+    parts = _find_required_parts(data, [], space, numbers)
+    found = find_best_pairs(
+        values,
+        data.rotate(data.target.values),
+        _FINALISTS_PER_FEATURE * budget.models_per_size,
+        jobs=backend.jobs,
+        required_parts=None if parts is None else replace(parts, parts=parts.streamed_parts),
+        should_stop=(lambda: False) if monitor is None else monitor.should_stop,
+    )
+    features, places = np.unique(found.members, return_inverse=True)
+    terms, indices = _add_finalists(
+        search_result.terms, build_dictionary(space, numbers[features], float(space.size))
+    )
+    pairs = np.sort(indices[places.reshape(found.members.shape)], axis=1)
+    models: dict[tuple[int, ...], float] = {}
+    for pair, share in zip(map(tuple, pairs.tolist()), found.unexplained.tolist(), strict=True):
+        if pair[0] < pair[1] and len(models) < budget.models_per_size:
+            models.setdefault(pair, share)
+    finalists = np.unique(np.array(list(models), dtype=np.int64))
+    n_models = search_result.n_models + found.n_tried
+    return replace(
+        search_result, terms=terms, models=models | search_result.models, n_models=n_models
+    ), finalists
 
 
 def _find_required_parts(

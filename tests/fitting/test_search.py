@@ -16,7 +16,7 @@ from helpers.fitting_cases import (
 )
 
 from symscreen.backends import Threads
-from symscreen.data import take_rows
+from symscreen.data import replace_target, take_rows
 from symscreen.fitting import (
     EXACT_SHARE,
     FitData,
@@ -263,3 +263,61 @@ def test_a_space_of_one_feature(rng):
     table = table_of(x, x[0] + rng.normal(size=20))
     found = found_in([space_of(table, "u[id]")], table)
     assert list(found.models) == [(0,)]
+
+
+def _count_pair_searches(monkeypatch):
+    """Return a list that each search for pairs extends by its number of features."""
+    module = importlib.import_module("symscreen.fitting.subset_search")
+    sizes, search = [], module.find_best_pairs
+
+    def count(values, *arguments, **keywords):
+        sizes.append(len(values))
+        return search(values, *arguments, **keywords)
+
+    monkeypatch.setattr(module, "find_best_pairs", count)
+    return sizes
+
+
+def test_the_best_pair_of_a_large_space_is_found_where_all_pairs_are_tried(rng, monkeypatch):
+    table = _noisy(rng, d=3)
+    _, values = every_feature(space_of(table, "bub"))
+    near = np.abs(np.corrcoef(values)) - np.eye(len(values))
+    near[:400] = near[:, :400] = 0.0  # of complex features, which are not in the core
+    pair = list(np.unravel_index(np.where(near < 0.999, near, 0.0).argmax(), near.shape))
+    first, second = values[pair] / values[pair].std(axis=1, keepdims=True)
+    target = first - np.sign(np.corrcoef(first, second)[0, 1]) * second
+    table = replace_target(table, target + 1e-4 * target.std() * rng.normal(size=len(target)))
+    space = space_of(table, "bub")  # of the rows in the order of the new target
+    effort = {"exhaustive_limit": 25, "core_size": 3, "models_per_size": 5, "max_terms": 2}
+    sizes = _count_pair_searches(monkeypatch)
+    without = found_in([space], table, **effort)
+    found = found_in([space], table, **effort, pair_limit=space.size)
+    assert sizes == [space.size]
+    _assert_true(found, table.target.values)
+    true_share = share_left(every_feature(space)[1][pair], table.target.values)
+    assert min(_of_size(found, 2).values()) <= true_share * (1 + 1e-9) < 1e-3
+    assert min(_of_size(without, 2).values()) > 10 * true_share
+    assert found.n_models - without.n_models >= space.size * (space.size - 1) // 2
+
+
+@pytest.mark.parametrize(
+    "limits", [{"pair_limit": 100}, {"max_terms": 1, "pair_limit": 10_000}, {"exhaustive_limit": 10_000}]
+)
+def test_pairs_of_spaces_beyond_the_limit_are_not_all_tried(rng, monkeypatch, limits):
+    table = _noisy(rng, d=3)
+    sizes = _count_pair_searches(monkeypatch)
+    found_in([space_of(table, "bub")], table, **({"exhaustive_limit": 25, "core_size": 3} | limits))
+    assert sizes == []
+
+
+def test_spaces_of_too_many_values_for_memory_have_no_search_for_pairs(rng, monkeypatch):
+    table = _noisy(rng, d=3)
+    space = space_of(table, "bub")
+    sizes = _count_pair_searches(monkeypatch)
+    for n_values, expected in (
+        (space.size * table.target.n - 1, []),
+        (space.size * table.target.n, [space.size]),
+    ):
+        monkeypatch.setattr("symscreen.fitting.subset_search.MAX_PAIR_VALUES", n_values)
+        found_in([space], table, exhaustive_limit=25, core_size=3, max_terms=2, pair_limit=10_000)
+        assert sizes == expected
