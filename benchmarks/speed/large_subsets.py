@@ -1,8 +1,8 @@
 """All pairs of 100,000 features and all triples of 2,000: seconds and memory of a fresh process for each.
 
 Features are of two kinds: functions of twelve inputs and products of these, in which few directions carry
-most of the variance, and independent normal columns, in which none do. The bare products are the inner products of
-all pairs in single precision by numpy, in tiles, on one thread.
+most of the variance, and independent normal columns, in which none do. The bare products are the inner
+products of all pairs in single precision by numpy, in tiles, on one thread.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def scan_subsets(
     limits: CollinearityLimits,
     top_models: TopModels,
 ) -> None:
-    """Try all models of 1 to 4 features whose first feature is in [first, last).
+    """Try all models of 1 to 5 features whose first feature is in [first, last).
 
     Parameters
     ----------
@@ -191,14 +191,40 @@ def scan_subsets(
     elif size == 3:
         for i in range(first, last):
             _scan_pairs_after(i, p, c, stream_start, state, limits, buffers, top_models)
+    elif size == 4:
+        products = np.zeros((q, width))
+        _scan_triples(first, last, products, p, c, stream_start, state, limits, buffers, top_models)
     else:
-        products, h_pivots, h_target_products = np.zeros((q, width)), np.zeros(width), np.zeros((k, width))
-        for h in range(first, last):
-            if state.pivots[h] >= limits.min_pivot:
-                eliminate_feature(h, state, products)
-                after = _extend_prefix(h, state, products, h_pivots, h_target_products)
-                for i in range(h + 1, q):
-                    _scan_pairs_after(i, p, c, stream_start, after, limits, buffers, top_models)
+        products, outer_products = np.zeros((q, width)), np.zeros((q, width))
+        outer_pivots, outer_target_products = np.zeros(width), np.zeros((k, width))
+        for g in range(first, last):
+            if state.pivots[g] >= limits.min_pivot:
+                eliminate_feature(g, state, outer_products)
+                after = _extend_prefix(g, state, outer_products, outer_pivots, outer_target_products)
+                _scan_triples(g + 1, q, products, p, c, stream_start, after, limits, buffers, top_models)
+
+
+@compile_kernel
+def _scan_triples(
+    first: int,
+    last: int,
+    products: Values,
+    p: Values,
+    c: Values,
+    stream_start: int,
+    state: SchurState,
+    limits: CollinearityLimits,
+    buffers: ScanBuffers,
+    top_models: TopModels,
+) -> None:
+    """Scan all models of the prefix, h in [first, last) and three more; three arrays are overwritten."""
+    h_pivots, h_target_products = np.zeros(p.size), np.zeros(c.shape)
+    for h in range(first, last):
+        if state.pivots[h] >= max(limits.min_pivot, limits.min_determinant / state.determinant):
+            eliminate_feature(h, state, products)
+            after = _extend_prefix(h, state, products, h_pivots, h_target_products)
+            for i in range(h + 1, len(products)):
+                _scan_pairs_after(i, p, c, stream_start, after, limits, buffers, top_models)
 
 
 @compile_kernel

@@ -1,4 +1,4 @@
-"""Exhaustive L0 search: the best models of one to four features among all subsets.
+"""Exhaustive L0 search: the best models of one to five features among all subsets.
 
 A variant combines each feature of a large stream with all subsets of a small core. An exact formula often has
 one complex term and one or two simple ones. There are too many complex terms for exhaustive subsets, but one
@@ -49,7 +49,7 @@ _N_TASKS = 64  # tasks of one search: enough for threads to finish together
 _MAX_MODELS_OF_ONE_THREAD = 100_000  # of a search that takes less time than starting threads
 _LIMITS = CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT)
 _Result = TypeVar("_Result")
-_MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³
+_MAX_FEATURES = {1: 50_000, 2: 50_000, 3: 50_000, 4: 50_000, 5: 6_000}  # codes to this base stay below 2⁶³
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,10 +295,10 @@ def find_best_models(
     Parameters
     ----------
     gram : GramMatrix
-        q ≤ 50,000 features and a target, or K targets that share one model. Copies of a feature form separate
-        models; merge them first.
+        q ≤ 50,000 features, or 6,000 for models of five, and a target, or K targets that share one model.
+        Copies of a feature form separate models; merge them first.
     size : int
-        Number of features in a model, 1 to 4. All q(q−1)…(q−size+1)/size! subsets are tried.
+        Number of features in a model, 1 to 5. All q(q−1)…(q−size+1)/size! subsets are tried.
     keep : int
         Number of models to return, at least 1.
     jobs : int
@@ -340,12 +340,14 @@ def find_best_models(
     ([[3, 11]], True)
     """
     q = len(gram.columns)
-    if size not in {1, 2, 3, 4}:
-        raise OptionError(f"the size of a model must be from 1 to 4: it is {size}")
+    if size not in _MAX_FEATURES:
+        raise OptionError(f"the size of a model must be from 1 to 5: it is {size}")
     if keep < 1:
         raise OptionError(f"the number of models to keep must be at least 1: it is {keep}")
-    if q > _MAX_FEATURES:
-        raise OptionError(f"all subsets can be tried for at most {_MAX_FEATURES} features: there are {q}")
+    if q > _MAX_FEATURES[size]:
+        raise OptionError(
+            f"all subsets can be tried for at most {_MAX_FEATURES[size]} features: there are {q}"
+        )
     models = gram.strength_order[_scan_subsets(gram, size, 4 * keep + 256, jobs, required_parts)]
     unexplained = compute_unexplained_shares(gram.columns, gram.target, models)
     models = np.sort(models, axis=1)

@@ -19,7 +19,7 @@ def frame(rng):
     return frame.assign(y=2.0 * frame.f3 - frame.f7 + 0.5 * frame.f1 + 0.2 * rng.normal(size=40))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
 def test_the_best_subsets_are_those_of_brute_force(frame, size):
     names = [name for name in frame if name != "y"]
     brute = sorted(
@@ -79,7 +79,7 @@ def test_collinear_subsets_are_left_out(frame):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 5}, "size is 5"),
+        ({"size": 6}, "size is 6"),
         ({"size": 0}, "size is 0"),
         ({"n_best": 0}, "n_best is 0"),
         ({"jobs": 0}, "jobs is 0"),

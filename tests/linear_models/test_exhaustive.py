@@ -12,7 +12,7 @@ from symscreen.errors import OptionError
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import MIN_DETERMINANT, MIN_PIVOT, compute_gram
 
-SIZES = (1, 2, 3, 4)
+SIZES = (1, 2, 3, 4, 5)
 
 
 def brute_force(gram, size):
@@ -156,7 +156,7 @@ def test_few_features_give_all_subsets(size, rng):
 
 @pytest.mark.parametrize(
     ("size", "keep", "says"),
-    [(5, 1, "the size of a model must be from 1 to 4"), (0, 1, "the size"), (2, 0, "at least 1")],
+    [(6, 1, "the size of a model must be from 1 to 5"), (0, 1, "the size"), (2, 0, "at least 1")],
 )
 def test_what_has_no_meaning_is_refused(size, keep, says):
     with pytest.raises(OptionError, match=says):
