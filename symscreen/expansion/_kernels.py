@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 ONE, UNORDERED, ORDERED = 0, 1, 2  # argument pairings, see `OperatorRange.pairing`
 PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # how keys are computed
+ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM = range(6)  # operators of `mark_varying`
 # relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
 # argument flags: forbidden by a rule, outside the domain, of a wider range than the grammar allows
@@ -483,16 +484,58 @@ def filter_by_range(
 
 
 @compile_kernel
-def mark_wide_spread(values: Values, tolerance: Values, exceeds: Flags) -> None:
-    """Mark the rows, shape (m, k), that spread by more than a tolerance.
+def mark_varying(
+    operator: int, sample: Values, left: Integers, right: Integers, max_abs: Values, min_abs: Values,
+    tolerance: float, varies: Flags,
+) -> None:  # fmt: skip
+    """Mark the values, shape (m,), that spread by more than a share of their bound in sample rows.
 
-    A row with a value that is not finite has a tolerance that is not finite, and is never marked.
+    Parameters
+    ----------
+    operator : int
+        ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM or MAXIMUM.
+    sample : float64 array, shape (q, rows)
+        The members of the pool in some rows.
+    left, right : int64 arrays, shape (m,)
+        Members to which the operator is applied.
+    max_abs, min_abs : float64 arrays, shape (q,)
+        The largest and the smallest magnitude of each member in all rows.
+    tolerance : float
+        The share. A bound that is not finite proves nothing. That of a sum or difference is at least the
+        magnitude of its arguments, so it also covers cancellation.
+    varies : bool array, shape (m,)
+        Overwritten.
     """
-    for f in range(values.shape[0]):
-        low = high = values[f, 0]
-        exceeds[f] = False
-        for i in range(1, values.shape[1]):
-            low, high = min(low, values[f, i]), max(high, values[f, i])
-            if high - low > tolerance[f]:
-                exceeds[f] = True
+    for k in range(left.size):
+        a, b = left[k], right[k]
+        if operator == MULTIPLY:
+            bound = max_abs[a] * max_abs[b]
+        elif operator == DIVIDE:
+            bound = max_abs[a] / min_abs[b]
+        elif operator in (ADD, SUBTRACT):
+            bound = max_abs[a] + max_abs[b]
+        else:
+            bound = max(max_abs[a], max_abs[b])
+        limit = tolerance * bound
+        low = high = _combine(operator, sample[a, 0], sample[b, 0])
+        varies[k] = False
+        for i in range(1, sample.shape[1]):
+            value = _combine(operator, sample[a, i], sample[b, i])
+            low, high = min(low, value), max(high, value)
+            if high - low > limit:
+                varies[k] = True
                 break
+
+
+@compile_kernel
+def _combine(operator: int, a: float, b: float) -> float:
+    """Apply an operator of `mark_varying` to two numbers."""
+    if operator == ADD:
+        return a + b
+    if operator == SUBTRACT:
+        return a - b
+    if operator == MULTIPLY:
+        return a * b
+    if operator == DIVIDE:
+        return a / b
+    return min(a, b) if operator == MINIMUM else max(a, b)

@@ -11,12 +11,13 @@ candidates without computing all their values.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.expansion._kernels import CONSTANT_TOLERANCE, mark_wide_spread
+from symscreen.expansion import _kernels
+from symscreen.expansion._kernels import CONSTANT_TOLERANCE
 from symscreen.grammar import is_in_domain
 
 if TYPE_CHECKING:
@@ -307,18 +308,16 @@ def compute_feature_stats(values: NDArray[np.float64]) -> FeatureStats:
 _MAX_SAMPLE_ROWS = 64  # rows
 _MIN_SAMPLE_ROWS = 8  # rows
 _SAMPLE_VALUES = 1 << 20  # values of the whole pool in the sample rows
-_BATCH_CANDIDATES = 1 << 11  # candidates processed together
+_BATCH_CANDIDATES = 1 << 16  # candidates whose arguments are listed together
 _ROUNDING_MARGIN = 1 + 1e-12  # factor that covers the rounding error of a bound
 
-# bounds of the magnitude of the value, from the maximum magnitudes of both arguments and the minimum
-# magnitude of the right one
-_MAGNITUDE_BOUNDS: dict[Callable[..., Values], Callable[[Values, Values, Values], Values]] = {
-    np.add: lambda a, b, _: a + b,
-    np.subtract: lambda a, b, _: a + b,
-    np.multiply: lambda a, b, _: a * b,
-    np.divide: lambda a, _, least: a / least,
-    np.minimum: lambda a, b, _: np.maximum(a, b),
-    np.maximum: lambda a, b, _: np.maximum(a, b),
+_KERNEL_OPERATORS: dict[Any, int] = {
+    np.add: _kernels.ADD,
+    np.subtract: _kernels.SUBTRACT,
+    np.multiply: _kernels.MULTIPLY,
+    np.divide: _kernels.DIVIDE,
+    np.minimum: _kernels.MINIMUM,
+    np.maximum: _kernels.MAXIMUM,
 }
 
 
@@ -339,22 +338,23 @@ def is_provably_valid(pool: Pool, candidates: Candidates, numbers: NDArray[np.in
     bool array, shape (m,)
         True for proved candidates. False means unknown.
     """
+    assert pool.feature_stats is not None  # noqa: S101  # callers check this first
     proved = np.zeros(len(numbers), dtype=np.bool_)
     sample: Values | None = None
     for operator_range in candidates.operator_ranges:
-        operator = pool.symbols.operators[operator_range.code]
-        magnitude_bound = _MAGNITUDE_BOUNDS.get(operator.numeric)
+        kernel_operator = _KERNEL_OPERATORS.get(pool.symbols.operators[operator_range.code].numeric)
         start, stop = np.searchsorted(numbers, (operator_range.start, operator_range.stop))
-        if magnitude_bound is None or start == stop:
+        if kernel_operator is None or start == stop:
             continue
         if sample is None:
-            sample = pool.compute_at_rows(_select_sample_rows(len(pool), pool.n_rows))
+            sample = np.ascontiguousarray(pool.compute_at_rows(_select_sample_rows(len(pool), pool.n_rows)))
         for first in range(start, stop, _BATCH_CANDIDATES):
             batch = slice(first, min(first + _BATCH_CANDIDATES, stop))
             left, right = operator_range.decode(numbers[batch])
-            with np.errstate(all="ignore"):
-                values = operator.numeric(sample[left], sample[right])
-                proved[batch] = _is_provably_varying(pool, magnitude_bound, left, right, values)
+            _kernels.mark_varying(
+                kernel_operator, sample, left, right, pool.max_abs, pool.feature_stats.min_abs,
+                CONSTANT_TOLERANCE * _ROUNDING_MARGIN, proved[batch],
+            )  # fmt: skip
     return proved
 
 
@@ -362,23 +362,3 @@ def _select_sample_rows(n_members: int, n_rows: int) -> NDArray[np.int64]:
     """Return evenly spaced row indices."""
     n_sample_rows = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _SAMPLE_VALUES // n_members), n_rows)
     return np.linspace(0, n_rows - 1, n_sample_rows).astype(np.int64)
-
-
-def _is_provably_varying(
-    pool: Pool,
-    magnitude_bound: Callable[[Values, Values, Values], Values],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    values: Values,
-) -> NDArray[np.bool_]:
-    """Return which candidates, shape (m,), vary in the sample rows by more than their rounding error."""
-    assert pool.feature_stats is not None  # noqa: S101  # callers check this first
-    bound = (
-        magnitude_bound(pool.max_abs[left], pool.max_abs[right], pool.feature_stats.min_abs[right])
-        * _ROUNDING_MARGIN
-    )
-    # an infinite bound proves nothing; the bound of a sum or difference is at least the magnitude of its
-    # arguments, so it also covers cancellation
-    proved = np.empty(len(values), dtype=np.bool_)
-    mark_wide_spread(values, CONSTANT_TOLERANCE * bound, proved)
-    return proved

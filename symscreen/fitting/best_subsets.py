@@ -37,7 +37,13 @@ if TYPE_CHECKING:
 
 
 _MAX_SIZE = 5
-_MAX_SUBSETS = {1: 10**7, 2: 10**11, 3: 3 * 10**10, 4: 3 * 10**10, 5: 3 * 10**10}  # a minute or two on two cores
+_MAX_SUBSETS = {
+    1: 10**7,
+    2: 10**11,
+    3: 3 * 10**10,
+    4: 3 * 10**10,
+    5: 3 * 10**10,
+}  # a minute or two on two cores
 
 
 @dataclass(frozen=True, eq=False)

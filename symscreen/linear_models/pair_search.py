@@ -38,6 +38,7 @@ from symscreen.linear_models.gram import (
     normalize_rows,
     normalize_target,
 )
+from symscreen.statistics.column_arithmetic import compute_simd_dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -363,16 +364,7 @@ def _is_possible(
     error: float,
 ) -> bool:  # fmt: skip
     """Return whether h of two columns, shape (n,), is at most its error, and they are not collinear."""
-    n_whole = first.size - first.size % 4
-    sum_0 = sum_1 = sum_2 = sum_3 = 0.0  # sums that do not wait for each other
-    for k in range(0, n_whole, 4):
-        sum_0 += first[k] * second[k]
-        sum_1 += first[k + 1] * second[k + 1]
-        sum_2 += first[k + 2] * second[k + 2]
-        sum_3 += first[k + 3] * second[k + 3]
-    g = (sum_0 + sum_1) + (sum_2 + sum_3)
-    for k in range(n_whole, first.size):
-        g += first[k] * second[k]
+    g = float(compute_simd_dot(first, second, 0, first.size))
     if 1.0 - g * g < MIN_PIVOT - error:
         return False
     h = threshold * (1.0 - g * g)
