@@ -24,6 +24,7 @@ from symscreen.linear_models.gram import (
     normalize_target,
 )
 from symscreen.linear_models.pair_search import find_best_pairs
+from symscreen.messages import escape_control_chars, find_options
 from symscreen.targets.registry import require_numeric_target
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _MAX_SUBSETS = {
     4: 3 * 10**10,
     5: 3 * 10**10,
 }  # a minute or two on two cores
+_ROUNDING_SHARE = 1e-13  # of the target's largest magnitude: smaller parts of a model are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,8 @@ class SubsetResult:
 
     def __repr__(self) -> str:
         rows = (f"{row.r2:.6f}  {row.formula}" for row in self.table.itertuples())
-        return "\n".join(["R²        formula", *rows, self.certificate, *self.notices])
+        lines = ["R²        formula", *rows, self.certificate, *self.notices]
+        return "\n".join(map(escape_control_chars, lines))
 
 
 def find_best_subsets(
@@ -155,6 +158,11 @@ def find_best_subsets(
     n_threads = count_available_cores() if jobs is None else check_positive_int("jobs", jobs)
     dataset = read_dataset(X, target=target, inputs=inputs, y=y, target_type="numeric")
     values = np.ascontiguousarray(dataset.columns)
+    if size > min(len(values), values.shape[1] - 2):
+        raise OptionError(
+            f"size is {size}, but there are {len(values)} columns and {values.shape[1]} rows: give at most"
+            " the number of columns, and two less than that of rows"
+        )
     if comb(len(values), size) > _MAX_SUBSETS[size]:
         raise OptionError(
             f"{len(values):,} columns have {comb(len(values), size):,} subsets of {size}, and at most"
@@ -171,7 +179,8 @@ def find_best_subsets(
         size,
         len(values),
         len(y_values),
-        dataset.notices,
+        # a subset has numbers only
+        tuple(notice for notice in dataset.notices if "categorical" not in find_options(notice)),
     )
 
 
@@ -192,7 +201,10 @@ def _search(values: Values, y: Values, size: int, n_best: int, jobs: int) -> tup
 
 def _fit_model(dataset: Dataset, values: Values, y: Values, members: Integers) -> Formula:
     """Fit the coefficients of a subset."""
-    coefficients = estimate_coefficients(values[members], y).coefficients.tolist()
+    parts = np.vstack([np.ones(len(y)), values[members]])
+    coefficients = estimate_coefficients(parts[1:], y).coefficients
+    is_rounding = np.abs(coefficients) * np.abs(parts).max(axis=1) <= _ROUNDING_SHARE * np.abs(y).max()
+    coefficients = np.where(is_rounding, 0.0, coefficients).tolist()
     terms = tuple(Column(dataset.names[member]) for member in members.tolist())
     return Formula(dataset.target.name, coefficients[0], tuple(coefficients[1:]), terms)
 

@@ -69,6 +69,29 @@ def test_arrays_a_target_beside_them_and_chosen_columns_are_taken(frame):
     assert chosen.certificate == "the table has all of 3 subsets of 2 of 3 columns"
 
 
+def test_an_exact_model_has_no_intercept_of_rounding_and_names_are_shown_on_one_line(frame):
+    exact = frame.assign(y=frame.f3 + 2.0 * frame.f7).rename(columns={"f3": "a\nb"})
+    result = symscreen.find_best_subsets(exact, target="y", n_best=1)
+    assert result.models[0].intercept == 0.0
+    assert result.table.unexplained[0] < 1e-25
+    assert repr(result).splitlines()[1] == "1.000000  y = `a\\nb` + 2*f7"
+
+
+def test_notices_name_no_option_that_the_function_does_not_have(frame):
+    coded = frame.assign(k=np.arange(40) % 3, s="text")
+    notices = symscreen.find_best_subsets(coded, target="y").notices
+    assert [str(notice) for notice in notices] == ["left out: 's' (text)"]
+
+
+@pytest.mark.parametrize(("n_columns", "n_rows", "size"), [(2, 40, 3), (4, 5, 4)])
+def test_more_columns_than_there_are_or_than_rows_determine_are_refused(frame, n_columns, n_rows, size):
+    names = list(frame)[:n_columns]
+    with pytest.raises(
+        OptionError, match=f"size is {size}, but there are {n_columns} columns and {n_rows} rows"
+    ):
+        symscreen.find_best_subsets(frame[:n_rows], target="y", inputs=names, size=size)
+
+
 def test_collinear_subsets_are_left_out(frame):
     copies = frame[["f3", "y"]].assign(copy=2.0 * frame.f3 + 1.0)
     result = symscreen.find_best_subsets(copies, target="y", size=2)
