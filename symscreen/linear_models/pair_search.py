@@ -160,7 +160,7 @@ class _Buffers:
     """Arrays that a thread uses for each tile."""
 
     products: Values = field(default_factory=lambda: np.empty(_TILE_FEATURES**2, dtype=np.float32))
-    alignments: Values = field(default_factory=lambda: np.empty(_TILE_FEATURES, dtype=np.float32))
+    bounds: Values = field(default_factory=lambda: np.empty(_TILE_FEATURES, dtype=np.float32))
     pairs: Integers = field(default_factory=lambda: np.empty((_TILE_FEATURES**2, 2), dtype=np.int64))
 
 
@@ -219,7 +219,7 @@ class _PairSearch:
         features = self._features
         np.matmul(features.coordinates[rows], features.coordinates[columns].T, out=products)
         n_possible = _write_possible_pairs(
-            products, features, self._get_threshold(), rows.start, columns.start, buffers.alignments,
+            products, features, self._get_threshold(), rows.start, columns.start, buffers.bounds,
             buffers.pairs,
         )  # fmt: skip
         for first in range(0, n_possible, _FITTED_AT_ONCE):
@@ -266,11 +266,9 @@ def _choose_features(columns: Values, target_products: Values, threshold: float)
         if 2 * count > min(n, len(directions)):
             break
         trial = _prepare_features(sample, sample_products, directions[:count])
-        pairs = np.empty((len(sample) ** 2, 2), dtype=np.int64)
-        row = np.empty(len(sample), dtype=np.float32)
-        bounds = (trial.coordinates @ trial.coordinates.T).astype(np.float32)
-        n_exact = _count_possible_pairs(bounds, trial, threshold, row)
-        cost = count + _EXACT_COST * n * n_exact / max(1, len(pairs) // 2)
+        products, bounds = trial.coordinates @ trial.coordinates.T, np.empty(len(sample), dtype=np.float32)
+        n_exact = _count_possible_pairs(products, trial, threshold, bounds)
+        cost = count + _EXACT_COST * n * n_exact / max(1, len(sample) * (len(sample) - 1) // 2)
         if cost < best_cost:
             best_cost, chosen = cost, directions[:count]
     return _prepare_features(columns, target_products, chosen)
