@@ -181,7 +181,7 @@ def estimate_scoring_bytes(
     if task.search != "exact":
         streaming = max(streaming, _SEARCH_BYTES + _SEARCH_CANDIDATE_BYTES * n_candidates) + n_candidates
     streaming += _estimate_inference_bytes(n_rows, task)
-    if task.error_control is None and all(screener is PEARSON for screener in task.prescreeners):
+    if all(screener is PEARSON for screener in task.prescreeners):
         streaming += estimate_bounds_bytes(task.backend.jobs, min(MAX_BOUNDED_CHUNK, n_candidates))
     finalizing = entry_bytes * _MERGE_COPIES * n_entries + ranking_length * _RESULT_ROW_BYTES
     if task.limit is not None:

@@ -12,7 +12,7 @@ scored on all rows (race, sieve).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -29,13 +29,15 @@ from symscreen.statistics.inference.max_t import (
 from symscreen.statistics.inference.p_value_counts import (
     PValueCounts,
     compute_q_values,
-    count_p_values,
+    count_keys,
     count_p_values_per_bin,
     count_rejections,
     decode_p_values,
     encode_p_values,
     merge_p_value_counts,
 )
+from symscreen.statistics.nulls.correlation_nulls import PearsonNull
+from symscreen.statistics.nulls.pearson_keys import encode_correlations
 from symscreen.targets.registry import TARGET_TYPES, require_numeric_target
 
 if TYPE_CHECKING:
@@ -80,10 +82,22 @@ class InferenceConfig:
     null: NullDistribution | None
     permuted_target: PermutedTarget | None
 
+    @property
+    def needs_correlations_only(self) -> bool:
+        """Whether everything follows from Pearson's correlations, without the values of the features."""
+        has_pearson_null = self.null is None or isinstance(self.null, PearsonNull)
+        return has_pearson_null and self.permuted_target is None
+
     def compute_p_values(self, block: SortedBlock, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the p-values of a block of features, shape (m,); requires a null distribution."""
         assert self.null is not None  # noqa: S101  # the callers check this
         return self.null(block, statistics, self.sign)
+
+    def encode_p_values(self, block: SortedBlock, statistics: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Encode the p-values of a block of features, shape (m,); requires a null distribution."""
+        if isinstance(self.null, PearsonNull):
+            return self.null.encode(statistics, self.sign)
+        return encode_p_values(self.compute_p_values(block, statistics))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +132,7 @@ class InferenceAccumulator:
 
     def __init__(self, inference: InferenceConfig, workspace: Workspace) -> None:
         self._inference, self._workspace = inference, workspace
-        self._p_values = [np.zeros(0)]
+        self._keys = [np.zeros(0, dtype=np.int32)]
         self._max_statistics = (
             None if inference.permuted_target is None else inference.permuted_target.initial_max
         )
@@ -126,14 +140,29 @@ class InferenceAccumulator:
     def update(self, block: SortedBlock, statistics: NDArray[np.float64]) -> None:
         """Add a block of m features with their statistics, shape (m,)."""
         if self._inference.null is not None:
-            self._p_values.append(self._inference.compute_p_values(block, statistics))
+            self._keys.append(self._inference.encode_p_values(block, statistics))
         if self._inference.permuted_target is not None and self._max_statistics is not None:
             self._inference.permuted_target.update_max(block, self._max_statistics, self._workspace)
+
+    def add_correlations(self, r: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Count the p-values of features by their correlations, which are known up to an error, shape (m,).
+
+        Returns
+        -------
+        bool array, shape (m,)
+            Whether the p-value of each was counted. The values of the others are needed.
+        """
+        if self._inference.null is None:
+            return np.ones(len(r), dtype=np.bool_)
+        n_rows = cast("PearsonNull", self._inference.null).n_rows
+        keys, is_decided = encode_correlations(r, errors, n_rows, self._inference.sign)
+        self._keys.append(keys[is_decided])
+        return is_decided
 
     @property
     def state(self) -> InferenceState:
         """The accumulated state."""
-        return InferenceState(count_p_values(np.concatenate(self._p_values)), self._max_statistics)
+        return InferenceState(count_keys(np.concatenate(self._keys)), self._max_statistics)
 
 
 def merge_inference_states(parts: Sequence[InferenceState]) -> InferenceState:
@@ -193,7 +222,7 @@ def compute_feature_p_values(
         tied.append(block.tied)
         if inference.null is not None:
             statistics = inference.screener.statistic(block, target)
-            keys.append(encode_p_values(inference.compute_p_values(block, statistics)))
+            keys.append(inference.encode_p_values(block, statistics))
         if inference.permuted_target is not None and inference_state.max_statistics is not None:
             z_scores = compute_z_scores(block, inference.permuted_target)
             family.append(compute_max_t_p_values(z_scores, inference_state.max_statistics))

@@ -165,7 +165,7 @@ class Scorer:
         n_invalid: dict[CandidateStatus, int] = {}
         workspace = self.workspaces.get()
         accumulator = None if self.inference is None else InferenceAccumulator(self.inference, workspace)
-        test = None if self.bounds is None else _BoundsTest(self, self.bounds, feature_lists)
+        test = None if self.bounds is None else _BoundsTest(self, self.bounds, feature_lists, accumulator)
         for block in self.space.evaluate_range(*chunk, workspace, test):
             for status, count in block.n_invalid.items():
                 n_invalid[status] = n_invalid.get(status, 0) + count
@@ -288,15 +288,24 @@ class _BoundsTest:
     """Decides which candidates are computed, and counts the others, which are in no list."""
 
     def __init__(
-        self, scorer: Scorer, bounds: CorrelationBounds, feature_lists: Sequence[Sequence[FeatureTable]]
+        self,
+        scorer: Scorer,
+        bounds: CorrelationBounds,
+        feature_lists: Sequence[Sequence[FeatureTable]],
+        accumulator: InferenceAccumulator | None,
     ) -> None:
         self._scorer, self._bounds, self._feature_lists = scorer, bounds, feature_lists
+        self._accumulator = accumulator
         self.n_left_out = 0
 
     def __call__(self, operator_range: OperatorRange, numbers: Integers) -> Flags:
         """Return which of some candidates, shape (m,), must be computed."""
         limits = self._scorer.compute_limits(self._feature_lists)
-        is_possible = self._bounds.find_possible(operator_range, numbers, limits)
+        is_possible, correlations, errors = self._bounds.find_possible(operator_range, numbers, limits)
+        if self._accumulator is not None:
+            left_out = np.flatnonzero(~is_possible)
+            is_counted = self._accumulator.add_correlations(correlations[left_out], errors[left_out])
+            is_possible[left_out[~is_counted]] = True
         self.n_left_out += len(numbers) - int(np.count_nonzero(is_possible))
         return is_possible
 

@@ -12,6 +12,10 @@ in any order of summation (Higham 2002, Accuracy and Stability of Numerical Algo
 of the means, and the kernel that scores f, together change c by at most 12·γ·√A·‖y − ȳ‖ and v by at most
 16·γ·A. A sum or difference has (√A₁ + √A₂)² in place of A.
 
+**P-values** depend on r only. The entries give r with a small error, so they give most p-values to the digits
+that are counted; see `symscreen.statistics.nulls.pearson_keys`. A feature whose p-value is not decided is
+computed.
+
 **Validity.** A feature that is left out counts as scored, so it has to be finite and not constant. A feature
 with v ≤ 16·γ·A, or without finite sums, is computed. The range of any other is at least 2·√(v/n)
 (Popoviciu's inequality), which is more than 8·√(u·A), so it is not constant up to rounding.
@@ -21,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -66,6 +70,42 @@ def _prepare_factors(columns: Values) -> _Factors:
         return _Factors(columns, columns**2)
 
 
+class BoundedCandidates(NamedTuple):
+    """What is known of some candidates without computing them.
+
+    Parameters
+    ----------
+    is_possible : bool array, shape (m,)
+        False for features that are finite, not constant, and in no list.
+    correlations : float64 array, shape (m,) or (0,)
+        Pearson's r of features that are not possible, if it is wanted.
+    errors : float64 array, shape (m,) or (0,)
+        What they may differ by from the r that is computed.
+    """
+
+    is_possible: Flags
+    correlations: Values
+    errors: Values
+
+    @classmethod
+    def allocate(cls, m: int, *, keeps_correlations: bool) -> BoundedCandidates:
+        """Return candidates that are all possible."""
+        n_kept = m if keeps_correlations else 0
+        return cls(np.ones(m, dtype=np.bool_), np.zeros(n_kept), np.zeros(n_kept))
+
+    def take(self, chosen: Flags) -> BoundedCandidates:
+        """Copy some candidates."""
+        if not len(self.correlations):
+            return self._replace(is_possible=self.is_possible[chosen])
+        return BoundedCandidates(self.is_possible[chosen], self.correlations[chosen], self.errors[chosen])
+
+    def put(self, chosen: Flags, other: BoundedCandidates) -> None:
+        """Overwrite some candidates."""
+        for part, new in zip(self, other, strict=True):
+            if len(part):
+                part[chosen] = new
+
+
 @dataclass(frozen=True, eq=False)
 class CorrelationBounds:
     """Decides which candidates of a last layer may have a small enough loss.
@@ -81,12 +121,15 @@ class CorrelationBounds:
         The target.
     signs : tuple of {"free", "positive"}
         Sign of each list of best features.
+    keeps_correlations : bool
+        Whether the correlations of features that are left out are wanted, for their p-values.
     """
 
     members: Values
     numerics: tuple[Any, ...]
     target: Values
     signs: tuple[Sign, ...]
+    keeps_correlations: bool = False
 
     @lockfree_cached_property
     def _centred_target(self) -> Values:
@@ -114,7 +157,7 @@ class CorrelationBounds:
 
     def find_possible(
         self, operator_range: OperatorRange, numbers: Integers, loss_limits: Sequence[float]
-    ) -> Flags:
+    ) -> BoundedCandidates:
         """Find the candidates that must be computed.
 
         Parameters
@@ -128,16 +171,15 @@ class CorrelationBounds:
 
         Returns
         -------
-        bool array, shape (m,)
-            False for features that are finite, not constant, and in no list.
+        BoundedCandidates
         """
         numeric = self.numerics[operator_range.code]
-        is_possible = np.ones(len(numbers), dtype=np.bool_)
+        found = BoundedCandidates.allocate(len(numbers), keeps_correlations=self.keeps_correlations)
         limits = {"free": math.inf, "positive": math.inf}
         for sign, loss in zip(self.signs, loss_limits, strict=True):
             limits[sign] = min(limits[sign], 1.0 - loss - _LOSS_SLACK)
         if not min(limits.values()) > 0.0 or numeric not in ARITHMETIC_UFUNCS:
-            return is_possible
+            return found
         left, right = operator_range.decode(numbers)
         rounding = (self.members.shape[1] + 8) * _UNIT_ROUNDOFF
         tolerances = (
@@ -147,9 +189,9 @@ class CorrelationBounds:
             _VARIANCE_ERRORS * rounding,
         )
         if numeric in _SIGNS:
-            self._mark_sums(_SIGNS[numeric], left, right, tolerances, is_possible)
+            self._mark_sums(_SIGNS[numeric], left, right, tolerances, found)
         elif numeric is np.multiply:
-            self._mark_products(left, right, self._factors, self._factors, tolerances, is_possible)
+            self._mark_products(left, right, self._factors, self._factors, tolerances, found)
         else:
             is_later = left >= right
             for chosen, moving, staying, own, other in (
@@ -157,10 +199,10 @@ class CorrelationBounds:
                 (~is_later, right, left, self._divisors, self._factors),
             ):
                 if chosen.any():
-                    part = is_possible[chosen]
+                    part = found.take(chosen)
                     self._mark_products(moving[chosen], staying[chosen], own, other, tolerances, part)
-                    is_possible[chosen] = part
-        return is_possible
+                    found.put(chosen, part)
+        return found
 
     def _mark_sums(
         self,
@@ -168,7 +210,7 @@ class CorrelationBounds:
         left: Integers,
         right: Integers,
         tolerances: tuple[float, float, float, float],
-        is_possible: Flags,
+        found: BoundedCandidates,
     ) -> None:
         """Write which sums or differences are possible."""
         later, earlier = np.maximum(left, right), np.minimum(left, right)
@@ -181,7 +223,7 @@ class CorrelationBounds:
             gram = centred[rows] @ centred[columns].T
         _mark_possible_sums(
             left, right, later - rows.start, earlier - columns.start, sign, gram, covariances, variances,
-            root_moments, *tolerances, is_possible,
+            root_moments, *tolerances, *found,
         )  # fmt: skip
 
     def _mark_products(
@@ -191,7 +233,7 @@ class CorrelationBounds:
         own: _Factors,
         other: _Factors,
         tolerances: tuple[float, float, float, float],
-        is_possible: Flags,
+        found: BoundedCandidates,
     ) -> None:
         """Write which products of a member of one set and of another are possible."""
         if own is other:
@@ -206,12 +248,18 @@ class CorrelationBounds:
             squares = own.squares[rows] @ other.squares[columns].T
         _mark_possible_products(
             first - rows.start, second - columns.start, weighted, sums, squares, self.members.shape[1],
-            *tolerances, is_possible,
+            *tolerances, *found,
         )  # fmt: skip
 
 
 def build_correlation_bounds(
-    space: Space, target: object, screeners: Sequence[Screener], specs: Sequence[TopKSpec], sign: Sign
+    space: Space,
+    target: object,
+    screeners: Sequence[Screener],
+    specs: Sequence[TopKSpec],
+    sign: Sign,
+    *,
+    keeps_correlations: bool,
 ) -> CorrelationBounds | None:
     """Build the bounds for a space, if all lists are ordered by Pearson's correlation with a numeric target.
 
@@ -227,7 +275,7 @@ def build_correlation_bounds(
         return None
     numerics = tuple(operator.numeric for operator in space.pool.symbols.operators)
     signs = tuple(spec.choose_sign(sign) for spec in specs)
-    return CorrelationBounds(members, numerics, target.group_values, signs)
+    return CorrelationBounds(members, numerics, target.group_values, signs, keeps_correlations)
 
 
 def estimate_bounds_bytes(n_threads: int, chunk_size: int) -> int:
@@ -244,32 +292,40 @@ def _find_tile(rows: Integers, columns: Integers) -> tuple[slice, slice] | None:
 
 
 @compile_kernel
-def _is_possible(
+def _bound(
     covariance: float, variance: float, root_moment: float,
     free_limit: float, positive_limit: float, covariance_error: float, variance_error: float,
-) -> bool:  # fmt: skip
-    """Return whether a feature may be among the best or invalid; the target has norm 1."""
-    least_variance = variance - variance_error * root_moment * root_moment
+    k: int, is_possible: Flags, correlations: Values, errors: Values,
+) -> None:  # fmt: skip
+    """Write whether a feature may be among the best or invalid, and its r; the target has norm 1."""
+    rest = variance_error * root_moment * root_moment
+    least_variance = variance - rest
+    is_possible[k] = True
     if not least_variance > _MIN_VARIANCE:  # or not a number
-        return True
+        return
     spread, error = math.sqrt(least_variance), covariance_error * root_moment
     is_worse = abs(covariance) + error < free_limit * spread and covariance + error < positive_limit * spread
-    return not is_worse
+    is_possible[k] = not is_worse
+    if correlations.size:
+        correlations[k] = min(max(covariance / math.sqrt(variance), -1.0), 1.0)
+        largest = (abs(covariance) + error) / spread
+        errors[k] = largest - (abs(covariance) - error) / math.sqrt(variance + rest)
 
 
 @compile_kernel
 def _mark_possible_products(
     first: Integers, second: Integers, weighted: Values, sums: Values, squares: Values, n: int,
-    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float, out: Flags,
+    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float,
+    is_possible: Flags, correlations: Values, errors: Values,
 ) -> None:  # fmt: skip
-    """Write which products, shape (m,), are possible; indices are those of the matrix products."""
+    """Write what is known of products, shape (m,); indices are those of the matrix products."""
     for k in range(first.size):
         i, j = first[k], second[k]
         moment = squares[i, j]
         variance = moment - sums[i, j] * sums[i, j] / n
-        out[k] = _is_possible(
+        _bound(
             weighted[i, j], variance, math.sqrt(moment), free_limit, positive_limit,
-            covariance_error, variance_error,
+            covariance_error, variance_error, k, is_possible, correlations, errors,
         )  # fmt: skip
 
 
@@ -277,14 +333,16 @@ def _mark_possible_products(
 def _mark_possible_sums(
     left: Integers, right: Integers, later: Integers, earlier: Integers, sign: float, gram: Values,
     covariances: Values, variances: Values, root_moments: Values,
-    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float, out: Flags,
+    free_limit: float, positive_limit: float, covariance_error: float, variance_error: float,
+    is_possible: Flags, correlations: Values, errors: Values,
 ) -> None:  # fmt: skip
-    """Write which sums a + s·b, shape (m,), are possible; `later` and `earlier` are indices of `gram`."""
+    """Write what is known of sums a + s·b, shape (m,); `later` and `earlier` are indices of `gram`."""
     for k in range(left.size):
         a, b = left[k], right[k]
-        out[k] = _is_possible(
+        _bound(
             covariances[a] + sign * covariances[b],
             variances[a] + variances[b] + 2.0 * sign * gram[later[k], earlier[k]],
             root_moments[a] + root_moments[b],
             free_limit, positive_limit, covariance_error, variance_error,
+            k, is_possible, correlations, errors,
         )  # fmt: skip

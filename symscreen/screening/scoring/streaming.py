@@ -481,10 +481,19 @@ def limit_blas_threads(scorer: Scorer) -> Iterator[None]:
 
 def _build_bounds(scorer: Scorer, backend: Backend) -> CorrelationBounds | None:
     """Build the bounds of correlations; None if all features must be computed, and for other machines."""
-    space = scorer.space
-    if scorer.inference is not None or backend.name != "threads" or space.size < _MIN_BOUNDED_FEATURES:
+    space, inference = scorer.space, scorer.inference
+    if backend.name != "threads" or space.size < _MIN_BOUNDED_FEATURES:
         return None
-    return build_correlation_bounds(space, scorer.target, scorer.screeners, scorer.top_k_specs, scorer.sign)
+    if inference is not None and not inference.needs_correlations_only:
+        return None
+    return build_correlation_bounds(
+        space,
+        scorer.target,
+        scorer.screeners,
+        scorer.top_k_specs,
+        scorer.sign,
+        keeps_correlations=inference is not None and inference.null is not None,
+    )
 
 
 def _log_progress(event: str, accumulator: StreamAccumulator, space: Space) -> None:

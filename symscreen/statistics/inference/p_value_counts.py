@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 FdrMethod = Literal["bh", "by"]
 
-_MIN_P_VALUE = 1e-300
+MIN_P_VALUE = 1e-300
+"""Smaller p-values count as this one, whose key is 0."""
+
 _DIGITS_START, _DIGITS_STOP = 1000, 10_000  # range of the four digits, as an integer
-_KEYS_PER_DECADE = _DIGITS_STOP - _DIGITS_START
-_N_DECADES = 300
-MAX_KEYS = (_N_DECADES + 1) * _KEYS_PER_DECADE  # number of different keys
-_POWERS_OF_TEN = np.array([float(f"1e{k}") for k in range(_N_DECADES + 4)])
+KEYS_PER_DECADE = _DIGITS_STOP - _DIGITS_START
+N_DECADES = 300
+MAX_KEYS = (N_DECADES + 1) * KEYS_PER_DECADE  # number of different keys
+_POWERS_OF_TEN = np.array([float(f"1e{k}") for k in range(N_DECADES + 4)])
 _MAX_EXACT_POWER = 22
 _N_PARSED = 1000  # with more p-values of a decade, all of the decade are computed once
 _ROUNDING_FACTOR = 1.0 - 1e-12  # keeps 0.1 at 1.000e-1 if its product with 10⁴ is rounded up
@@ -72,7 +74,7 @@ def encode_p_values(p: NDArray[np.float64]) -> NDArray[np.int32]:
     >>> decode_p_values(encode_p_values(np.array([1.0, 0.1, 1 / 12, 0.000999951, 3e-320]))).tolist()
     [1.0, 0.1, 0.08334, 0.001, 1e-300]
     """
-    p = np.maximum(p, _MIN_P_VALUE)
+    p = np.maximum(p, MIN_P_VALUE)
     power = 3 - np.floor(np.log10(p)).astype(np.int64)
     # The logarithm may be inexact at the ends of a decade: correct the power until the product is in [1000,
     # 10000).
@@ -80,7 +82,7 @@ def encode_p_values(p: NDArray[np.float64]) -> NDArray[np.int32]:
     power -= p * _POWERS_OF_TEN[power - 1] >= _DIGITS_START
     digits = np.ceil(p * _POWERS_OF_TEN[power] * _ROUNDING_FACTOR).astype(np.int64)
     # 10000 in one decade is 1000 in the next.
-    keys = (_N_DECADES + 3 - power) * _KEYS_PER_DECADE + digits - _DIGITS_START
+    keys = (N_DECADES + 3 - power) * KEYS_PER_DECADE + digits - _DIGITS_START
     return np.asarray(keys, dtype=np.int32)
 
 
@@ -98,9 +100,9 @@ def decode_p_values(keys: NDArray[np.int32]) -> NDArray[np.float64]:
         p-values in (0, 1].
     """
     p = np.empty(len(keys))
-    decades, digits = np.divmod(keys, _KEYS_PER_DECADE)
+    decades, digits = np.divmod(keys, KEYS_PER_DECADE)
     digits += _DIGITS_START
-    powers = _N_DECADES + 3 - decades
+    powers = N_DECADES + 3 - decades
     exact = powers <= _MAX_EXACT_POWER  # 10^power is a float64, so that the quotient is correctly rounded
     p[exact] = digits[exact] / _POWERS_OF_TEN[powers[exact]]
     for power in np.unique(powers[~exact]).tolist():
@@ -118,9 +120,9 @@ def _parse_p_values(digits: Sequence[int], power: int) -> NDArray[np.float64]:
     return np.array([float(f"{each}e-{power}") for each in digits])
 
 
-@lru_cache(maxsize=_N_DECADES + 1)
+@lru_cache(maxsize=N_DECADES + 1)
 def _compute_decade_values(power: int) -> NDArray[np.float64]:
-    """Compute all p-values of four digits with a power, shape (_KEYS_PER_DECADE,)."""
+    """Compute all p-values of four digits with a power, shape (KEYS_PER_DECADE,)."""
     return _parse_p_values(range(_DIGITS_START, _DIGITS_STOP), power)
 
 
@@ -136,7 +138,12 @@ def count_p_values(p: NDArray[np.float64]) -> PValueCounts:
     -------
     PValueCounts
     """
-    keys = np.sort(encode_p_values(p))
+    return count_keys(encode_p_values(p))
+
+
+def count_keys(keys: NDArray[np.int32]) -> PValueCounts:
+    """Count encoded p-values, shape (m,)."""
+    keys = np.sort(keys)
     first = np.flatnonzero(np.diff(keys, prepend=np.int32(-1)))
     return PValueCounts(keys[first], np.diff(first, append=len(keys)))
 

@@ -8,8 +8,10 @@ import pytest
 import symscreen
 from symscreen.expansion.candidates import OperatorRange
 from symscreen.expansion.validity import is_constant
+from symscreen.screening.inference import error_control
 from symscreen.screening.scoring import streaming
 from symscreen.screening.scoring.correlation_bounds import CorrelationBounds
+from symscreen.statistics.nulls.pearson_keys import encode_correlations
 
 N_ROWS = 50
 OPTIONS = {
@@ -54,7 +56,14 @@ def screen(monkeypatch, columns, target, *, bounded, **options):
     "kind", ["normal", "positive", "ties", "scales", "tiny", "far from zero", "outliers"]
 )
 @pytest.mark.parametrize(
-    ("options", "scale"), [({}, 1.0), ({"sign": "positive", "jobs": 2}, 1e300), ({"pool_size": 30}, 1e-200)]
+    ("options", "scale"),
+    [
+        ({}, 1.0),
+        ({"sign": "positive", "jobs": 2}, 1e300),
+        ({"pool_size": 30}, 1e-200),
+        ({"p_values": True}, 1.0),
+        ({"p_values": True, "sign": "positive", "fdr_method": "by", "jobs": 2}, 1e-200),
+    ],
 )
 def test_a_screen_with_bounds_has_the_bytes_of_one_without(rng, monkeypatch, kind, options, scale):
     columns = make_columns(rng, kind)
@@ -72,7 +81,7 @@ def test_most_features_are_left_out(rng, monkeypatch):
 
     def count(self, operator_range, numbers, loss_limits):
         found = find_possible(self, operator_range, numbers, loss_limits)
-        counts[:] += found.sum(), len(found)
+        counts[:] += found.is_possible.sum(), len(found.is_possible)
         return found
 
     monkeypatch.setattr(CorrelationBounds, "find_possible", count)
@@ -89,7 +98,7 @@ def test_what_is_left_out_is_finite_varies_and_has_a_larger_loss(rng, monkeypatc
     def check(self, operator_range, numbers, loss_limits):
         found = find_possible(self, operator_range, numbers, loss_limits)
         ufunc = self.numerics[operator_range.code]
-        left, right = (each[~found] for each in operator_range.decode(numbers))
+        left, right = (each[~found.is_possible] for each in operator_range.decode(numbers))
         if len(left):
             values = ufunc(self.members[left], self.members[right])
             correlations = np.abs(np.corrcoef(self.target, values)[0, 1:])
@@ -103,6 +112,38 @@ def test_what_is_left_out_is_finite_varies_and_has_a_larger_loss(rng, monkeypatc
     assert sum(left_out) > 200
 
 
+@pytest.mark.parametrize("kind", ["normal", "positive", "outliers"])
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide])
+def test_correlations_of_what_is_left_out_are_exact_up_to_their_errors(rng, ufunc, kind):
+    members = np.array(list(make_columns(rng, kind).values()))
+    target = rng.normal(size=N_ROWS)
+    bounds = CorrelationBounds(members, (ufunc,), target, ("free",), keeps_correlations=True)
+    operator_range = OperatorRange(0, "ordered", 0, 16, 0)
+    found = bounds.find_possible(operator_range, np.arange(16), [0.01])
+    left, right = (each[~found.is_possible] for each in operator_range.decode(np.arange(16)))
+    assert len(left) >= 3
+    values = ufunc(members[left], members[right]).astype(np.longdouble)
+    values = values / np.abs(values).max(axis=1, keepdims=True)
+    values = values - values.mean(axis=1, keepdims=True)
+    centred = (target - target.mean()).astype(np.longdouble)
+    exact = values @ centred / np.sqrt((values * values).sum(axis=1) * (centred @ centred))
+    deviation = np.abs(found.correlations[~found.is_possible] - exact)
+    assert (deviation <= found.errors[~found.is_possible]).all()
+
+
+def test_p_values_that_the_bounds_do_not_decide_are_computed(rng, monkeypatch):
+    columns = make_columns(rng, "normal")
+    target = columns["a"] * columns["b"] + rng.normal(size=N_ROWS)
+    expected = screen(monkeypatch, columns, target, bounded=False, p_values=True)
+
+    def decide_every_third(r, errors, n_rows, sign):
+        keys, is_decided = encode_correlations(r, errors, n_rows, sign)
+        return keys, is_decided & (np.arange(len(r)) % 3 == 0)
+
+    monkeypatch.setattr(error_control, "encode_correlations", decide_every_third)
+    assert screen(monkeypatch, columns, target, bounded=True, p_values=True)[:3] == expected[:3]
+
+
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide])
 def test_undefined_constant_and_better_features_are_never_left_out(rng, ufunc):
     a, b = np.exp(rng.normal(size=(2, N_ROWS)))
@@ -114,7 +155,7 @@ def test_undefined_constant_and_better_features_are_never_left_out(rng, ufunc):
     n = len(members)
     operator_range = OperatorRange(0, "ordered", 0, n * n, 0)
     numbers = np.arange(n * n)
-    is_possible = bounds.find_possible(operator_range, numbers, [0.9])
+    is_possible = bounds.find_possible(operator_range, numbers, [0.9]).is_possible
     left, right = operator_range.decode(numbers)
     with np.errstate(all="ignore"):
         values = ufunc(members[left], members[right])
