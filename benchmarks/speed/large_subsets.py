@@ -16,7 +16,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measurement import make_parser, save_rows
+from measurement import BENCHMARKS, make_parser, save_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str]) -> None:
     for kind, n_columns, size, jobs in WORKS:
         command = [
             sys.executable,
-            sys.argv[0],
+            str(BENCHMARKS / "run.py"),
             "large_subsets",
             "--one",
             kind,

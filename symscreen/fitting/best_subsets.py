@@ -24,7 +24,7 @@ from symscreen.linear_models.gram import (
     normalize_target,
 )
 from symscreen.linear_models.pair_search import find_best_pairs
-from symscreen.messages import escape_control_chars, find_options
+from symscreen.messages import escape_control_chars, find_options, format_count
 from symscreen.targets.registry import require_numeric_target
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ _MAX_SUBSETS = {
     4: 3 * 10**10,
     5: 3 * 10**10,
 }  # a minute or two on two cores
+_N_REFITTED = 10_000  # subsets of three and more columns that are fitted on the columns
 _ROUNDING_SHARE = 1e-13  # of the target's largest magnitude: smaller parts of a model are rounding
 
 
@@ -83,20 +84,33 @@ class SubsetResult:
 
     @property
     def certificate(self) -> str:
-        """What is known of the subsets that are not in the table, in one sentence."""
+        """What is known of the subsets that are not in the table, in one sentence.
+
+        It does not speak of nearly collinear subsets, which are left out: see `find_best_subsets`.
+        """
         noun = "subset" if self.n_subsets == 1 else "subsets"
         subsets = f"{self.n_subsets:,} {noun} of {self.size} of {self.n_columns:,} columns"
         if len(self.table) == self.n_subsets:
             return f"the table has all of {subsets}"
         if not len(self.table):
-            return f"none of {subsets} determines a model"
-        least = float(self.table.unexplained.iloc[-1])
-        return f"of {subsets}, no other leaves less than {least:.3g} of the target's variance"
+            return f"none of {subsets} was fitted, because all are collinear"
+        least = _round_down(float(self.table.unexplained.iloc[-1]))
+        claim = f"no other leaves less than {least:g} of the target's variance"
+        return f"of {subsets}, {claim}, collinear ones aside"
 
     def __repr__(self) -> str:
         rows = (f"{row.r2:.6f}  {row.formula}" for row in self.table.itertuples())
         lines = ["R²        formula", *rows, self.certificate, *self.notices]
         return "\n".join(map(escape_control_chars, lines))
+
+
+def _round_down(number: float) -> float:
+    """Round a positive number down to three significant digits."""
+    rounded = float(f"{number:.3g}")
+    if rounded <= number:
+        return rounded
+    exponent = int(f"{number:.2e}".partition("e")[2])
+    return float(f"{rounded - 10.0 ** (exponent - 2):.3g}")
 
 
 def find_best_subsets(
@@ -135,8 +149,12 @@ def find_best_subsets(
     Returns
     -------
     SubsetResult
-        Subsets whose residuals agree to 12 digits are sorted by their columns. Collinear subsets, such as a
-        column with a copy of itself, are left out. Copies of a column are subsets of their own.
+        Subsets whose residuals agree to 12 digits are sorted by their columns. Copies of a column are subsets
+        of their own. Nearly collinear subsets are left out: those in which a column leaves less than 10⁻¹⁰ of
+        its variance to the columns before it, in the order of their correlation with the target, or whose
+        correlation matrix has a determinant below 10⁻¹³. Subsets of three and more columns are compared by
+        their inner products, and the best 10,000 are fitted again; among subsets that are close to collinear
+        and agree to five digits of R², a better one may be missed.
 
     Raises
     ------
@@ -160,8 +178,9 @@ def find_best_subsets(
     values = np.ascontiguousarray(dataset.columns)
     if size > min(len(values), values.shape[1] - 2):
         raise OptionError(
-            f"size is {size}, but there are {len(values)} columns and {values.shape[1]} rows: give at most"
-            " the number of columns, and two less than that of rows"
+            f"size is {size}, but there are {format_count(len(values), 'column')} and"
+            f" {format_count(values.shape[1], 'row')}: give at most the number of columns, and two less than"
+            " that of rows"
         )
     if comb(len(values), size) > _MAX_SUBSETS[size]:
         raise OptionError(
@@ -195,7 +214,9 @@ def _search(values: Values, y: Values, size: int, n_best: int, jobs: int) -> tup
     if size == 2:
         pairs = find_best_pairs(values, y, n_best, jobs=jobs)
         return pairs.members, pairs.unexplained
-    members, unexplained = find_best_models(compute_gram(values, y), size, n_best, jobs)
+    members, unexplained = find_best_models(
+        compute_gram(values, y), size, n_best, jobs, n_refitted=_N_REFITTED
+    )
     return members.astype(np.int64), unexplained
 
 

@@ -288,7 +288,13 @@ def _refit_best(
 
 
 def find_best_models(
-    gram: GramMatrix, size: int, keep: int, jobs: int = 1, required_parts: RequiredParts | None = None
+    gram: GramMatrix,
+    size: int,
+    keep: int,
+    jobs: int = 1,
+    required_parts: RequiredParts | None = None,
+    *,
+    n_refitted: int = 0,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find the models of one size with the smallest unexplained share among all subsets.
 
@@ -305,6 +311,8 @@ def find_best_models(
         Number of threads. The result is identical to the bit for any number.
     required_parts : RequiredParts, optional
         Parts that each model must have. Other models are skipped.
+    n_refitted : int
+        Number of models that are fitted again on the columns. It is at least 4·keep + 256.
 
     Returns
     -------
@@ -326,8 +334,8 @@ def find_best_models(
     variance that those before it leave unexplained is below `MIN_PIVOT`, or the determinant of the
     correlation matrix is below `MIN_DETERMINANT`.
 
-    The scan uses inner products only, which are accurate to about 1e-15/determinant in R². Therefore 4·keep +
-    256 models are fitted again on the columns. A model is missed only if rounding moves it down by that many
+    The scan uses inner products only, which are accurate to about 1e-15/determinant in R². Therefore many
+    models are fitted again on the columns. A model is missed only if rounding moves it down by that many
     ranks. If more models than that fit exactly, such as all supersets of an exact pair, the choice among them
     is deterministic but arbitrary.
 
@@ -348,7 +356,9 @@ def find_best_models(
         raise OptionError(
             f"all subsets can be tried for at most {_MAX_FEATURES[size]} features: there are {q}"
         )
-    models = gram.strength_order[_scan_subsets(gram, size, 4 * keep + 256, jobs, required_parts)]
+    models = gram.strength_order[
+        _scan_subsets(gram, size, max(4 * keep + 256, n_refitted), jobs, required_parts)
+    ]
     unexplained = compute_unexplained_shares(gram.columns, gram.target, models)
     models = np.sort(models, axis=1)
     best = argsort_models(unexplained, *models.T)[:keep]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from helpers.fitting_cases import share_left
 
 import symscreen
 from symscreen.errors import DataError, OptionError
+from symscreen.fitting.best_subsets import _round_down
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def test_the_best_subsets_are_those_of_brute_force(frame, size):
     assert result.table["columns"].tolist() == [subset for _, subset in brute[:5]]
     assert result.table.unexplained.to_numpy() == pytest.approx([share for share, _ in brute[:5]], rel=1e-9)
     assert result.table.r2.to_numpy() == pytest.approx(1.0 - result.table.unexplained.to_numpy())
-    assert f"no other leaves less than {brute[4][0]:.3g} of" in result.certificate
+    claimed = float(re.search(r"no other leaves less than (\S+) of", result.certificate)[1])
+    assert 0.99 * brute[4][0] < claimed <= brute[4][0]
     assert f"of {len(brute)} subsets of {size} of 9 columns" in result.certificate
 
 
@@ -92,11 +95,27 @@ def test_more_columns_than_there_are_or_than_rows_determine_are_refused(frame, n
         symscreen.find_best_subsets(frame[:n_rows], target="y", inputs=names, size=size)
 
 
+def test_an_exact_triple_is_found_among_hundreds_of_near_copies(rng):
+    base = rng.normal(size=(60, 3))
+    near = base[:, 2:] + 1e-8 * rng.normal(size=(60, 300))
+    columns = np.c_[base, near][:, ::-1]
+    result = symscreen.find_best_subsets(columns, base.sum(axis=1), size=3, n_best=1)
+    assert result.table.unexplained[0] < 1e-28
+
+
+@pytest.mark.parametrize(
+    ("number", "rounded"), [(0.324856, 0.324), (0.5, 0.5), (1.0, 1.0), (9.996e-31, 9.99e-31), (0.0, 0.0)]
+)
+def test_the_share_of_a_certificate_is_rounded_down(number, rounded):
+    assert _round_down(number) == pytest.approx(rounded, rel=1e-12)
+    assert _round_down(number) <= number
+
+
 def test_collinear_subsets_are_left_out(frame):
     copies = frame[["f3", "y"]].assign(copy=2.0 * frame.f3 + 1.0)
     result = symscreen.find_best_subsets(copies, target="y", size=2)
     assert len(result.table) == 0
-    assert result.certificate == "none of 1 subset of 2 of 2 columns determines a model"
+    assert result.certificate == "none of 1 subset of 2 of 2 columns was fitted, because all are collinear"
 
 
 @pytest.mark.parametrize(

@@ -188,12 +188,25 @@ def _list_varying(model: GroupedModel) -> Flags:
     return np.array([*model.varies, *model.inner_varies], dtype=bool)
 
 
+def _take_step(
+    estimates: ConstantEstimates, function: ModelFunction, rows: GroupedRows, step: Values
+) -> ConstantEstimates:
+    """Change all constants by a step, shape (m + p, G), coefficients first."""
+    n_coefficients = len(estimates.coefficients)
+    return _linearize(
+        estimates.model,
+        function,
+        rows,
+        estimates.coefficients + step[:n_coefficients],
+        estimates.inner + step[n_coefficients:],
+    )
+
+
 def _fit_together(
     estimates: ConstantEstimates, function: ModelFunction, rows: GroupedRows
 ) -> ConstantEstimates:
     """Minimise the squared error over all constants, starting from estimates."""
-    model, varies = estimates.model, _list_varying(estimates.model)
-    n_coefficients = len(estimates.coefficients)
+    varies = _list_varying(estimates.model)
     for _ in range(_MAX_ROUNDS):
         if not (np.isfinite(estimates.varying).all() and np.isfinite(estimates.shared).all()):
             break
@@ -201,19 +214,20 @@ def _fit_together(
         step = np.empty((len(varies), rows.n_groups))
         own, common = projection.solve(estimates.residuals, estimates.shared)
         step[varies], step[~varies] = own, common[:, None]
-        previous = estimates.square
+        previous, squares = estimates.square, rows.sum_by_group(np.square(estimates.residuals))
         for _ in range(_MAX_HALVINGS):
-            trial = _linearize(
-                model,
-                function,
-                rows,
-                estimates.coefficients + step[:n_coefficients],
-                estimates.inner + step[n_coefficients:],
-            )
-            if trial.square < previous:
-                estimates = trial
+            trial = _take_step(estimates, function, rows, step)
+            trial_squares = rows.sum_by_group(np.square(trial.residuals))
+            # without shared constants, each group has a step length of its own
+            is_better = np.full(rows.n_groups, trial.square < previous)
+            if varies.all():
+                is_better = (trial_squares < squares) & step.any(axis=0)
+            if is_better.any():
+                estimates = _take_step(estimates, function, rows, step * is_better)
+                squares = np.where(is_better, trial_squares, squares)
+            step = np.where(is_better, 0.0, step / 2.0)
+            if not step.any():
                 break
-            step = step / 2.0
         if not estimates.square < previous * (1.0 - _TOLERANCE):
             break
     return estimates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.printing import to_text
-from symscreen.expressions.traversal import rebuild_expression
+from symscreen.expressions.traversal import collect_columns, rebuild_expression
 from symscreen.expressions.tree import Constant
 from symscreen.fitting.grouped.constant_fit import estimate_constants, fit_model
 from symscreen.fitting.grouped.grouped_model import MIN_ROWS_PER_PARAMETER, GroupedModel
@@ -16,7 +16,7 @@ from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_n
 from symscreen.fitting.subset_search import compute_rounding_share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.grouped.grouped_rows import GroupedRows
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _N_REFITTED = 24  # models of each number of terms that are fitted to all rows
 _N_SHARED = 12  # models whose coefficients may be shared
+_N_EQUAL = 4  # models of the same columns that leave the same square
 _N_INNER = 8  # models of each number of terms whose inner constants may vary
 _TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
 _MEAN = GroupedModel((), (), has_intercept=True, varies=(True,))
@@ -54,13 +55,17 @@ def refit_models(
     fitted = [fit_model(model, rows) for model in _select_distinct(models)]
     known = [model for model in fitted if model is not None and _has_enough_rows(model, rows)]
     n_per_size = _N_INNER if inner_varies else _N_SHARED // 4
-    known = _select_distinct(sort_models(known, rows, criterion), _N_SHARED, n_per_size)
+    known = _select_distinct(_limit_equal(sort_models(known, rows, criterion)), _N_SHARED, n_per_size)
     means = [model for model in (fit_model(_MEAN, rows),) if model is not None]
     shared = [share_coefficients(model, rows, criterion) for model in (*known, *means)]
     ordered = sort_models(shared, rows, criterion)
     if inner_varies:
         inner = [model for model in ordered if model.inner_varies]
-        chosen = _select_distinct(inner, _N_INNER, _N_INNER)
+        # a simple term may fit badly while its constant is shared
+        simple = sorted((model for model in models if model.inner_varies), key=lambda each: each.complexity)
+        refitted = [fit_model(model, rows) for model in _select_distinct(simple)[:_N_INNER]]
+        inner += [model for model in refitted if model is not None and _has_enough_rows(model, rows)]
+        chosen = _select_distinct(inner, _N_INNER, 2 * _N_INNER)
         varied = [vary_inner_constants(model, rows, criterion) for model in chosen]
         ordered = sort_models([*varied, *(each for each in ordered if each not in chosen)], rows, criterion)
     return ordered
@@ -70,7 +75,7 @@ def _select_distinct(
     models: Sequence[GroupedModel], n_best: int = _N_REFITTED, n_per_size: int = _N_REFITTED
 ) -> list[GroupedModel]:
     """Select the best models of different forms, and some of each number of terms; best first."""
-    known: dict[tuple[frozenset[str], bool], GroupedModel] = {}
+    known: dict[tuple[tuple[str, ...], bool], GroupedModel] = {}
     for model in models:
         known.setdefault(describe_form(model), model)
     distinct = list(known.values())
@@ -81,15 +86,35 @@ def _select_distinct(
     return [distinct[place] for place in sorted(kept)]
 
 
-def describe_form(model: GroupedModel) -> tuple[frozenset[str], bool]:
+def _limit_equal(models: Iterable[GroupedModel]) -> list[GroupedModel]:
+    """Keep some of the models of the same columns that leave the same square.
+
+    The constants of each group make forms equal that differ where constants are shared: with a column M that
+    is constant within groups, x, x + 1 and M·x.
+    """
+    counts: dict[tuple[frozenset[str], int, bool, str], int] = {}
+    kept = []
+    for model in models:
+        key = (
+            collect_columns(*model.terms),
+            len(model.terms),
+            model.has_intercept,
+            f"{model.square:.9e}",
+        )
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= _N_EQUAL:
+            kept.append(model)
+    return kept
+
+
+def describe_form(model: GroupedModel) -> tuple[tuple[str, ...], bool]:
     """Return the terms of a model with fitted constants replaced by signs, in no order, and the intercept."""
 
     def mask(constant: Constant) -> Expression:
         return Constant(float(np.copysign(0.5, constant.value))) if constant.fitted else constant
 
-    return frozenset(
-        to_text(rebuild_expression(term, number=mask)) for term in model.terms
-    ), model.has_intercept
+    texts = sorted(to_text(rebuild_expression(term, number=mask)) for term in model.terms)
+    return tuple(texts), model.has_intercept
 
 
 def _has_enough_rows(model: GroupedModel, rows: GroupedRows) -> bool:
@@ -125,22 +150,28 @@ def _list_simpler(model: GroupedModel) -> Iterator[GroupedModel]:
 
 
 def vary_inner_constants(model: GroupedModel, rows: GroupedRows, criterion: str) -> GroupedModel:
-    """Let inner constants vary, one by one, as long as the criterion improves."""
+    """Let inner constants vary, one by one, and leave out the intercept, while the criterion improves."""
     best, best_score = model, model.compute_score(rows, criterion)
     while True:
         trials = []
-        for place, varies in enumerate(best.inner_varies):
-            if varies:
-                continue
-            inner = (*best.inner_varies[:place], True, *best.inner_varies[place + 1 :])
-            trial = replace(best, inner_varies=inner)
+        for place, trial in enumerate(_list_varied(best)):
             estimates = estimate_constants(trial, rows) if _has_enough_rows(trial, rows) else None
             if estimates is not None:
-                trial = replace(trial, square=estimates.square)
-                trials.append((trial.compute_score(rows, criterion), place, trial))
+                fitted = replace(trial, square=estimates.square)
+                trials.append((fitted.compute_score(rows, criterion), place, fitted))
         if not trials or min(trials)[0] >= best_score:
             return best
         best_score, _, best = min(trials)
+
+
+def _list_varied(model: GroupedModel) -> Iterator[GroupedModel]:
+    """Yield the model with one more inner constant that varies, or without its intercept."""
+    for place, varies in enumerate(model.inner_varies):
+        if not varies:
+            inner = (*model.inner_varies[:place], True, *model.inner_varies[place + 1 :])
+            yield replace(model, inner_varies=inner)
+    if model.has_intercept and model.terms:
+        yield replace(model, has_intercept=False, varies=model.varies[1:])
 
 
 def is_exact(model: GroupedModel, rows: GroupedRows) -> bool:
@@ -149,11 +180,13 @@ def is_exact(model: GroupedModel, rows: GroupedRows) -> bool:
 
 
 def sort_models(models: Sequence[GroupedModel], rows: GroupedRows, criterion: str) -> list[GroupedModel]:
-    """Sort models by the criterion; exact ones come first, the simplest of them foremost."""
+    """Sort models by the criterion; exact ones come first, by their number of fitted numbers."""
 
     def build_key(model: GroupedModel) -> tuple[float, int, int, list[str]]:
-        score = -np.inf if is_exact(model, rows) else round(model.compute_score(rows, criterion), 6)
-        return score, model.complexity, model.n_varying, sorted(map(to_text, model.terms))
+        exact = is_exact(model, rows)
+        score = -np.inf if exact else round(model.compute_score(rows, criterion), 6)
+        n_numbers = model.count_parameters(rows.n_groups) if exact else 0
+        return score, n_numbers, model.complexity, sorted(map(to_text, model.terms))
 
     return sorted(models, key=build_key)
 

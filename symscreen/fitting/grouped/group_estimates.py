@@ -61,7 +61,7 @@ class GroupEstimates:
     varying : float64 array, shape (v, G)
         The constants that vary.
     varying_errors : float64 array, shape (v, G)
-        Their standard errors; NaN without a residual degree of freedom.
+        Their standard errors; NaN without a residual degree of freedom, and where a group leaves them open.
     shared : float64 array, shape (s,)
         The shared constants.
     shared_errors : float64 array, shape (s,)
@@ -123,9 +123,10 @@ def compute_group_estimates(
     prior = estimate_prior(varying, projection.r_varying, is_determined, variance)
     own, own_errors = varying.copy(), np.full(varying.shape, np.nan)
     for group in range(rows.n_groups):
-        if prior is None and not is_determined[group]:
-            continue
         derivatives = projection.r_varying[group]  # as good as those of the rows: the same inner products
+        if prior is None and not is_determined[group]:
+            own_errors[:, group] = np.sqrt(variance) * _compute_known_lengths(derivatives)
+            continue
         mean, covariance = compute_posterior(derivatives, derivatives @ varying[:, group], prior, variance)
         leverage = covariance @ cross[group] / variance if variance > 0.0 else np.zeros_like(cross[group])
         errors = np.diag(covariance + leverage @ shared_covariance @ leverage.T)
@@ -143,6 +144,22 @@ def compute_group_estimates(
         residual_std=float(np.sqrt(variance)),
         prior=prior,
     )
+
+
+def _compute_known_lengths(r_varying: Values) -> Values:
+    """Compute √diag((RᵀR)⁻¹) of the constants that the rows determine although others are not, shape (v,).
+
+    The others are NaN. R has a zero row for each column that depends on those before it. Such a column leaves
+    the constants of these columns open, unless it is zero.
+    """
+    is_kept = np.diagonal(r_varying) > 0.0
+    inverse = np.linalg.inv(r_varying[np.ix_(is_kept, is_kept)])
+    dependent = inverse @ r_varying[np.ix_(is_kept, ~is_kept)]
+    lengths = np.full(len(is_kept), np.nan)
+    lengths[is_kept] = np.where(
+        (dependent == 0.0).all(axis=1), np.sqrt(np.square(inverse).sum(axis=1)), np.nan
+    )
+    return lengths
 
 
 def estimate_prior(

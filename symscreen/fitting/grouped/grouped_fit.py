@@ -118,6 +118,8 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
         should_stop=monitor.should_stop,
     )
     models = refit_models(found, rows, criterion, inner_varies=task.options.per_inner)
+    # derivatives may overflow where values do not
+    models = [model for model in models if estimate_constants(model, rows) is not None]
     selected = select_model(models, rows, criterion)
     partial = monitor.build_record()
 
@@ -327,13 +329,15 @@ def _format_notices(fitted: FittedForm, rows: GroupedRows, *, is_exact: bool) ->
             f"no constant differs from group to group by {fitted.formula.column}: one formula fits all groups"
         )
     n_few = int((rows.counts < model.n_varying).sum())
+    n_open = int(np.isnan(estimates.varying_errors).any(axis=0).sum()) if estimates.n_freedom > 0 else 0
     if n_few and estimates.prior is not None:
         notices.append(
             f"{n_few} of {rows.n_groups} groups have fewer rows than constants: theirs follow from the others"
         )
-    elif n_few:
+    elif n_open:
         notices.append(
-            f"{n_few} of {rows.n_groups} groups have fewer rows than constants, which are arbitrary there"
+            f"{n_open} of {rows.n_groups} groups do not determine all of their constants: those without an"
+            " error are arbitrary"
         )
     if not is_exact:
         notices.append(

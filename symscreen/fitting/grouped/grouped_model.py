@@ -11,6 +11,7 @@ import numpy as np
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
+    collect_columns,
     compute_complexity,
     evaluate_expression,
     iterate_constants,
@@ -32,7 +33,7 @@ MIN_ROWS_PER_PARAMETER = 2
 """Rows for each fitted number that a model must have at least."""
 
 _RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))  # of central differences: balances both errors
-_MIN_SCALE = 1e-3  # of a constant in a step of central differences
+_MIN_SCALE = 1e-3  # of a constant in a step of central differences, for columns of up to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +166,12 @@ class ModelFunction:
         self.terms = [self._prepare(term) for term in terms]
         self.n_constants = sum(n_inside)
         self.owners = np.repeat(np.arange(len(terms)), n_inside)
+        # a constant that multiplies a large column is small
+        largest = {name: float(np.abs(values).max()) for name, values in rows.columns.items()}
+        sizes = [
+            max((largest.get(name, 1.0) for name in collect_columns(term)), default=1.0) for term in terms
+        ]
+        self._least_scales = _MIN_SCALE / np.maximum(1.0, np.array(sizes))[self.owners]
 
     def _prepare(self, term: Expression) -> Expression:
         """Replace the largest parts without fitted constants by columns of their values."""
@@ -189,7 +196,7 @@ class ModelFunction:
         derivatives = np.empty((self.n_constants, self.rows.n))
         columns = self.columns | {f"constant {number}": each for number, each in enumerate(constants)}
         for number, owner in enumerate(self.owners.tolist()):
-            step = _RELATIVE_STEP * np.maximum(np.abs(constants[number]), _MIN_SCALE)
+            step = _RELATIVE_STEP * np.maximum(np.abs(constants[number]), self._least_scales[number])
             above, below = (
                 evaluate_expression(
                     self.terms[owner], columns | {f"constant {number}": constants[number] + sign * step}

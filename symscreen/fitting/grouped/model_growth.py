@@ -92,7 +92,7 @@ def search_terms(
     """
     search = _TermSearch(rows, candidates, criterion, is_allowed)
     starts = [_Start(), _Start(has_intercept=True)]
-    best_score = np.inf
+    best_score, was_exact = np.inf, False
     for size in range(1, max_terms + 1):
         if size > 1 and should_stop():
             break
@@ -103,10 +103,14 @@ def search_terms(
         if size > 1:
             search.extend(_list_exchanges(own[:_N_EXCHANGED]), _N_FITTED_EXCHANGES)
             own = search.list_best(size)
-        score = own[0].compute_score(rows, criterion)
-        if (size > 2 and score >= best_score) or own[0].square <= EXACT_SHARE * rows.total_square:
+        score, is_exact = (
+            own[0].compute_score(rows, criterion),
+            own[0].square <= EXACT_SHARE * rows.total_square,
+        )
+        # one more term may share the constants of an exact model that has some for each group
+        if (size > 2 and score >= best_score) or (is_exact and was_exact):
             break
-        best_score = min(score, best_score)
+        best_score, was_exact = min(score, best_score), is_exact
         starts = [_Start(model.terms, model.has_intercept) for model in own[:_N_BEST_STARTS]]
         if size == 1:
             starts += search.list_simple_starts()
@@ -134,7 +138,7 @@ class _TermSearch:
     ) -> None:
         self.rows, self.candidates, self.criterion = rows, candidates, criterion
         self.is_allowed = is_allowed
-        self.found: dict[tuple[frozenset[str], bool], GroupedModel] = {}
+        self.found: dict[tuple[tuple[str, ...], bool], GroupedModel] = {}
         self.norms = rows.sum_by_group(np.square(candidates.values))
         self.costs = 2.0 * np.log(list(map(candidates.count_as_simple, candidates.complexity.tolist())))
 
@@ -221,7 +225,7 @@ class _TermSearch:
                 continue
             model = self._build_model(replace(start, terms=(*start.terms, each)))
             form = describe_form(model)
-            if form in self.found or len(form[0]) < len(model.terms):
+            if form in self.found or len(set(form[0])) < len(model.terms):
                 continue
             fitted = fit_model(model, self.rows)
             n_fitted += 1

@@ -15,6 +15,7 @@ from symscreen.cli.command import command
 from symscreen.errors import DataError, FormulaError, OptionError, OutputError
 from symscreen.expressions.grouped_formula import GroupConstant, GroupedFormula
 from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.traversal import iterate_constants
 from symscreen.expressions.tree import parse_expression
 from symscreen.results.fit_result import GroupedFitResult
 
@@ -157,6 +158,54 @@ def test_an_exact_law_is_the_simplest_of_those_that_are_equal_in_any_units(seed,
     assert result.formula.round_numbers(3).equation == equation
     constants = result.formula.constants[0].values  # noqa: PD011  # no series
     assert np.array(constants) * input_unit / unit == pytest.approx(slopes[::15], rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e12, 1e30])
+def test_the_inner_constant_of_a_column_in_a_far_unit_is_found(rng, unit):
+    x, z = rng.uniform(0.5, 3.0, (2, 60))
+    slopes = np.repeat([1.0, -2.0, 0.7], 20)
+    frame = pd.DataFrame({"x": x, "z": unit * z, "ore": np.repeat([*"pqr"], 20)})
+    frame["y"] = slopes * x * np.exp(-0.7 * z) + 0.01 * rng.normal(size=60)
+    (term,) = symscreen.fit(frame, target="y", per="ore", binary="mul", unary="exp", jobs=1).formula.terms
+    constants = [each.value for each in iterate_constants(term) if each.value != 1.0]
+    assert np.abs(constants) * unit == pytest.approx([0.7], abs=0.05)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("equation", ["y = 2*m + 3*x", "y = 2*m*x", "y = a[ore] + 2*m*x"])
+def test_a_column_that_is_constant_within_groups_takes_the_place_of_constants(rng, noise, equation):
+    groups = np.repeat(np.arange(12), 12)
+    m, x = rng.uniform(0.5, 3.0, 12)[groups], rng.uniform(0.5, 3.0, 144)
+    y = 2.0 * m + 3.0 * x if "3" in equation else 2.0 * m * x
+    y = y + ("a" in equation) * rng.normal(size=12)[groups] + noise * rng.normal(size=144)
+    frame = pd.DataFrame({"x": x, "m": m, "y": y, "ore": [f"ore {group}" for group in groups]})
+    result = symscreen.fit(frame, target="y", per="ore", binary="mul", unary="square", layers="b", jobs=1)
+    assert result.formula.round_numbers(1).equation == equation
+
+
+@pytest.mark.slow
+def test_inner_constants_of_each_group_are_found_for_a_decay(rng):
+    groups = np.repeat(np.arange(6), 40)
+    x, heights, rates = rng.uniform(0.0, 4.0, 240), rng.uniform(1.0, 3.0, 6), rng.uniform(0.2, 2.0, 6)
+    y = heights[groups] * np.exp(-rates[groups] * x) + 0.003 * rng.normal(size=240)
+    frame = pd.DataFrame({"x": x, "y": y, "ore": [f"ore {group}" for group in groups]})
+    options = {"unary": "exp,square", "binary": "mul", "layers": "u", "jobs": 1}
+    result = symscreen.fit(frame, target="y", per="ore", per_inner=True, **options)
+    assert result.formula.equation == "y = a[ore]*exp(b[ore]*x)"
+    assert -result.constants.b.to_numpy() == pytest.approx(rates, abs=0.05)
+
+
+def test_a_constant_that_a_group_determines_has_an_error_where_another_is_open(rng):
+    groups = np.repeat(np.arange(3), 20)
+    x, z = rng.uniform(0.5, 3.0, (2, 60))
+    z[groups == 2] = 0.0
+    y = np.array([2.7, 1.5, 1.2])[groups] * x**2 + np.array([-0.8, 0.2, 9.0])[groups] * z
+    frame = pd.DataFrame({"x": x, "z": z, "y": y + 0.02 * rng.normal(size=60), "ore": groups.astype(str)})
+    result = symscreen.fit(frame, target="y", **(OPTIONS | {"layers": "u"}))
+    assert result.formula.equation == "y = a[ore]*x**2 + b[ore]*z"
+    assert np.isnan(result.constants.b_se).tolist() == [False, False, True]
+    assert result.constants.a_se.between(1e-4, 0.01).all()
+    assert any(notice.startswith("1 of 3 groups do not determine all") for notice in result.notices)
 
 
 def test_a_formula_with_inner_constants_adapts_to_a_new_group(tmp_path):
