@@ -21,7 +21,7 @@ def _blocks(language):
 
 @pytest.mark.slow
 def test_the_python_example_prints_what_the_page_tells(tmp_path):
-    _, example = _blocks("python")
+    _, _, example = _blocks("python")
     printed = run_examples(example, tmp_path)
     told = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
     told.append(example.splitlines()[-1].partition("  # ")[2])
@@ -31,8 +31,14 @@ def test_the_python_example_prints_what_the_page_tells(tmp_path):
 @pytest.mark.slow
 def test_the_comparison_with_other_regressors_is_as_the_page_says(tmp_path, monkeypatch):
     monkeypatch.setattr("symscreen.fitting.baselines._N_TREES", 10)
-    example, _ = _blocks("python")
+    example, _, _ = _blocks("python")
     run_examples(example, tmp_path)
+
+
+def test_the_best_subsets_of_screened_features_are_those_on_the_page(tmp_path):
+    _, example, _ = _blocks("python")
+    told = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
+    assert run_examples(example, tmp_path).splitlines() == told
 
 
 def test_several_targets_are_fitted_as_the_page_says(rng, tmp_path, monkeypatch, capsys):

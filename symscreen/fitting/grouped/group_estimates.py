@@ -245,7 +245,10 @@ def compute_posterior(
     lengths = np.sqrt(np.square(derivatives).sum(axis=0))
     q, r = np.linalg.qr(derivatives[order] / lengths)
     inverse = np.linalg.inv(r) / lengths[:, None]
-    return inverse @ (q.T @ target[order]), variance * (inverse @ inverse.T)
+    constants = inverse @ (q.T @ target[order])
+    # one step of refinement recovers the last digits of exact constants
+    constants = constants + inverse @ (q.T @ (target - derivatives @ constants)[order])
+    return constants, variance * (inverse @ inverse.T)
 
 
 def _compute_prior_errors(

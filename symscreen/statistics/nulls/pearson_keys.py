@@ -78,7 +78,7 @@ def encode_correlations(r: Values, errors: Values, n_rows: int, sign: Sign) -> t
     >>> from symscreen.statistics.inference.p_value_counts import decode_p_values
     >>> keys, is_decided = encode_correlations(np.array([0.5, 0.2]), np.zeros(2), 30, "free")
     >>> decode_p_values(keys).tolist(), is_decided.tolist()
-    ([0.004896, 0.2894], [True, True])
+    ([0.0049, 0.2894], [True, True])
     """
     keys, is_decided = np.zeros(len(r), dtype=np.int32), np.zeros(len(r), dtype=np.bool_)
     if n_rows >= _MIN_ROWS:
