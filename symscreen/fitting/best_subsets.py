@@ -126,7 +126,8 @@ def find_best_subsets(
     """Find the linear models of a few columns with the largest R², among all subsets of this size.
 
     It is the last step of methods such as SISSO: the columns are features that a screen has selected, see
-    `ScreenResult.transform`. Nothing is left out by a heuristic, so `SubsetResult.certificate` holds.
+    `ScreenResult.transform`. All subsets are compared; `SubsetResult.certificate` says what follows for the
+    others.
 
     Parameters
     ----------

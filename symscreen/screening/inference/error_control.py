@@ -145,15 +145,15 @@ class InferenceAccumulator:
             self._inference.permuted_target.update_max(block, self._max_statistics, self._workspace)
 
     def add_correlations(self, r: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Count the p-values of features by their correlations, which are known up to an error, shape (m,).
+        """Count p-values by Pearson's correlations, which are known up to an error, shape (m,).
+
+        The null distribution must be that of Pearson's r.
 
         Returns
         -------
         bool array, shape (m,)
             Whether the p-value of each was counted. The values of the others are needed.
         """
-        if self._inference.null is None:
-            return np.ones(len(r), dtype=np.bool_)
         n_rows = cast("PearsonNull", self._inference.null).n_rows
         keys, is_decided = encode_correlations(r, errors, n_rows, self._inference.sign)
         self._keys.append(keys[is_decided])

@@ -302,7 +302,7 @@ class _BoundsTest:
         """Return which of some candidates, shape (m,), must be computed."""
         limits = self._scorer.compute_limits(self._feature_lists)
         is_possible, correlations, errors = self._bounds.find_possible(operator_range, numbers, limits)
-        if self._accumulator is not None:
+        if self._accumulator is not None and self._bounds.keeps_correlations:
             left_out = np.flatnonzero(~is_possible)
             is_counted = self._accumulator.add_correlations(correlations[left_out], errors[left_out])
             is_possible[left_out[~is_counted]] = True
