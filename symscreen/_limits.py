@@ -22,6 +22,8 @@ from symscreen.messages import name_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import psutil
+
     DeadlineCheck = Callable[[], None]
 
 
@@ -97,7 +99,7 @@ def _read_process_limits() -> list[MemoryLimit]:
 
     if not psutil.LINUX:
         return []
-    process = psutil.Process()
+    process = _get_process(os.getpid())
     held = process.memory_info()
     limits = (
         ("the limit on address space (ulimit -v)", held.vms, process.rlimit(psutil.RLIMIT_AS)[0]),
@@ -260,9 +262,15 @@ def read_resident_bytes() -> int:
     >>> 10**7 < read_resident_bytes() < 10**12
     True
     """
+    return int(_get_process(os.getpid()).memory_info().rss)
+
+
+@lru_cache(maxsize=1)  # making the object takes longer than reading the memory
+def _get_process(process_id: int) -> psutil.Process:
+    """Return psutil's object of this process; a forked process has one of its own."""
     import psutil
 
-    return int(psutil.Process().memory_info().rss)
+    return psutil.Process(process_id)
 
 
 def has_memory_for(required_bytes: int, max_bytes: int | None) -> bool:

@@ -39,7 +39,7 @@ class Threads:
 
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Yield the outcomes in the order of the tasks, with at most two tasks per thread in progress."""
-        if self.jobs == 1:
+        if self.jobs == 1 or len(tasks) <= 1:  # a single task does not pay for a thread
             yield from map(function, tasks)
             return
         queue = iter(tasks)

@@ -111,14 +111,21 @@ class Candidates:
         self, numbers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the operator codes and the left and right argument indices of candidates."""
+        if len(numbers) == 1:  # as for the formula of one feature
+            return self._locate_one(int(numbers[0]))
         codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
         for operator_range in self.operator_ranges:
             in_range = (numbers >= operator_range.start) & (numbers < operator_range.stop)
-            if not in_range.any():  # most calls are for one feature
+            if not in_range.any():
                 continue
             codes[in_range] = operator_range.code
             left[in_range], right[in_range] = operator_range.decode(numbers[in_range])
         return codes, left, right
+
+    def _locate_one(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Do what `locate` does for one candidate, shape (1,)."""
+        operator_range = next(one for one in self.operator_ranges if one.start <= number < one.stop)
+        return np.array([operator_range.code]), *operator_range.decode(np.array([number]))
 
 
 def enumerate_candidates(

@@ -146,7 +146,7 @@ def _run_plan(
 
 
 # smaller blocks wait for the interpreter lock, larger ones exceed the core's cache
-_BLOCK_BYTES = 1 << 21
+_BLOCK_BYTES = 1 << 22
 _MIN_BLOCK_FEATURES = 4  # features per block if there are many rows
 _BYTES_PER_VALUE = 80  # bytes per value of a block: arguments, values, order, ranks and keys
 
@@ -165,16 +165,19 @@ class FeatureBlock:
         Number of other candidates of the block that are undefined or constant.
     monotone_parents : MonotoneParents or None
         Pool members whose row order the candidates may reuse, if known.
+    bounds : pair of float64 arrays, shape (m,), or None
+        The smallest and the largest value of each candidate, if known.
     """
 
     numbers: NDArray[np.int64]
     values: NDArray[np.float64]
     n_invalid: dict[CandidateStatus, int]
     monotone_parents: MonotoneParents | None = None
+    bounds: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 def compute_block_size(n_rows: int) -> int:
-    """Return the number of features of n rows to compute at a time: about two megabytes of values."""
+    """Return the number of features of n rows to compute at a time: about four megabytes of values."""
     return max(_MIN_BLOCK_FEATURES, _BLOCK_BYTES // (8 * n_rows))
 
 
@@ -283,7 +286,9 @@ def _evaluate_block(
     n_invalid = {CandidateStatus.UNDEFINED: n_undefined, CandidateStatus.CONSTANT: n_constant}
     if n_undefined or n_constant:
         numbers, left, values = numbers[valid], left[valid], values[valid]
-    return FeatureBlock(numbers, values, n_invalid, pool.find_monotone_parents(left, operator))
+        low, high = low[valid], high[valid]
+    parents = pool.find_monotone_parents(left, operator)
+    return FeatureBlock(numbers, values, n_invalid, parents, (low, high))
 
 
 def _apply_operator(

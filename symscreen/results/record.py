@@ -6,6 +6,7 @@ time limit stopped a run early, the part ``partial`` describes where.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -212,6 +213,12 @@ def build_grammar_record(grammar: Grammar) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=1)  # reading it takes longer than the rest of the record
+def _read_version() -> str:
+    """Read the version of the installed package."""
+    return metadata.version("symscreen")
+
+
 def build_run_record(
     dataset: Dataset,
     space: Space,
@@ -259,7 +266,7 @@ def build_run_record(
     layers[-1]["features"] = space.size - sum(n_invalid.values())
     return {
         "format": RECORD_FORMAT,
-        "symscreen": metadata.version("symscreen"),
+        "symscreen": _read_version(),
         "numpy": np.__version__,
         "options": dict(options),
         "grammar": build_grammar_record(grammar),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
+_TILE_FEATURES = 16  # features that are computed before their bounds are found
 N_LANES = 8  # accumulators of `compute_simd_dot`
 _MAX_INT64 = np.int64(0x7FFFFFFFFFFFFFFF)
 ARITHMETIC_UFUNCS: tuple[np.ufunc, ...] = (np.add, np.subtract, np.multiply, np.divide)
@@ -165,18 +166,21 @@ def _combine_columns(
 ) -> None:
     """Write the results, shape (m, n), and the bits of their bounds, shape (m,)."""
     m, n = values.shape
-    for f in range(m):
-        a, b, z = pool[left[f]], pool[right[f]], values[f]
-        if code == _ADD:
-            for i in range(n):
-                z[i] = a[i] + b[i]
-        elif code == _SUBTRACT:
-            for i in range(n):
-                z[i] = a[i] - b[i]
-        elif code == _MULTIPLY:
-            for i in range(n):
-                z[i] = a[i] * b[i]
-        elif code == _DIVIDE:
-            for i in range(n):
-                z[i] = np.divide(a[i], b[i])  # the operator / raises an error for a division by zero
-        low[f], high[f] = find_min_max_bits(bits[f])  # now, because the values are in the cache
+    for start in range(0, m, _TILE_FEATURES):
+        stop = min(start + _TILE_FEATURES, m)
+        for f in range(start, stop):
+            a, b, z = pool[left[f]], pool[right[f]], values[f]
+            if code == _ADD:
+                for i in range(n):
+                    z[i] = a[i] + b[i]
+            elif code == _SUBTRACT:
+                for i in range(n):
+                    z[i] = a[i] - b[i]
+            elif code == _MULTIPLY:
+                for i in range(n):
+                    z[i] = a[i] * b[i]
+            elif code == _DIVIDE:
+                for i in range(n):
+                    z[i] = np.divide(a[i], b[i])  # the operator / raises an error for a division by zero
+        for f in range(start, stop):  # now, because the values are in the cache
+            low[f], high[f] = find_min_max_bits(bits[f])

@@ -129,5 +129,5 @@ def test_what_turns_out_undefined_is_counted(layers, found, undefined):
 
 
 @given(st.integers(1, 10**7))
-def test_blocks_are_of_two_megabytes_or_four_features(n):
-    assert compute_block_size(n) == max(4, 2**21 // (8 * n))
+def test_blocks_are_of_four_megabytes_or_four_features(n):
+    assert compute_block_size(n) == max(4, 2**22 // (8 * n))

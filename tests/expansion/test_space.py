@@ -106,13 +106,13 @@ def test_a_space_is_what_is_at_hand_and_the_candidates(drawn):
 
 
 def test_inputs_come_in_blocks_as_large_as_those_of_candidates(rng):
-    grammar, columns = load_grammar("basic"), rng.uniform(1.0, 2.0, (30, 10_000))
-    names = [f"x{place}" for place in range(30)]
+    grammar, columns = load_grammar("basic"), rng.uniform(1.0, 2.0, (60, 10_000))
+    names = [f"x{place}" for place in range(60)]
     space = expand(names, columns, grammar, grammar.resolve_layers("u"), options=SpaceOptions())
     size = feature_values.compute_block_size(10_000)
-    assert 15 <= size < 30
-    blocks = [len(block.numbers) for block in space.evaluate_features(np.arange(30))]
-    assert blocks == [size, 30 - size]
+    assert 30 <= size < 60
+    blocks = [len(block.numbers) for block in space.evaluate_features(np.arange(60))]
+    assert blocks == [size, 60 - size]
 
 
 def test_names_come_back_as_they_went_in(rng):

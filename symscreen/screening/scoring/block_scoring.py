@@ -22,6 +22,7 @@ from symscreen.screening.scoring.top_features import (
     concatenate_features,
     make_empty_features,
     merge_classes_if_due,
+    merge_distinct_losses,
     round_sort_keys,
     select_best_classes,
 )
@@ -106,7 +107,7 @@ class ChunkResult:
     Parameters
     ----------
     top_features : tuple of FeatureTable
-        Entries of the range in each top-K list.
+        Features of the range that may enter each top-K list. Their classes may not be merged yet.
     n_scored : int
         Number of features that were scored.
     n_invalid : dict of CandidateStatus to int
@@ -160,56 +161,73 @@ class Scorer:
     def __call__(self, chunk: tuple[int, int]) -> ChunkResult:
         """Score the features whose numbers are in the half-open range `chunk`."""
         feature_lists = [[make_empty_features(len(self.screeners))] for _ in self.top_k_specs]
+        best_losses = [np.zeros(0) for _ in self.top_k_specs]
         waiting: list[list[_AcceptedFeatures]] = [[] for _ in self.top_k_specs]
         n_scored = 0
         n_invalid: dict[CandidateStatus, int] = {}
         workspace = self.workspaces.get()
         accumulator = None if self.inference is None else InferenceAccumulator(self.inference, workspace)
-        test = None if self.bounds is None else _BoundsTest(self, self.bounds, feature_lists, accumulator)
+        test = None if self.bounds is None else _BoundsTest(self, self.bounds, best_losses, accumulator)
         for block in self.space.evaluate_range(*chunk, workspace, test):
             for status, count in block.n_invalid.items():
                 n_invalid[status] = n_invalid.get(status, 0) + count
             n_scored += len(block.numbers)
             if not len(block.numbers):
                 continue
-            sorted_block = sort_block(block.values, workspace, block.monotone_parents)
+            sorted_block = sort_block(block.values, workspace, block.monotone_parents, block.bounds)
             known_statistics: dict[int, NDArray[np.float64]] = {}
             if accumulator is not None:
                 known_statistics[0] = self.screeners[0].statistic(sorted_block, self.target)
                 accumulator.update(sorted_block, known_statistics[0])
             for index, accepted in self._select_accepted(
-                feature_lists, block.numbers, sorted_block, known_statistics
+                best_losses, block.numbers, sorted_block, known_statistics
             ):
                 if accepted.block is sorted_block:  # a view of the workspace, which the next block reuses
-                    self._add_accepted(index, feature_lists, [accepted])
+                    self._add_accepted(index, feature_lists, best_losses, [accepted])
                     continue
                 waiting[index].append(accepted)
                 if sum(part.block.values.size for part in waiting[index]) >= _BATCH_VALUES:
-                    self._add_accepted(index, feature_lists, waiting[index])
+                    self._add_accepted(index, feature_lists, best_losses, waiting[index])
                     waiting[index] = []
         inference_state = EMPTY_INFERENCE_STATE if accumulator is None else accumulator.state
         n_scored += 0 if test is None else test.n_left_out
-        return ChunkResult(self._finish_lists(feature_lists, waiting), n_scored, n_invalid, inference_state)
+        return ChunkResult(
+            self._finish_lists(feature_lists, best_losses, waiting), n_scored, n_invalid, inference_state
+        )
 
     def _finish_lists(
-        self, feature_lists: list[list[FeatureTable]], waiting: list[list[_AcceptedFeatures]]
+        self,
+        feature_lists: list[list[FeatureTable]],
+        best_losses: list[Values],
+        waiting: list[list[_AcceptedFeatures]],
     ) -> tuple[FeatureTable, ...]:
-        """Add the features that wait, and return the best classes of each list."""
+        """Add the features that wait, and return each list, without what is not among its best classes."""
         top_features = []
         for index, (parts, spec) in enumerate(zip(waiting, self.top_k_specs, strict=True)):
             if parts:
-                self._add_accepted(index, feature_lists, parts)
+                self._add_accepted(index, feature_lists, best_losses, parts)
             features = concatenate_features(feature_lists[index])
-            top_features.append(features if spec.limit is None else select_best_classes(features, spec.limit))
+            if (
+                spec.limit is not None and len(features) > spec.limit
+            ):  # a short one is merged with others later
+                features = select_best_classes(features, spec.limit)
+            top_features.append(features)
         return tuple(top_features)
 
-    def compute_limits(self, feature_lists: Sequence[Sequence[FeatureTable]]) -> list[float]:
-        """Return for each list, given its parts so far, the loss above which no feature can enter it."""
+    def compute_limits(self, best_losses: Sequence[Values]) -> list[float]:
+        """Return for each list, given its best losses so far, the loss above which no feature can enter it.
+
+        The best losses are those of accepted features, so they are not above the threshold.
+        """
         thresholds = self.thresholds or (np.inf,) * len(self.top_k_specs)
         return [
-            min(compute_threshold(parts[0], spec.limit), threshold)
-            for parts, spec, threshold in zip(feature_lists, self.top_k_specs, thresholds, strict=True)
+            threshold if spec.limit is None or len(best) < spec.limit else float(best[spec.limit - 1])
+            for best, spec, threshold in zip(best_losses, self.top_k_specs, thresholds, strict=True)
         ]
+
+    def _has_class_losses(self, spec: TopKSpec) -> bool:
+        """Return whether all features of a class have the same loss up to rounding."""
+        return spec.equivalence in ("affine", self.screeners[spec.screener_index].equivalence)
 
     def describe_features(
         self, spec: TopKSpec, numbers: NDArray[np.int64], block: SortedBlock
@@ -237,32 +255,43 @@ class Scorer:
 
     def _select_accepted(
         self,
-        feature_lists: list[list[FeatureTable]],
+        best_losses: list[Values],
         numbers: NDArray[np.int64],
         block: SortedBlock,
         known_statistics: dict[int, NDArray[np.float64]],
     ) -> Iterator[tuple[int, _AcceptedFeatures]]:
         """Yield, for each list, its index and the features of a block that may enter it."""
-        limits = self.compute_limits(feature_lists)
+        limits = self.compute_limits(best_losses)
         for index, spec in enumerate(self.top_k_specs):
             screener = self.screeners[spec.screener_index]
             if spec.screener_index not in known_statistics:
                 known_statistics[spec.screener_index] = screener.statistic(block, self.target)
             statistics = known_statistics[spec.screener_index]
             loss = screener.loss(statistics, self.target, spec.choose_sign(self.sign))
-            accepted = np.flatnonzero(round_sort_keys(loss) <= limits[index])
+            rounded = round_sort_keys(loss)
+            accepted = np.flatnonzero(rounded <= limits[index])
+            if len(accepted) and spec.limit is not None and self._has_class_losses(spec):
+                best_losses[index] = merge_distinct_losses(best_losses[index], rounded[accepted], spec.limit)
+                limit = self.compute_limits(best_losses)[index]
+                accepted = accepted[rounded[accepted] <= limit]
             if len(accepted):
                 part = block if len(accepted) == len(numbers) else block.take(accepted)
                 yield index, _AcceptedFeatures(numbers[accepted], part, loss[accepted], statistics[accepted])
 
     def _add_accepted(
-        self, list_index: int, feature_lists: list[list[FeatureTable]], parts: list[_AcceptedFeatures]
+        self,
+        list_index: int,
+        feature_lists: list[list[FeatureTable]],
+        best_losses: list[Values],
+        parts: list[_AcceptedFeatures],
     ) -> None:
         """Add accepted features to a list and merge its parts if a merge is due."""
         spec = self.top_k_specs[list_index]
         feature_lists[list_index].append(self._build_features(spec, parts))
         if spec.limit is not None:
             feature_lists[list_index] = merge_classes_if_due(feature_lists[list_index], spec.limit)
+            if not self._has_class_losses(spec):
+                best_losses[list_index] = feature_lists[list_index][0].loss
 
     def _build_features(self, spec: TopKSpec, parts: list[_AcceptedFeatures]) -> FeatureTable:
         """Compute signatures, metadata and scores of accepted features."""
@@ -291,16 +320,16 @@ class _BoundsTest:
         self,
         scorer: Scorer,
         bounds: CorrelationBounds,
-        feature_lists: Sequence[Sequence[FeatureTable]],
+        best_losses: Sequence[Values],
         accumulator: InferenceAccumulator | None,
     ) -> None:
-        self._scorer, self._bounds, self._feature_lists = scorer, bounds, feature_lists
+        self._scorer, self._bounds, self._best_losses = scorer, bounds, best_losses
         self._accumulator = accumulator
         self.n_left_out = 0
 
     def __call__(self, operator_range: OperatorRange, numbers: Integers) -> Flags:
         """Return which of some candidates, shape (m,), must be computed."""
-        limits = self._scorer.compute_limits(self._feature_lists)
+        limits = self._scorer.compute_limits(self._best_losses)
         is_possible, correlations, errors = self._bounds.find_possible(operator_range, numbers, limits)
         if self._accumulator is not None and self._bounds.keeps_correlations:
             left_out = np.flatnonzero(~is_possible)

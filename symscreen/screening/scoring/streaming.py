@@ -75,8 +75,8 @@ if TYPE_CHECKING:
 
 _CHUNK_VALUES = 1 << 23  # values per task
 _MAX_CHUNK_SIZE = 1 << 14  # maximum number of candidates per task
-_MIN_CHUNKS = 16  # number of tasks to split a small space into, so that all threads have work …
-_MIN_CHUNK_VALUES = 1 << 19  # … unless tasks would have fewer values than this
+_FIRST_CHUNK_VALUES = 1 << 19  # values of the first task
+_MIN_CHUNKS = 16  # tasks of a bounded space, so that all threads have work
 _FIRST_BOUNDED_CHUNK = 1 << 12  # candidates of the first task if bounds leave out most …
 _CANDIDATES_PER_ENTRY = 4  # … and at least for each entry of a list, so that it is full after this task
 MAX_BOUNDED_CHUNK = 1 << 17  # candidates of the largest task
@@ -535,9 +535,18 @@ def _split_done_chunks(chunks: list[Chunk], n_done: int) -> tuple[int, list[Chun
 
 
 def _make_chunks(space: Space, max_chunk_size: int) -> list[Chunk]:
-    """Split a space into tasks; a small space, or one that a search reduced, into smaller tasks."""
-    min_chunk_size = _MIN_CHUNK_VALUES // max(1, space.n_rows)
-    return space.split_chunks(max(1, min(max_chunk_size, max(min_chunk_size, space.size // _MIN_CHUNKS))))
+    """Split a space into tasks that grow by stage: threads wait for each other at the end of a stage."""
+    size = max(1, min(max_chunk_size, _FIRST_CHUNK_VALUES // max(1, space.n_rows)))
+    parts = space.split_chunks(size)
+    chunks: list[Chunk] = []
+    start, n_parts, stage_end = 0, 1, _find_stage_end(0)
+    while start < len(parts):
+        if len(chunks) == stage_end:
+            n_parts, stage_end = min(2 * n_parts, max_chunk_size // size), _find_stage_end(stage_end)
+        group = parts[start : start + n_parts]
+        chunks.append((group[0][0], group[-1][1]))
+        start += n_parts
+    return chunks
 
 
 def _make_growing_chunks(scorer: Scorer) -> list[Chunk]:
@@ -557,15 +566,20 @@ def _make_growing_chunks(scorer: Scorer) -> list[Chunk]:
 
 
 def _split_stages(chunks: list[Chunk], n_done: int = 0) -> Iterator[list[Chunk]]:
-    """Yield the remaining chunks in stages; each stage is three times as long as all chunks before it.
+    """Yield the remaining chunks in stages; each stage has three times as many as all stages before it.
 
     The result of a stage gives the thresholds of the next one. Features above a threshold do not need to be
     looked up, assigned to a class and merged.
     """
     while n_done < len(chunks):
-        end = max(1, 4 * n_done)
+        end = _find_stage_end(n_done)
         yield chunks[n_done:end]
         n_done = end
+
+
+def _find_stage_end(n_done: int) -> int:
+    """Return the number of tasks after the stage that follows `n_done` tasks."""
+    return max(1, 4 * n_done)
 
 
 def finalize_features(features: FeatureTable, space: Space, limit: int) -> FeatureTable:

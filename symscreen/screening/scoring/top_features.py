@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
 
+_LOSS_ROUNDING = 1e-11  # losses of one class differ by less; they are rounded to 12 decimals
 MAX_TIED_CLASSES = 1 << 20  # maximum number of classes to keep because they tie with the last one
 
 EquivalenceKind = Literal["ranks", "affine"]
@@ -110,8 +111,11 @@ def make_empty_features(n_screeners: int) -> FeatureTable:
 
 def concatenate_features(parts: Sequence[FeatureTable]) -> FeatureTable:
     """Concatenate at least one table."""
+    filled = [part for part in parts if len(part)]
+    if len(filled) <= 1:
+        return filled[0] if filled else parts[0]
     return FeatureTable(
-        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(FeatureTable))
+        *(np.concatenate([getattr(part, field.name) for part in filled]) for field in fields(FeatureTable))
     )
 
 
@@ -179,6 +183,38 @@ def merge_rankings(rankings: Sequence[FeatureTable], limit: int) -> FeatureTable
         _, first = np.unique(getattr(united, column), return_index=True)
         united = united.take(np.sort(first))
     return united.take_first(limit)
+
+
+def merge_distinct_losses(
+    best: NDArray[np.float64], losses: NDArray[np.float64], limit: int
+) -> NDArray[np.float64]:
+    """Merge losses into the best ones, and keep at most `limit` that differ by more than their rounding.
+
+    The features of a class have the same loss, so at least as many classes as losses are at least as good as
+    the last one.
+
+    Parameters
+    ----------
+    best : float64 array, shape (k,), ascending
+        Earlier result.
+    losses : float64 array, shape (m,)
+        Rounded losses of further features.
+    limit : int
+        The largest length of the result.
+
+    Returns
+    -------
+    float64 array, ascending
+
+    Examples
+    --------
+    >>> merge_distinct_losses(np.array([0.25]), np.array([0.5, 0.25 + 1e-12, 0.125]), 2).tolist()
+    [0.125, 0.25]
+    """
+    merged = np.unique(np.concatenate((best, losses)))
+    is_distinct = np.ones(len(merged), dtype=np.bool_)
+    is_distinct[1:] = np.diff(merged) > _LOSS_ROUNDING * np.maximum(1.0, np.abs(merged[1:]))
+    return merged[is_distinct][:limit]
 
 
 def merge_classes_if_due(parts: list[FeatureTable], limit: int) -> list[FeatureTable]:

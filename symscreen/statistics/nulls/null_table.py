@@ -32,6 +32,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
+from symscreen.statistics.nulls._kernels import count_knots_below
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -87,6 +90,7 @@ _GROUP_SIZE = 16  # statistics in the body of a plain sample for which one stand
 _N_UNGROUPED = 32_768  # … and the number of largest statistics that stand for themselves
 _N_CELLS, _MAX_CELL_WIDTH = 1024, 0.05  # cells of equal counts, and their width in t · z
 _MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
+_MAX_CELLS = 1 << 12  # in which knots are looked up; their starts fit the cache
 _NEWTON_TOLERANCE = 1e-4  # of the log likelihood, whose statistical error is about 1
 
 
@@ -126,6 +130,13 @@ class NullTable:
     min_p_value: float
     rounding_error: float
 
+    @lockfree_cached_property
+    def _cell_starts(self) -> NDArray[np.int64]:
+        """The number of knots below the start of each of a few thousand cells between the first and last."""
+        n_cells = min(_MAX_CELLS, 4 * len(self.knots))
+        edges = np.linspace(0.0, float(self.knots[-1]), n_cells + 1)[:-1]
+        return np.searchsorted(self.knots, edges, side="right")
+
     def compute_sf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Look up the survival function P(|Z| ≥ |z|).
 
@@ -140,7 +151,9 @@ class NullTable:
             Probabilities in (0, 1].
         """
         magnitude = np.abs(z) - self.rounding_error
-        knot = np.maximum(np.searchsorted(self.knots, magnitude, side="right") - 1, 0)
+        n_below = np.empty(z.shape, dtype=np.int64)
+        count_knots_below(self.knots, self._cell_starts, magnitude, n_below)
+        knot = np.maximum(n_below - 1, 0)
         further = self.tail_slope * np.maximum(magnitude - self.max_statistic, 0.0)
         return np.asarray(np.maximum(self.tail_probabilities[knot] * np.exp(-further), self.min_p_value))
 

@@ -92,6 +92,19 @@ def write_doubled_ranks(rows: Rows, z: Values, doubled: Rows) -> bool:
 
 
 @compile_kernel
+def write_centered_ranks(rows: Rows, z: Values, tied: bool, doubled: Rows) -> None:
+    """Write twice the mid-ranks of sorted rows, shape (n,), minus n + 1; `tied` says whether any are tied."""
+    n = rows.size
+    if tied:
+        write_doubled_ranks(rows, z, doubled)
+        for i in range(n):
+            doubled[i] -= np.int32(n + 1)
+    else:
+        for k in range(n):
+            doubled[np.uint32(rows[k])] = np.int32(2 * k + 1 - n)
+
+
+@compile_kernel
 def unpack_rows(keys: TruncatedKeys, row_mask: int, rows: Rows, equals_previous: Flags) -> bool:
     """Extract rows from the low bits of sorted keys, and flag keys whose high bits equal the previous key's.
 
@@ -391,7 +404,7 @@ def _write_keys_by_row(
 
 @compile_kernel
 def pack_short_keys(
-    values: Values, low: Values, high: Values, bits: int, keys: Keys, counts: Rows, first_key_rows: Numbers
+    values: Values, low: Values, high: Values, bits: int, keys: Keys, first_key_rows: Numbers
 ) -> None:
     """Pack one row of keys per feature; none if the range of its values is too small or too large."""
     m, n = values.shape
@@ -407,9 +420,22 @@ def pack_short_keys(
         z, key = values[f], keys[row]
         for i in range(n):
             key[i] = (np.uint32(np.int32((z[i] - start) * scale)) << shift) | np.uint32(i)
-        counts[row] = n
         row += 1
     first_key_rows[m] = row
+
+
+@compile_kernel
+def mark_equal_keys(keys: Keys, first_key_rows: Numbers, bits: int, is_open: Flags) -> None:
+    """Mark the features without sorted keys, or with keys that differ in their row index only."""
+    row_mask = np.uint32((1 << bits) - 1)
+    for f in range(is_open.size):
+        n_equal = 1
+        if first_key_rows[f] < first_key_rows[f + 1]:
+            feature_keys = keys[first_key_rows[f]]
+            n_equal = 0
+            for k in range(1, feature_keys.size):
+                n_equal += (feature_keys[k] ^ feature_keys[k - 1]) <= row_mask
+        is_open[f] = n_equal > 0
 
 
 @compile_kernel
@@ -417,6 +443,7 @@ def unpack_short_keys(
     keys: Keys,
     counts: Rows,
     first_key_rows: Numbers,
+    key_features: Numbers,
     features: Numbers,
     bits: int,
     values: Values,
@@ -424,17 +451,20 @@ def unpack_short_keys(
     tied: Flags,
     unsorted: Flags,
 ) -> None:
-    """Extract the row indices from the sorted keys, and sort ties by value."""
+    """Extract the row indices of features from their sorted keys, and sort ties by value.
+
+    Feature `features[i]` has the keys of entry `key_features[i]`.
+    """
     n = values.shape[1]
     row_mask = (1 << bits) - 1
     buffer = np.empty(n, dtype=np.int32)
     equals_previous = np.empty(n, dtype=np.bool_)
     for i in range(features.size):
-        f = features[i]
-        tied[f], unsorted[i] = False, first_key_rows[i] == first_key_rows[i + 1]
+        f, entry = features[i], key_features[i]
+        tied[f], unsorted[i] = False, first_key_rows[entry] == first_key_rows[entry + 1]
         k = 0
         max_differing = n // _UNDECIDED_DIVISOR
-        for r in range(first_key_rows[i], first_key_rows[i + 1]):
+        for r in range(first_key_rows[entry], first_key_rows[entry + 1]):
             rows = order[f, k : k + counts[r]]
             k += counts[r]
             if unpack_rows(keys[r, : counts[r]], row_mask, rows, equals_previous):
@@ -444,6 +474,17 @@ def unpack_short_keys(
                 if status == UNDECIDED:
                     unsorted[i] = True
                     break
+
+
+@compile_kernel
+def write_key_orders(keys: Keys, first_key_rows: Numbers, bits: int, is_open: Flags, order: Rows) -> None:
+    """Write the order of the features that is not open, shape (m, n), from their sorted keys."""
+    row_mask = np.uint32((1 << bits) - 1)
+    for f in range(is_open.size):
+        if not is_open[f]:
+            feature_keys = keys[first_key_rows[f]]
+            for k in range(feature_keys.size):
+                order[f, k] = np.int32(feature_keys[k] & row_mask)
 
 
 @compile_kernel

@@ -16,13 +16,14 @@ its values (`write_signed_log_keys`). The features that remain are sorted by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from symscreen.statistics.column_arithmetic import compute_bounds
 from symscreen.statistics.ranks._kernels import (
     KEYS_PER_ROW,
+    mark_equal_keys,
     pack_short_keys,
     partition_keys,
     unpack_short_keys,
@@ -32,10 +33,12 @@ from symscreen.statistics.ranks._kernels import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Values
     from symscreen.statistics.workspace import Workspace
 
     TruncatedKeys = NDArray[np.uint32] | NDArray[np.uint64]
     Keys = NDArray[np.uint32]
+    Bounds = tuple[Values, Values]
 
 
 _MAX_SINGLE_ROW_LENGTH = KEYS_PER_ROW  # values; longer columns need several rows of keys
@@ -48,8 +51,76 @@ def compute_max_key_rows(n: int) -> int:
     return -(-3 * n // KEYS_PER_ROW) + 1
 
 
+class ShortKeys(NamedTuple):
+    """Sorted keys of m features of at most `KEYS_PER_ROW` values.
+
+    Parameters
+    ----------
+    keys : uint32 array, shape (q, n)
+        One row of keys per feature, ascending. The low bits of a key are a row index.
+    first_key_rows : int64 array, shape (m + 1,)
+        The row of keys of each feature. It is that of the next feature if a feature has no keys.
+    row_bits : int
+        Number of the low bits.
+    is_open : bool array, shape (m,)
+        Whether a feature has no keys, or keys with equal positions. The keys of the others are their order.
+    """
+
+    keys: Keys
+    first_key_rows: Integers
+    row_bits: int
+    is_open: Flags
+
+
+def sort_keys(
+    values: Values, bounds: Bounds | None, workspace: Workspace, name: str = "keys"
+) -> ShortKeys | None:
+    """Pack and sort the keys of features; one row of keys per feature.
+
+    Parameters
+    ----------
+    values : float64 array, shape (m, n)
+        One feature per row, C-contiguous, finite.
+    bounds : pair of float64 arrays, shape (m,), or None
+        The smallest and the largest value of each feature, if they are known.
+    workspace : Workspace
+        Scratch arrays, which hold the keys.
+    name : str, optional
+        Their name.
+
+    Returns
+    -------
+    ShortKeys or None
+        None for long columns, whose features need several rows of keys.
+    """
+    m, n = values.shape
+    if n > _MAX_SINGLE_ROW_LENGTH or (n - 1).bit_length() > _MAX_ROW_BITS:
+        return None
+    low, high = _find_bounds(values, workspace) if bounds is None else bounds
+    keys = workspace.get_array(name, (m, n), np.uint32)
+    first = workspace.get_array(f"{name}: first", (m + 1,), np.int64)
+    is_open = workspace.get_array(f"{name}: open", (m,), np.bool_)
+    bits = (n - 1).bit_length()
+    pack_short_keys(values, low, high, bits, keys, first)
+    keys[: first[m]].sort(axis=1)
+    mark_equal_keys(keys, first, bits, is_open)
+    return ShortKeys(keys, first, bits, is_open)
+
+
+def _find_bounds(values: Values, workspace: Workspace) -> Bounds:
+    """Return the smallest and the largest value of each feature, shape (m,)."""
+    low, high = (workspace.get_array(name, (len(values),), np.float64) for name in ("low", "high"))
+    compute_bounds(values, low, high)
+    return low, high
+
+
 def sort_with_short_keys(
-    values: NDArray[np.float64], order: NDArray[np.int32], tied: NDArray[np.bool_], workspace: Workspace
+    values: NDArray[np.float64],
+    features: NDArray[np.int64],
+    order: NDArray[np.int32],
+    tied: NDArray[np.bool_],
+    workspace: Workspace,
+    short_keys: ShortKeys | None = None,
 ) -> NDArray[np.int64]:
     """Sort the rows of features whose values, or their logarithms, are spread out.
 
@@ -57,54 +128,66 @@ def sort_with_short_keys(
     ----------
     values : float64 array, shape (m, n)
         One feature per row, C-contiguous, finite.
+    features : int64 array, shape (k,)
+        Indices of the features to sort; all of them without `short_keys`.
     order : int32 array, shape (m, n)
         Overwritten for the sorted features, as described in `sort_block`.
     tied : bool array, shape (m,)
         Overwritten likewise.
     workspace : Workspace
         Scratch arrays for the keys.
+    short_keys : ShortKeys, optional
+        Result of `sort_keys`, if it is known.
 
     Returns
     -------
     int64 array
-        Indices of the features that are not sorted, because their values are concentrated.
+        The features that are not sorted, because their values are concentrated.
     """
-    m, n = values.shape
-    features = np.arange(m)
+    n = values.shape[1]
     if (n - 1).bit_length() > _MAX_ROW_BITS:
         return features
-    unsorted = features[_try_short_keys(values, features, values, order, tied, workspace)]
+    key_order = _KeyOrder(values, order, tied, workspace)
+    short_keys = short_keys or sort_keys(values, None, workspace)
+    unsorted = features[key_order.write(values, features, features, short_keys)]
     if len(unsorted):
         stretched = workspace.get_array("stretched", (len(unsorted), n), np.float64)
         write_signed_log_keys(values.view(np.int64), unsorted, stretched)
-        unsorted = unsorted[_try_short_keys(stretched, unsorted, values, order, tied, workspace)]
+        short_keys = sort_keys(stretched, None, workspace, "stretched keys")
+        entries = np.arange(len(unsorted))
+        unsorted = unsorted[key_order.write(stretched, entries, unsorted, short_keys)]
     return unsorted
 
 
-def _try_short_keys(
-    key_values: NDArray[np.float64],
-    features: NDArray[np.int64],
-    values: NDArray[np.float64],
-    order: NDArray[np.int32],
-    tied: NDArray[np.bool_],
-    workspace: Workspace,
-) -> NDArray[np.bool_]:
-    """Sort features by keys from `key_values`, shape (m, n); return which remain unsorted, shape (m,)."""
-    m, n = key_values.shape
-    bits = (n - 1).bit_length()
-    low, high = workspace.get_array("low", (m,), np.float64), workspace.get_array("high", (m,), np.float64)
-    compute_bounds(key_values, low, high)
-    first = workspace.get_array("first", (m + 1,), np.int64)
-    if n <= _MAX_SINGLE_ROW_LENGTH:
-        keys = workspace.get_array("keys", (m, n), np.uint32)
-        counts = workspace.get_array("counts", (m,), np.int32)
-        pack_short_keys(key_values, low, high, bits, keys, counts, first)
-    else:
-        rows = m * compute_max_key_rows(n)
-        keys = workspace.get_array("keys", (rows, KEYS_PER_ROW), np.uint32)
-        counts = workspace.get_array("counts", (rows,), np.int32)
-        partition_keys(key_values, features, values, low, high, bits, keys, counts, first)
-    keys[: first[m]].sort(axis=1)
-    unsorted = workspace.get_array("left", (m,), np.bool_)
-    unpack_short_keys(keys, counts, first, features, bits, values, order, tied, unsorted)
-    return unsorted
+class _KeyOrder(NamedTuple):
+    """Writes the order and the ties of features, shapes (m, n) and (m,), given their sorted keys."""
+
+    values: Values
+    order: NDArray[np.int32]
+    tied: Flags
+    workspace: Workspace
+
+    def write(
+        self, key_values: Values, entries: Integers, features: Integers, short_keys: ShortKeys | None
+    ) -> Flags:
+        """Order features whose keys are from the rows `entries` of `key_values`; return which remain."""
+        m, n = key_values.shape
+        workspace = self.workspace
+        if short_keys is not None:
+            keys, first, bits, _ = short_keys
+            counts = workspace.get_array("counts", (m,), np.int32)
+            counts[:] = n
+        else:
+            low, high = _find_bounds(key_values, workspace)
+            bits = (n - 1).bit_length()
+            rows = m * compute_max_key_rows(n)
+            first = workspace.get_array("first", (m + 1,), np.int64)
+            keys = workspace.get_array("keys", (rows, KEYS_PER_ROW), np.uint32)
+            counts = workspace.get_array("counts", (rows,), np.int32)
+            partition_keys(key_values, features, self.values, low, high, bits, keys, counts, first)
+            keys[: first[m]].sort(axis=1)
+        unsorted = workspace.get_array("left", features.shape, np.bool_)
+        unpack_short_keys(
+            keys, counts, first, entries, features, bits, self.values, self.order, self.tied, unsorted
+        )
+        return unsorted

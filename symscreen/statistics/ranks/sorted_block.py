@@ -27,9 +27,10 @@ from symscreen.statistics.ranks._kernels import (
     pack_long_keys,
     relabel_order,
     unpack_long_keys,
+    write_key_orders,
 )
 from symscreen.statistics.ranks.correlations import compute_correlations
-from symscreen.statistics.ranks.fast_sort import sort_with_short_keys
+from symscreen.statistics.ranks.fast_sort import sort_keys, sort_with_short_keys
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Flags, Rows, Values
+    from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.statistics.ranks.fast_sort import Bounds, ShortKeys
 
     Keys = NDArray[np.uint64]
     Weights = NDArray[np.uint64]
@@ -116,31 +118,52 @@ class SortedBlock:
         Scratch arrays for sorting.
     parents : MonotoneParents, optional
         Arguments with known orders, if the features are functions of them.
+    bounds : pair of float64 arrays, shape (m,), optional
+        The smallest and the largest value of each feature, if they are known.
     """
 
     values: NDArray[np.float64]
     known_order: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None
     workspace: Workspace | None = None
     parents: MonotoneParents | None = None
+    bounds: Bounds | None = None
 
     @lockfree_cached_property
-    def order_and_tied(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """The pair of `order` and `tied`."""
+    def short_keys(self) -> ShortKeys | None:
+        """Sorted keys, which are the order of most features; None for long columns or if they are not needed.
+
+        They are scratch arrays: those of the next block with the same workspace overwrite them.
+        """
+        if self.known_order is not None or self.parents is not None:
+            return None
+        return sort_keys(self.values, self.bounds, self._scratch)
+
+    @lockfree_cached_property
+    def _scratch(self) -> Workspace:
+        return Workspace() if self.workspace is None else self.workspace
+
+    @lockfree_cached_property
+    def open_order_and_tied(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """The pair of `order`, written only for features that are open in `short_keys`, and `tied`.
+
+        Without these keys the order of all features is written.
+        """
         if self.known_order is not None:
             return self.known_order
-        return _sort_or_derive(
-            self.values, Workspace() if self.workspace is None else self.workspace, self.parents
-        )
+        return _sort_or_derive(self.values, self._scratch, self.parents, self.short_keys)
 
-    @property
+    @lockfree_cached_property
     def order(self) -> NDArray[np.int32]:
         """Row indices by ascending value, tied rows by row index; shape (m, n)."""
-        return self.order_and_tied[0]
+        order = self.open_order_and_tied[0]
+        if self.short_keys is not None:
+            write_key_orders(*self.short_keys, order)
+        return order
 
     @property
     def tied(self) -> NDArray[np.bool_]:
         """Whether a feature has tied rows; shape (m,)."""
-        return self.order_and_tied[1]
+        return self.open_order_and_tied[1]
 
     @lockfree_cached_property
     def doubled_ranks(self) -> NDArray[np.int32]:
@@ -151,9 +174,15 @@ class SortedBlock:
 
     def take(self, features: NDArray[np.int64]) -> SortedBlock:
         """Return the block of some of the features."""
-        if "order_and_tied" not in self.__dict__:
-            return SortedBlock(self.values[features])
-        return SortedBlock(self.values[features], (self.order[features], self.tied[features]))
+        values = self.values[features]
+        if "open_order_and_tied" not in self.__dict__ and self.known_order is None:
+            return SortedBlock(values)
+        open_order, tied = self.open_order_and_tied
+        order = open_order[features]
+        if self.short_keys is not None and "order" not in self.__dict__:
+            keys, first, bits, is_open = self.short_keys
+            write_key_orders(keys, first[features], bits, is_open[features], order)
+        return SortedBlock(values, (order, tied[features]))
 
 
 def concatenate_blocks(blocks: Sequence[SortedBlock]) -> SortedBlock:
@@ -173,12 +202,15 @@ def concatenate_blocks(blocks: Sequence[SortedBlock]) -> SortedBlock:
     values = np.concatenate([block.values for block in blocks])
     if any(block.known_order is None for block in blocks):
         return SortedBlock(values)
-    order, tied = (np.concatenate(arrays) for arrays in zip(*(b.order_and_tied for b in blocks), strict=True))
+    order, tied = np.concatenate([b.order for b in blocks]), np.concatenate([b.tied for b in blocks])
     return SortedBlock(values, (order, tied))
 
 
 def sort_block(
-    values: NDArray[np.float64], workspace: Workspace | None = None, parents: MonotoneParents | None = None
+    values: NDArray[np.float64],
+    workspace: Workspace | None = None,
+    parents: MonotoneParents | None = None,
+    bounds: Bounds | None = None,
 ) -> SortedBlock:
     """Create a block whose rows are sorted when a statistic first needs their order.
 
@@ -190,6 +222,8 @@ def sort_block(
         Scratch arrays that hold the order; it is overwritten by the next block with the same workspace.
     parents : MonotoneParents, optional
         Arguments with known orders, if the features are functions of them. Does not change the result.
+    bounds : pair of float64 arrays, shape (m,), optional
+        The smallest and the largest value of each feature, if they are known.
 
     Returns
     -------
@@ -202,18 +236,23 @@ def sort_block(
     >>> ordered.order.tolist(), ordered.doubled_ranks.tolist()
     ([[1, 3, 0, 2]], [[7, 2, 7, 4]])
     """
-    return SortedBlock(values, workspace=workspace, parents=parents)
+    return SortedBlock(values, workspace=workspace, parents=parents, bounds=bounds)
 
 
 def _sort_or_derive(
-    values: Values, workspace: Workspace, parents: MonotoneParents | None
+    values: Values, workspace: Workspace, parents: MonotoneParents | None, short_keys: ShortKeys | None
 ) -> tuple[Rows, Flags]:
-    """Return `order`, shape (m, n), and `tied`, shape (m,), derived from parents or by sorting."""
+    """Return `order`, shape (m, n), and `tied`, shape (m,), derived from parents or by sorting.
+
+    With `short_keys`, only the order of features that are open is written.
+    """
     m, n = values.shape
     order = workspace.get_array("order", (m, n), np.int32)
     tied = workspace.get_array("tied", (m,), np.bool_)
     if parents is None:
-        _sort_values(values, order, tied, workspace)
+        tied[:] = False
+        features = np.arange(m) if short_keys is None else np.flatnonzero(short_keys.is_open)
+        _sort_values(values, features, order, tied, workspace, short_keys)
         return order, tied
     known = workspace.get_array("known", (m,), np.bool_)
     derive_orders(values, parents, order, tied, known)
@@ -221,15 +260,22 @@ def _sort_or_derive(
     if len(unknown):
         sorted_order = workspace.get_array("order anew", (len(unknown), n), np.int32)
         sorted_ties = workspace.get_array("tied anew", (len(unknown),), np.bool_)
-        _sort_values(values[unknown], sorted_order, sorted_ties, workspace)
+        _sort_values(values[unknown], np.arange(len(unknown)), sorted_order, sorted_ties, workspace)
         order[unknown], tied[unknown] = sorted_order, sorted_ties
     return order, tied
 
 
-def _sort_values(values: Values, order: Rows, tied: Flags, workspace: Workspace) -> None:
-    """Write the order, shape (m, n), and ties, shape (m,), by sorting."""
+def _sort_values(
+    values: Values,
+    features: Integers,
+    order: Rows,
+    tied: Flags,
+    workspace: Workspace,
+    short_keys: ShortKeys | None = None,
+) -> None:
+    """Write the order, shape (m, n), and ties, shape (m,), of features by sorting."""
     n = values.shape[1]
-    unsorted = sort_with_short_keys(values, order, tied, workspace)
+    unsorted = sort_with_short_keys(values, features, order, tied, workspace, short_keys)
     if len(unsorted):
         bits = (n - 1).bit_length()
         keys = workspace.get_array("long keys", (len(unsorted), n), np.uint64)

@@ -57,7 +57,7 @@ import numpy as np
 
 from symscreen._numba import compile_kernel
 from symscreen.statistics.column_arithmetic import N_LANES, compute_simd_dot
-from symscreen.statistics.ranks._kernels import compute_dot, write_doubled_ranks
+from symscreen.statistics.ranks._kernels import compute_dot, write_centered_ranks, write_doubled_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int32] | NDArray[np.int64]
     Signs = NDArray[np.int8]
     Ranks = NDArray[np.int32]
+    Keys = NDArray[np.uint32]
 
 
 _NO_GROUPS = np.zeros(0, dtype=np.int64)
@@ -352,7 +353,12 @@ def compute_ranking_metric(ordered: SortedBlock, target: SortedValues) -> NDArra
     float64 array, shape (m,)
         In [−Δ, Δ], in the target's unit; exactly the negative for mirrored ranks.
     """
-    return _compute_metric(ordered.order, ordered.values, ordered.tied, target)
+    if not target.is_untied or ordered.short_keys is None:
+        return _compute_metric(ordered.order, ordered.values, ordered.tied, target)
+    centred, exponent = target.centered_values
+    sums = np.empty(len(ordered.values))
+    _fill_t0_sums_from_keys(*ordered.short_keys, *ordered.open_order_and_tied, ordered.values, centred, sums)
+    return _scale_sums(sums, target.n, exponent)
 
 
 @lru_cache(maxsize=4)  # the same for every block of features
@@ -378,7 +384,31 @@ def _compute_metric(
     sums = np.empty(len(order))
     groups = _NO_GROUPS if target.is_untied else target.tie_groups  # which take as much memory as the values
     _fill_t0_sums(order, values, tied, groups, target.is_untied, centred, sums)
+    return _scale_sums(sums, n, exponent)
+
+
+def _scale_sums(sums: Values, n: int, exponent: int) -> Values:
+    """Return 2/(n(n−1)) · Σ_i y_i (2 R_i(θ) − (n + 1)), shape (m,), for y in units of a power of two."""
     return np.asarray(np.ldexp(2.0 / (n * (n - 1.0)) * sums, exponent))
+
+
+@compile_kernel
+def _fill_t0_sums_from_keys(
+    keys: Keys, first_key_rows: Integers, bits: int, is_open: Flags,
+    order: Rows, tied: Flags, values: Values, centred: Values, out: Values,
+) -> None:  # fmt: skip
+    """Write the sums of `_fill_t0_sums`, shape (m,), from sorted keys or, where they are open, the order."""
+    n = keys.shape[1]
+    row_mask = np.uint32((1 << bits) - 1)
+    doubled = np.empty(n, dtype=np.int32)
+    for f in range(out.size):
+        if is_open[f]:
+            write_centered_ranks(order[f], values[f], tied[f], doubled)
+        else:
+            feature_keys = keys[first_key_rows[f]]
+            for k in range(n):
+                doubled[feature_keys[k] & row_mask] = np.int32(2 * k + 1 - n)
+        out[f] = compute_dot(centred, doubled)
 
 
 @compile_kernel
@@ -390,25 +420,19 @@ def _fill_t0_sums(
     doubled = np.empty(n, dtype=np.int32)  # twice the ranks, minus n + 1
     weights = np.empty(centred.size)
     for f in range(m):
-        rows = order[f]
-        if tied[f]:
-            write_doubled_ranks(rows, values[f], doubled)
-            for i in range(n):
-                doubled[i] -= np.int32(n + 1)
+        write_centered_ranks(order[f], values[f], tied[f], doubled)
+        if untied:
+            out[f] = compute_dot(centred, doubled)
         else:
-            for k in range(n):
-                doubled[np.uint32(rows[k])] = np.int32(2 * k + 1 - n)
-        out[f] = _sum_centered_ranks(doubled, group, untied, centred, weights)
+            out[f] = _sum_centered_ranks(doubled, group, centred, weights)
 
 
 @compile_kernel
-def _sum_centered_ranks(
-    doubled: Rows, group: Integers, untied: bool, centred: Values, weights: Values
-) -> float:
-    """Compute Σ_i y_i (2 R_i(θ) − (n + 1)) from the centred ranks, shape (n,), in the order of the target."""
-    if untied:
-        return float(compute_dot(centred, doubled))
-    # Integer sums over tied target values: the result does not depend on the order of their rows.
+def _sum_centered_ranks(doubled: Rows, group: Integers, centred: Values, weights: Values) -> float:
+    """Compute Σ_i y_i (2 R_i(θ) − (n + 1)) from the centred ranks, shape (n,), for a target with ties.
+
+    Integer sums over tied target values: the result does not depend on the order of their rows.
+    """
     total = 0
     for i in range(doubled.size):
         total += doubled[i]
@@ -458,7 +482,10 @@ def _fill_multioutput_sums(
     for f in range(m):
         for i in range(n):
             doubled[i] = ranks[f, np.uint32(rows[i])] - np.int32(n + 1)
-        out[f] = _sum_centered_ranks(doubled, group, untied, centred, weights)
+        if untied:
+            out[f] = compute_dot(centred, doubled)
+        else:
+            out[f] = _sum_centered_ranks(doubled, group, centred, weights)
 
 
 def compute_survival_ranking_metric(ordered: SortedBlock, target: CensoredTimes) -> NDArray[np.float64]:

@@ -5,10 +5,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from helpers.screening_oracles import Whole, space_of, table_of
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symscreen.backends import Threads
 from symscreen.screeners import PEARSON, T0, XI
 from symscreen.screening.run_control import RunControl
+from symscreen.screening.scoring import streaming
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, compute_threshold
 from symscreen.screening.scoring.streaming import (
     _split_stages,
@@ -17,7 +20,7 @@ from symscreen.screening.scoring.streaming import (
     finalize_features,
     score_stream,
 )
-from symscreen.screening.scoring.top_features import FeatureTable, select_best_classes
+from symscreen.screening.scoring.top_features import FeatureTable, merge_distinct_losses, select_best_classes
 
 KEEPS = (
     TopKSpec(0, "ranks", mirrored=True, limit=3),
@@ -100,6 +103,34 @@ def test_classes_that_are_equal_up_to_rounding_are_one_and_the_simplest_stands_f
     assert len(finalize_features(split, space, 2)) == 2
 
 
+def test_tasks_grow_up_to_the_largest_size(scorer, monkeypatch):
+    monkeypatch.setattr(streaming, "_FIRST_CHUNK_VALUES", 2 * scorer.space.n_rows)
+    chunks = streaming._make_chunks(scorer.space, 9)
+    assert [start for start, _ in chunks] == [0, *(stop for _, stop in chunks[:-1])]
+    assert chunks[-1][1] == scorer.space.total
+    sizes = [stop - start for start, stop in chunks]
+    assert sizes[:-1] == [2, 4, 4, 4, *[8] * len(sizes)][: len(sizes) - 1]
+    assert len(sizes) > 5
+
+
+losses = st.lists(st.integers(0, 9).map(lambda k: k / 8) | st.floats(0, 2), max_size=30)
+
+
+@given(losses, losses, st.integers(1, 8))
+def test_the_best_losses_count_no_class_twice(first, second, limit):
+    shifts = np.random.default_rng(len(first)).choice([0.0, 1e-12], len(second))  # rounding within a class
+    best = merge_distinct_losses(np.zeros(0), np.array(first), limit)
+    best = merge_distinct_losses(best, np.array(second) + shifts, limit)
+    distinct = sorted({*first, *second})
+    separate = [distinct[k] for k in range(len(distinct)) if k == 0 or distinct[k] - distinct[k - 1] > 1e-9]
+    assert len(best) <= limit
+    assert (np.diff(best) > 5e-12).all()
+    # a loss is left out only where `limit` losses of other classes are at least as good
+    assert len(best) >= min(limit, len(separate))
+    if len(best) == limit:
+        assert sum(loss <= best[-1] + 1e-9 for loss in distinct) >= limit
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 37])
 def test_stages_hold_every_chunk_once_in_order(count):
     chunks = [(place, place + 1) for place in range(count)]
@@ -107,6 +138,10 @@ def test_stages_hold_every_chunk_once_in_order(count):
     assert [chunk for stage in stages for chunk in stage] == chunks
     assert all(stages)
     assert len(stages) <= 4
+
+
+def _merge(features: FeatureTable, keep: TopKSpec) -> FeatureTable:
+    return features if keep.limit is None else select_best_classes(features, keep.limit)
 
 
 def test_a_bar_only_spares_what_could_not_have_been_kept(scorer):
@@ -123,7 +158,9 @@ def test_a_bar_only_spares_what_could_not_have_been_kept(scorer):
             KEEPS, low(chunk).top_features, scorer(chunk).top_features, strict=True
         ):
             bar = bars[KEEPS.index(keep)]
-            assert set(with_bar.number.tolist()) <= set(without.number.tolist())
-            assert set(without.number[without.loss <= bar].tolist()) <= set(with_bar.number.tolist())
-            spared += len(without) - len(with_bar)
+            numbers = _merge(with_bar, keep).number.tolist()
+            merged = _merge(without, keep)
+            assert set(numbers) <= set(merged.number.tolist())
+            assert set(merged.number[merged.loss <= bar].tolist()) <= set(numbers)
+            spared += len(merged) - len(numbers)
     assert spared > 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from symscreen.statistics._kernels import draw_integer, draw_uniform, seed_stream
 from symscreen.statistics.nulls._kernels import (
+    count_knots_below,
     fill_rotated_sums,
     run_metropolis,
     walk_by_swaps,
@@ -69,3 +71,20 @@ def test_a_worse_swap_is_made_if_the_random_number_is_below_its_probability_and_
         walk_by_swaps(order, strength, 1, seed_stream(seed), out)
         assert out[0] == 4 + change
         assert np.abs(np.diff(order)).sum() == out[0]
+
+
+@pytest.mark.parametrize("n_cells", [1, 7, 100])
+def test_knots_are_counted_as_by_a_binary_search(n_cells, rng):
+    knots = np.sort(np.concatenate(([0.0, 1.0, 1.0], rng.exponential(size=60) ** 3)))
+    starts = np.searchsorted(knots, np.linspace(0, knots[-1], n_cells + 1)[:-1], side="right")
+    near = np.concatenate([np.nextafter(knots, side) for side in (-np.inf, np.inf)])
+    values = np.concatenate((knots, near, rng.normal(size=500), [-1.0, 1e300, np.inf]))
+    counts = np.empty(len(values), dtype=np.int64)
+    count_knots_below(knots, starts, values, counts)
+    assert np.array_equal(counts, np.searchsorted(knots, values, side="right"))
+
+
+def test_a_table_of_one_knot_counts_it():
+    counts = np.empty(3, dtype=np.int64)
+    count_knots_below(np.zeros(1), np.ones(4, dtype=np.int64), np.array([-1.0, 0.0, 2.0]), counts)
+    assert counts.tolist() == [0, 1, 1]

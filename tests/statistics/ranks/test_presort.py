@@ -48,7 +48,8 @@ def _is_right(z, order, tied):
 
 def _presorted(values):
     order, tied = np.empty(values.shape, np.int32), np.empty(len(values), dtype=bool)
-    return sort_with_short_keys(values, order, tied, Workspace()), order, tied
+    features = np.arange(len(values))
+    return sort_with_short_keys(values, features, order, tied, Workspace()), order, tied
 
 
 SIZES = [
