@@ -185,3 +185,14 @@ def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_p
     assert measurement.compute_digest(json.loads(data), table) == digest
     assert measurement.compute_digest(json.loads(data.replace("0.791", "0.792")), table) != digest
     assert measurement.compute_digest(json.loads(data), change_digit(table)) != digest
+
+
+@pytest.mark.usefixtures("figures")  # benchmarks/ is on the path
+@pytest.mark.parametrize("name", ["overview", "speed", "recovery"])
+def test_a_picture_of_the_readme_shows_what_its_sources_say(name):
+    pytest.importorskip("matplotlib")
+    pictures = importlib.import_module("pages.pictures")
+    _, shown = pictures.DRAWERS[name]()
+    stored = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text()
+    assert f"data {pictures.compute_digest(shown)}" in stored, "run: python benchmarks/run.py pictures"
+    assert "prefers-color-scheme: dark" in stored

@@ -15,6 +15,7 @@ from symscreen.screeners import SCREENERS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
+TOUR = (ROOT / "docs" / "tour.md").read_text()
 
 
 def _blocks(text: str, language: str) -> list[str]:
@@ -31,18 +32,32 @@ def test_the_table_shown_is_what_the_demo_prints(capsys, monkeypatch):
     assert capsys.readouterr().out == _blocks(README, "")[0]
 
 
-@pytest.mark.slow
-def test_the_python_example_runs(tmp_path):
-    assert "x1**3" in run_examples("\n".join(_blocks(README, "python")), tmp_path)
+def test_the_fit_shown_is_what_the_command_prints(capsys, monkeypatch):
+    command, *lines = _blocks(README, "console")[0].splitlines()
+    monkeypatch.chdir(ROOT)
+    assert run_command(shlex.split(command)[2:]) == 0
+    assert lines[-1] == "…"
+    assert capsys.readouterr().out.splitlines()[: len(lines) - 1] == lines[:-1]
 
 
 @pytest.mark.slow
-def test_each_command_of_the_readme_runs(frame, tmp_path, monkeypatch, capsys):
+def test_the_pipeline_prints_what_is_shown(tmp_path):
+    assert run_examples("\n".join(_blocks(README, "python")), tmp_path) == _blocks(README, "text")[0]
+
+
+@pytest.mark.slow
+def test_the_python_example_of_the_tour_runs(tmp_path):
+    assert "x1**3" in run_examples("\n".join(_blocks(TOUR, "python")), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [README, TOUR], ids=["README", "tour"])
+def test_each_command_of_a_page_runs(page, frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame["target"] = frame.x1**2 + frame.x2 / frame.x3  # a law without noise ends a fit early
     frame.assign(**{"yield": frame.target}).to_csv("data.csv", index=False)
-    lines = re.findall(r"^symscreen .*", "".join(_blocks(README, "sh")), re.MULTILINE)
-    assert len(lines) >= 6
+    lines = re.findall(r"^symscreen .*", "".join(_blocks(page, "sh")), re.MULTILINE)
+    assert len(lines) >= 5
     for line in lines:  # in the order of the page, for apply reads what fit has written
         arguments = shlex.split(line, comments=True)[1:]
         smaller = ["--repeats", "2"] if arguments[0] == "power" else []  # 20 take their time
@@ -76,11 +91,11 @@ def test_every_link_leads_somewhere():
 
 def test_every_shipped_grammar_is_named():
     for name in list_grammar_names():
-        assert f"`{name}`" in README
+        assert f"`{name}`" in TOUR
 
 
 def test_every_screener_is_named_where_they_are_listed():
-    for page in (README, (ROOT / "docs" / "screeners.md").read_text()):
+    for page in (TOUR, (ROOT / "docs" / "screeners.md").read_text()):
         assert [name for name in SCREENERS if f"`{name}`" not in page] == []
 
 
