@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -99,3 +100,12 @@ def test_the_version_is_that_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert symscreen.__version__ == project["version"]
     assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_citation_names_the_version_and_the_licence_of_the_package():
+    fields = dict(re.findall(r"^([a-z-]+): (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert fields["version"] == project["version"]
+    assert fields["license"] == project["license"]
+    assert f"  - name: {project['authors'][0]['name']}\n" in (ROOT / "CITATION.cff").read_text()
+    assert not {"url", "doi", "repository-code"} & set(fields)  # the project has none yet
