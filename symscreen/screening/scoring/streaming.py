@@ -566,7 +566,7 @@ def _make_growing_chunks(scorer: Scorer) -> list[Chunk]:
 
 
 def _split_stages(chunks: list[Chunk], n_done: int = 0) -> Iterator[list[Chunk]]:
-    """Yield the remaining chunks in stages; each stage has three times as many as all stages before it.
+    """Yield the remaining chunks in stages; each stage has as many as all stages before it.
 
     The result of a stage gives the thresholds of the next one. Features above a threshold do not need to be
     looked up, assigned to a class and merged.
@@ -579,7 +579,7 @@ def _split_stages(chunks: list[Chunk], n_done: int = 0) -> Iterator[list[Chunk]]
 
 def _find_stage_end(n_done: int) -> int:
     """Return the number of tasks after the stage that follows `n_done` tasks."""
-    return max(1, 4 * n_done)
+    return max(1, 2 * n_done)
 
 
 def finalize_features(features: FeatureTable, space: Space, limit: int) -> FeatureTable:
