@@ -46,3 +46,13 @@ print("Not. A. Sentence.")
 def test_long_sentences_are_counted(prose):
     assert prose.measure_lengths([10, 31, 19]) == (20.0, pytest.approx(100 / 3))
     assert prose.measure_lengths([]) == (0.0, 0.0)
+
+
+def test_every_page_has_short_sentences(prose):
+    for path in prose.list_pages():
+        counts = [
+            len(sentence.split()) for sentence in prose.split_sentences(path.read_text(encoding="utf-8"))
+        ]
+        mean, long_percent = prose.measure_lengths(counts)
+        assert mean <= prose.MAX_MEAN_WORDS, path.name
+        assert long_percent <= prose.MAX_LONG_PERCENT, path.name

@@ -51,8 +51,8 @@ def compute_remaining_mass(q: Values) -> Values:
     Returns
     -------
     float64 array, shape (P, K)
-        One row per pair, in the order of `list_stage_pairs`. Each sum runs from t down to t′ + 1. Even with
-        rounding, it therefore never decreases for an earlier t′ or a later t.
+        One row per pair, in the order of `list_stage_pairs`. Each sum runs from t down to t′ + 1, so even
+        with rounding the mass never increases for an earlier t′ or a later t.
 
     Examples
     --------
