@@ -55,7 +55,8 @@ def test_the_python_example_of_the_tour_runs(tmp_path):
 def test_each_command_of_a_page_runs(page, frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame["target"] = frame.x1**2 + frame.x2 / frame.x3  # a law without noise ends a fit early
-    frame.assign(**{"yield": frame.target}).to_csv("data.csv", index=False)
+    for name in ("data.csv", "new.csv"):
+        frame.assign(**{"yield": frame.target}).to_csv(name, index=False)
     lines = re.findall(r"^symscreen .*", "".join(_blocks(page, "sh")), re.MULTILINE)
     assert len(lines) >= 5
     for line in lines:  # in the order of the page, for apply reads what fit has written

@@ -13,7 +13,12 @@ Row = dict[str, Any]
 def quote_srbench(found: Results) -> dict[str, str]:
     """Quote the rates beside the best published ones, those by structure, the times, misses and claims."""
     outputs, remarks = found["outputs"], found["remarks"]
+    percents = {
+        row["noise_ratio"]: row["percent"] for row in outputs["summary"]
+    }  # those of all problems are last
     return {
+        "found_without_noise": f"{percents[min(percents)]:.0f}",
+        "found_with_most_noise": f"{percents[max(percents)]:.0f}",
         "rates": _format_rates(outputs["summary"]),
         "structure": _format_structures(outputs["structure"]),
         "seconds": _format_seconds(outputs["summary"]),
