@@ -226,8 +226,12 @@ class Scorer:
         ]
 
     def _has_class_losses(self, spec: TopKSpec) -> bool:
-        """Return whether all features of a class have the same loss up to rounding."""
-        return spec.equivalence in ("affine", self.screeners[spec.screener_index].equivalence)
+        """Return whether all features of a class have the same loss.
+
+        Only classes of equal ranks do, for a screener of ranks. Affine copies are recognized to nine digits,
+        so their ties, and with them their losses, may differ.
+        """
+        return spec.equivalence == self.screeners[spec.screener_index].equivalence == "ranks"
 
     def describe_features(
         self, spec: TopKSpec, numbers: NDArray[np.int64], block: SortedBlock

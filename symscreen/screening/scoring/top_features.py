@@ -190,8 +190,8 @@ def merge_distinct_losses(
 ) -> NDArray[np.float64]:
     """Merge losses into the best ones, and keep at most `limit` that differ by more than their rounding.
 
-    The features of a class have the same loss, so at least as many classes as losses are at least as good as
-    the last one.
+    Where the features of a class have the same loss, at least as many classes as losses are at least as good
+    as the last one.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from helpers.screening_oracles import (
 )
 from scipy.stats import rankdata
 
+import symscreen
 from symscreen.backends import Threads
 from symscreen.errors import OptionError
 from symscreen.screening.scoring.score_space import find_shortlist_kinds
@@ -255,3 +256,28 @@ def test_seed_and_jobs_reach_joint_screeners(whole):
 def test_a_seed_that_is_no_whole_number_is_told(seed):
     with pytest.raises(OptionError, match=re.escape(f"seed is {seed!r}; give an integer of at least 0")):
         request_of("t0", seed=seed)
+
+
+@pytest.mark.parametrize(
+    "options", [{"screener": "lasso", "prescreen": 5}, {"screener": "t0", "pool_size": "u:5"}]
+)
+def test_near_copies_with_other_ties_take_no_place_of_other_classes(options):
+    # affine classes are recognized to nine digits: their members break ties in different ways
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 4, size=60).astype(float)
+    y = x + rng.normal(size=60)
+    data = {f"x{k}": x + 1e-12 * rng.normal(size=60) for k in range(120)}
+    data |= {f"w{k}": 0.05 * (k + 1) * y + rng.normal(size=60) for k in range(6)}
+    layers = {
+        "layers": "ub" if "pool_size" in options else "u",
+        "unary": ["square"],
+        "binary": ["add"],
+        "top": 5,
+    }
+    tables = [
+        symscreen.screen({**data, "y": y}, chunk_size=size, **layers, **options).table
+        for size in (1, 50, None)
+    ]
+    assert len(tables[0]) == 5
+    for table in tables[1:]:
+        assert table.to_csv() == tables[0].to_csv()
