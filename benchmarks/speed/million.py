@@ -44,7 +44,12 @@ def main(arguments: Sequence[str]) -> None:
             for name, screener in SCREENERS.items():
                 for jobs in (1, 2):
                     one = screen_in_process(
-                        task, layers=f"{RATIONAL} {RATIONAL}", screener=screener, jobs=jobs, sort=SORTED[rows]
+                        task,
+                        layers=f"{RATIONAL} {RATIONAL}",
+                        screener=screener,
+                        search="exact",  # long columns are above the budget
+                        jobs=jobs,
+                        sort=SORTED[rows],
                     )
                     outcome.setdefault((name, jobs), []).append(one)
         for (name, jobs), runs in outcome.items():
