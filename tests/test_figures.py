@@ -190,7 +190,6 @@ def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_p
 @pytest.mark.usefixtures("figures")  # benchmarks/ is on the path
 @pytest.mark.parametrize("name", ["overview", "speed", "recovery"])
 def test_a_picture_of_the_readme_shows_what_its_sources_say(name):
-    pytest.importorskip("matplotlib")
     pictures = importlib.import_module("pages.pictures")
     _, shown = pictures.DRAWERS[name]()
     stored = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text()
