@@ -150,10 +150,8 @@ def _show_layers(axes: Axes, result: Any) -> None:
     for place, count in zip(places, counts, strict=True):
         axes.text(place, count, f"{count:,}", ha="center", va="bottom", fontsize=9.5, color=_INK)
     axes.set_ylim(0, 1.12 * max(counts))
-    names = {"unary": "f(x)", "binary": "x ∘ z"}
-    axes.set_xticks(
-        list(places), [f"layer {layer['layer']}\n{names.get(layer['kind'], '')}" for layer in layers]
-    )
+    names = {"u": "f(x)", "b": "x ∘ z"}
+    axes.set_xticks(list(places), [f"layer {layer['layer']}\n{names[layer['kind']]}" for layer in layers])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
 

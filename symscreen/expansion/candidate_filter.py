@@ -105,10 +105,6 @@ class DuplicateFinder:
         step = max(_MIN_TASK_SIZE, -(-total // _MAX_TASKS))
         return [(first, min(first + step, total)) for first in range(0, total, step)]
 
-    def _map_tasks(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
-        # a single task does not pay for a thread
-        return (self.map_function if len(tasks) > 1 else map)(function, tasks)
-
     def apply_rules(self) -> NDArray[np.int32]:
         """Apply the rules to all candidates whose status is `KEPT`.
 
@@ -118,7 +114,7 @@ class DuplicateFinder:
             Number of kept candidates of each task range and bucket.
         """
         counts = np.empty((len(self._task_ranges), self._n_buckets), dtype=np.int32)
-        range_counts = self._map_tasks(self._apply_rules_to_range, self._task_ranges)
+        range_counts = self.map_function(self._apply_rules_to_range, self._task_ranges)
         for row, bucket_counts in enumerate(range_counts):
             counts[row] = bucket_counts
         return counts
@@ -168,10 +164,10 @@ class DuplicateFinder:
                 (task_range, start, range_ends.copy(), entries)
                 for task_range, range_ends in zip(self._task_ranges, ends, strict=False)
             ]
-            for _ in self._map_tasks(self._fill_buckets, tasks):
+            for _ in self.map_function(self._fill_buckets, tasks):
                 pass
             step = max(_MIN_TASK_SIZE, -(-int(offsets[-1]) // _MAX_TASKS))
-            for duplicates in self._map_tasks(
+            for duplicates in self.map_function(
                 self._compare_entries,
                 [(entries, offsets, *bucket_range) for bucket_range in _group_buckets(offsets, step)],
             ):

@@ -145,7 +145,7 @@ def _run_plan(
         out[:, first:last] = tile[plan.output_indices]
 
 
-# smaller blocks wait for the interpreter lock, larger ones exceed the core's cache
+# smaller blocks wait for the interpreter lock more often, larger ones exceed the processor's cache
 _BLOCK_BYTES = 1 << 22
 _MIN_BLOCK_FEATURES = 4  # features per block if there are many rows
 _BYTES_PER_VALUE = 80  # bytes per value of a block: arguments, values, order, ranks and keys
