@@ -207,9 +207,8 @@ class Scorer:
             if parts:
                 self._add_accepted(index, feature_lists, best_losses, parts)
             features = concatenate_features(feature_lists[index])
-            if (
-                spec.limit is not None and len(features) > spec.limit
-            ):  # a short one is merged with others later
+            # a short list is merged later, with those of other ranges
+            if spec.limit is not None and len(features) > spec.limit:
                 features = select_best_classes(features, spec.limit)
             top_features.append(features)
         return tuple(top_features)

@@ -478,7 +478,7 @@ def unpack_short_keys(
 
 @compile_kernel
 def write_key_orders(keys: Keys, first_key_rows: Numbers, bits: int, is_open: Flags, order: Rows) -> None:
-    """Write the order of the features that is not open, shape (m, n), from their sorted keys."""
+    """Write the order, shape (m, n), of the features that are not open, from their sorted keys."""
     row_mask = np.uint32((1 << bits) - 1)
     for f in range(is_open.size):
         if not is_open[f]:
