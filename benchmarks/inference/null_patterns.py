@@ -1,4 +1,4 @@
-"""Null distributions line by line: ξ with each pattern of ties in the response, T0 with each in the feature.
+"""Null distributions line by line: ξ with each pattern of ties in the response.
 
 One block of noise features is sorted once and scored against every response, so that lines of as many rows
 share their features. Several tables (seeds) read the same statistics: their spread is the error of one table,
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4)
 XI_ROWS = (50, 101, 150, 400, 1000, 3000, 10_000)
-TIE_ROWS = (12, 50, 200)
 TABLES = 3
 WORK = 60_000_000  # p-values times rows of a line
-MOST: dict[str, int] = {"xi": 250_000, "t0": 100_000}  # p-values of a line
+MOST = 250_000  # p-values of a line
 BLOCK = 8_000_000  # values at a time
 
 
@@ -61,22 +60,6 @@ XI_RESPONSES: dict[str, Callable[[int], Values]] = {
     "5 levels, even": shares(0.2, 0.2, 0.2, 0.2, 0.2),
     "85 % lowest, rest distinct": mostly_zero(0.85),
     "85 % highest, rest distinct": mostly_full(0.85),
-}
-TIE_RESPONSES: dict[str, Callable[[np.random.Generator, int], Values]] = {
-    "normal": lambda rng, n: rng.normal(size=n),
-    "lognormal, σ = 2": lambda rng, n: rng.lognormal(0.0, 2.0, n),
-    "five levels": lambda rng, n: rng.integers(0, 5, n).astype(np.float64),
-    "a third ones": lambda rng, n: (rng.permutation(n) < n // 3).astype(np.float64),
-    "normal, one of 1e4": lambda rng, n: np.append(rng.normal(size=n - 1), 1e4),
-}
-PATTERNS: dict[str, Maker] = {
-    "2 levels, even": lambda rng, m, n: np.floor(2 * rng.random((m, n))),
-    "5 levels, even": lambda rng, m, n: np.floor(5 * rng.random((m, n))),
-    "20 levels, even": lambda rng, m, n: np.floor(20 * rng.random((m, n))),
-    "200 levels, even": lambda rng, m, n: np.floor(200 * rng.random((m, n))),
-    "2 levels, 89/11": lambda rng, m, n: (rng.random((m, n)) < 0.11).astype(np.float64),
-    "5 levels, geometric": lambda rng, m, n: np.minimum(np.floor(-np.log2(rng.random((m, n)))), 4.0),
-    "70 % zeros, rest distinct": lambda rng, m, n: np.maximum(rng.random((m, n)) - 0.7, 0.0),
 }
 
 
@@ -116,7 +99,7 @@ def _lines(
         }
         for kind, (_, _, took) in known.items()
     ]
-    for ordered in _blocks(maker, rng, n, MOST[screener], tied=tied):
+    for ordered in _blocks(maker, rng, n, MOST, tied=tied):
         for line in lines:
             response, nulls, _ = known[line["response"]]
             statistics = SCREENERS[screener].statistic(ordered, response)
@@ -137,24 +120,11 @@ def xi_lines() -> list[dict[str, Any]]:
         known = _known("xi", {kind: NumericTarget(make(n)) for kind, make in XI_RESPONSES.items()})
         for features, maker in (
             ("untied", lambda rng, m, n: rng.random((m, n))),
-            ("20 levels, even", PATTERNS["20 levels, even"]),
+            ("20 levels, even", lambda rng, m, n: np.floor(20 * rng.random((m, n)))),
         ):
             if features == "untied" or n in (150, 1000):
                 found = _lines("xi", n, known, maker, tied=features != "untied", place=place)
                 lines += [{"features": features, **line} for line in found]
-    return lines
-
-
-def tie_lines() -> list[dict[str, Any]]:
-    """Count for T0: each pattern of ties in the feature against each response."""
-    lines = []
-    for n in TIE_ROWS:
-        rng = np.random.default_rng(n)
-        made = {kind: NumericTarget(np.sort(make(rng, n))) for kind, make in TIE_RESPONSES.items()}
-        known = _known("t0", made)
-        for place, (pattern, maker) in enumerate(PATTERNS.items()):
-            found = _lines("t0", n, known, maker, tied=True, place=place)
-            lines += [{"features": pattern, **line} for line in found]
     return lines
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from measurement import format_table, make_parser, save_results
 
-from symscreen.statistics.nulls.t0_null import build_linear_rank_table
+from symscreen.statistics.nulls.linear_rank_table import build_linear_rank_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,9 @@ error of one table is not taken for that of all. For features without ties the r
 a response whose statistic has jumps; for features with ties it must not be above.
 
 Lines with ties pool four patterns of ties, all of even levels, and the features of the finest, 200 levels,
-are mostly untied at few rows (at 12 rows 72 % of them). ``--study ties`` has a line for each pattern, uneven
-ones too, and counts tied features alone. ± is the error of counting; that of the tables comes on top.
-``--study xi`` is for ξ and responses with ties.
-
-``--study ties`` and ``--study xi`` measure each pattern of ties by itself.
+are mostly untied at few rows (at 12 rows 72 % of them). The benchmark ``tied_nulls`` measures patterns by
+themselves. ± is the error of counting; that of the tables comes on top. ``--study xi`` is for ξ and responses
+with ties.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from inference.null_patterns import LEVELS as PATTERN_LEVELS
-from inference.null_patterns import TABLES, against_runs, tabulate_rates, tie_lines, xi_lines
+from inference.null_patterns import TABLES, against_runs, tabulate_rates, xi_lines
 from measurement import describe_machine, format_table, make_parser, save_results
 
 from symscreen.screeners.registry import SCREENERS
@@ -91,24 +89,23 @@ def rates(
     return {"kind": kind, "n": n, "tied": tied, "p_values": done, "screeners": found}
 
 
-def by_pattern(study: str, results: Path) -> None:
-    """Count line by line, each pattern of ties for itself, and write it down."""
+def measure_xi(results: Path) -> None:
+    """Count for ξ line by line, each pattern of ties in the response by itself, and write it down."""
     found: dict[str, Any] = {"machine": describe_machine(), "levels": PATTERN_LEVELS, "tables": TABLES}
-    found["rows"] = xi_lines() if study == "xi" else tie_lines()
+    found["rows"] = xi_lines()
+    found["exact"] = against_runs()
     note = (
         f"Rates over nominal, mean of {TABLES} tables (seeds) that read the same features; ± one error of "
         "counting, in brackets the standard deviation between tables."
     )
+    rows = [
+        [one["n"], one["ones"], one["compared"], f"{one['least']:.9f}", f"{one['most']:.9f}"]
+        for one in found["exact"]
+    ]
+    head = ("n", "ones", "p-values", "least p / exact", "most p / exact")
     text = [format_table(*tabulate_rates(found["rows"])), note]
-    if study == "xi":
-        found["exact"] = against_runs()
-        rows = [
-            [one["n"], one["ones"], one["compared"], f"{one['least']:.9f}", f"{one['most']:.9f}"]
-            for one in found["exact"]
-        ]
-        head = ("n", "ones", "p-values", "least p / exact", "most p / exact")
-        text += ["Two values against the exact law of runs, from 0.3 to 1e-14:", format_table(head, rows)]
-    save_results(f"nulls_{study}", found, "\n\n".join(text), results)
+    text += ["Two values against the exact law of runs, from 0.3 to 1e-14:", format_table(head, rows)]
+    save_results("nulls_xi", found, "\n\n".join(text), results)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -120,10 +117,10 @@ def main(arguments: Sequence[str]) -> None:
         "--work", type=float, default=math.inf, help="p-values times rows, at most, for each line"
     )
     parser.add_argument("--screeners", default="t0")
-    parser.add_argument("--study", choices=("pooled", "ties", "xi"), default="pooled")
+    parser.add_argument("--study", choices=("pooled", "xi"), default="pooled")
     options = parser.parse_args(arguments)
-    if options.study != "pooled":
-        by_pattern(options.study, options.results)
+    if options.study == "xi":
+        measure_xi(options.results)
         return
     found: dict[str, Any] = {"machine": describe_machine(), "levels": LEVELS, "rows": []}
     for tied in (False, True):

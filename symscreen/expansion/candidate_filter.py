@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     MapFunction = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 
-_PASS_ENTRIES = 1 << 24  # entries stored at a time
+_PASS_ENTRIES = 1 << 24  # entries that a pass stores, if memory is scarce
+_MAX_PASS_ENTRIES = 1 << 28  # entries that a pass stores at most; every pass computes all keys again
+_PASS_MEMORY_SHARE = 0.5  # of the free memory that the entries of a pass may take
 _MAX_COLLISIONS = 1 << 16  # entries that one thread compares at a time
+_ENTRY_BYTES = 8
 _BUCKET_ENTRIES = 1 << 13  # maximum mean number of entries per bucket
 _MAX_BUCKET_BITS = 16  # at most 2^16 buckets
 _WORD_BITS = 61  # bits of a key word
@@ -51,6 +54,25 @@ def estimate_duplicate_search_bytes(n_candidates: int) -> int:
     return (
         n_candidates // 8 + 10 * min(n_candidates, _PASS_ENTRIES) + 250 * min(n_candidates, _MAX_COLLISIONS)
     )
+
+
+def choose_pass_entries(n_candidates: int, free_bytes: int | None) -> int:
+    """Choose how many entries a pass of the duplicate search stores.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number of candidates.
+    free_bytes : int or None
+        Memory in bytes that the search may take beside its minimum; None if it is not known.
+
+    Returns
+    -------
+    int
+        More entries mean fewer passes. The result of the search does not depend on it.
+    """
+    extra = 0 if free_bytes is None else int(_PASS_MEMORY_SHARE * free_bytes) // _ENTRY_BYTES
+    return min(max(extra, _PASS_ENTRIES), _MAX_PASS_ENTRIES, max(n_candidates, _PASS_ENTRIES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +93,8 @@ class DuplicateFinder:
         Maps a function over tasks, in order, like the built-in `map`.
     check_deadline : callable, optional
         Called repeatedly. An exception that it raises ends the search.
+    pass_entries : int
+        Number of entries that a pass stores, see `choose_pass_entries`.
     """
 
     operator_tasks: Sequence[OperatorTask]
@@ -79,6 +103,7 @@ class DuplicateFinder:
     tie_break_ranks: NDArray[np.int32]
     map_function: MapFunction
     check_deadline: DeadlineCheck = ignore_deadline
+    pass_entries: int = _PASS_ENTRIES
 
     # existing feature k has id k + 1; the candidates have the ids after those
     @property
@@ -151,7 +176,7 @@ class DuplicateFinder:
         buckets = (self.existing_keys[:, 0] >> np.uint64(self._shift)).astype(np.int64)
         existing_counts = np.bincount(buckets, minlength=self._n_buckets)
         bounds = np.concatenate(([0], np.cumsum(existing_counts + counts.sum(axis=0, dtype=np.int64))))
-        groups = list(_group_buckets(bounds, _PASS_ENTRIES))
+        groups = list(_group_buckets(bounds, self.pass_entries))
         entries = np.empty(max(int(bounds[stop] - bounds[start]) for start, stop in groups), dtype=np.uint64)
         for start, stop in groups:
             offsets = bounds[start : stop + 1] - bounds[start]
@@ -279,6 +304,7 @@ def filter_candidates(
     units: PoolUnits | None = None,
     map_function: MapFunction = map,
     check_deadline: DeadlineCheck = ignore_deadline,
+    pass_entries: int = _PASS_ENTRIES,
 ) -> FilterResult:
     """Decide by structure, and by the domains of the pool's features, which candidates to compute.
 
@@ -310,6 +336,8 @@ def filter_candidates(
         Maps a function over tasks, in order, like the built-in `map`; possibly in threads.
     check_deadline : callable, optional
         Called repeatedly. An exception that it raises ends the search for duplicates.
+    pass_entries : int
+        See `DuplicateFinder`.
 
     Returns
     -------
@@ -328,7 +356,13 @@ def filter_candidates(
         units=units,
     )
     finder = DuplicateFinder(
-        operator_tasks, statuses, existing_keys, tie_break_ranks, map_function, check_deadline
+        operator_tasks,
+        statuses,
+        existing_keys,
+        tie_break_ranks,
+        map_function,
+        check_deadline,
+        pass_entries,
     )
     replaced_by = np.full(len(existing_keys), -1)
     for duplicates, kept in finder.find_duplicates(finder.apply_rules()):

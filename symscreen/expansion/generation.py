@@ -14,11 +14,22 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen._limits import REDUCTION_HINTS, DeadlineExceeded, check_memory, has_memory_for, ignore_deadline
+from symscreen._limits import (
+    REDUCTION_HINTS,
+    DeadlineExceeded,
+    check_memory,
+    has_memory_for,
+    ignore_deadline,
+    read_resident_bytes,
+)
 from symscreen.data import NO_INDICATORS
 from symscreen.errors import DataError, OptionError
 from symscreen.expansion._kernels import CandidateStatus
-from symscreen.expansion.candidate_filter import estimate_filter_bytes, filter_candidates
+from symscreen.expansion.candidate_filter import (
+    choose_pass_entries,
+    estimate_filter_bytes,
+    filter_candidates,
+)
 from symscreen.expansion.candidates import Candidates, enumerate_candidates
 from symscreen.expansion.feature_values import compute_block_size, estimate_block_bytes, evaluate_candidates
 from symscreen.expansion.nodes import build_symbol_table
@@ -118,6 +129,7 @@ def filter_layer(
         REDUCTION_HINTS if has_pool else ("use fewer operators", f"leave out inputs{hint_option('exclude')}")
     )
     check_memory(needed, config.max_bytes, f"a layer of {candidates.total:,} candidates", hints)
+    free_bytes = None if config.max_bytes is None else config.max_bytes - read_resident_bytes() - needed
     user_keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
     nodes, n_forbidden = pool.nodes.take(carried_over), None
     if has_next_layer:
@@ -142,6 +154,7 @@ def filter_layer(
             units=_select_relevant_units(pool, has_next_layer=has_next_layer),
             map_function=config.map_function,
             check_deadline=config.check_deadline,
+            pass_entries=choose_pass_entries(candidates.total, free_bytes),
         )
         # a duplicate may only be dropped if the values of its representative are valid
         invalid = _find_invalid(pool, candidates, result.representatives & ~checked, config)

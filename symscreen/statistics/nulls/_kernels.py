@@ -62,7 +62,7 @@ def fill_abs_draws(
     middle = (n + 1) / 2.0
     n_draws = out.size
     stride = np.int64(n_draws * 0.6180339887498949) | 1
-    while _compute_gcd(stride, n_draws) != 1:
+    while compute_gcd(stride, n_draws) != 1:
         stride += 2
     i_quantile = np.int64(0)
     for draw in range(n_draws):
@@ -86,7 +86,7 @@ def fill_abs_draws(
 
 
 @compile_kernel
-def _compute_gcd(a: int, b: int) -> int:
+def compute_gcd(a: int, b: int) -> int:
     """Compute the greatest common divisor."""
     while b:
         a, b = b, a % b
@@ -94,21 +94,19 @@ def _compute_gcd(a: int, b: int) -> int:
 
 
 @compile_kernel
-def fill_permutation_sums(scores: Values, out: Values) -> None:
-    """Write the sums of all permutations, shape (n!,), by the algorithm of Heap (1963)."""
+def fill_permutation_sums(scores: Values, ranks: Values, out: Values) -> None:
+    """Write the sums of all orders of the ranks, shape (n!,), by the algorithm of Heap (1963)."""
     n = scores.size
-    ranks = np.empty(n)
-    for rank in range(n):
-        ranks[rank] = rank - (n - 1) / 2.0
+    ranks = ranks.copy()
     counters = np.zeros(n, dtype=np.int64)
-    out[0] = _sum_products(scores, ranks)
+    out[0] = sum_products(scores, ranks)
     n_written = 1
     i = 0
     while i < n:
         if counters[i] < i:
             j = 0 if i % 2 == 0 else counters[i]
             ranks[i], ranks[j] = ranks[j], ranks[i]
-            out[n_written] = _sum_products(scores, ranks)
+            out[n_written] = sum_products(scores, ranks)
             n_written += 1
             counters[i] += 1
             i = 0
@@ -118,7 +116,26 @@ def fill_permutation_sums(scores: Values, out: Values) -> None:
 
 
 @compile_kernel
-def _sum_products(scores: Values, ranks: Values) -> float:
+def fill_combination_sums(scores: Values, size: int, out: Values) -> None:
+    """Write the sums of all combinations of `size` scores, in lexicographic order; `size` is at least 1."""
+    n = scores.size
+    chosen = np.arange(size)
+    sums = np.zeros(size + 1)  # sums[i] is the sum of the first i chosen scores
+    changed = 0
+    for combination in range(out.size):
+        for i in range(changed, size):
+            sums[i + 1] = sums[i] + scores[chosen[i]]
+        out[combination] = sums[size]
+        changed = size - 1
+        while changed > 0 and chosen[changed] == n - size + changed:
+            changed -= 1
+        chosen[changed] += 1
+        for i in range(changed + 1, size):
+            chosen[i] = chosen[i - 1] + 1
+
+
+@compile_kernel
+def sum_products(scores: Values, ranks: Values) -> float:
     """Compute the dot product of two arrays of shape (n,) from left to right."""
     total = 0.0
     for i in range(scores.size):

@@ -11,15 +11,15 @@ import numpy as np
 
 from symscreen.statistics.inference.p_value_counts import MIN_P_VALUE, encode_p_values
 from symscreen.statistics.nulls._kernels import sum_tie_terms
+from symscreen.statistics.nulls.linear_rank_null import build_linear_rank_null
 from symscreen.statistics.nulls.pearson_keys import encode_correlations
-from symscreen.statistics.nulls.t0_null import build_linear_rank_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
     from symscreen.screeners.base import Sign
-    from symscreen.statistics.nulls.null_table import NullTable
+    from symscreen.statistics.nulls.linear_rank_null import LinearRankNull
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.ranks.sorted_values import SortedValues
 
@@ -33,23 +33,23 @@ class SpearmanNull:
 
     Parameters
     ----------
-    table : NullTable
-        The distribution of √(n−1) · ρ of untied features.
+    rank_null : LinearRankNull
+        The distribution of the sum of products of ranks.
     """
 
-    table: NullTable
+    rank_null: LinearRankNull
 
     def __call__(
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
-        """Compute the p-values of a block; upper bounds of them for features with ties."""
+        """Compute the p-values of a block."""
         n = ordered.values.shape[1]
         z = statistics * math.sqrt(n - 1.0)
         tied = np.flatnonzero(ordered.tied)
         if len(tied):  # in the unit of an untied feature, whose ranks have a larger variance
             doubled = ordered.doubled_ranks[tied].astype(np.float64) - (n + 1.0)
             z[tied] *= np.sqrt((doubled * doubled).sum(axis=1) / (n * (n * float(n) - 1.0) / 3.0))
-        return self.table.compute_p_values(z, ordered.tied, sign)
+        return self.rank_null.compute_p_values(ordered, z, sign)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def build_spearman_null(target: SortedValues, seed: int) -> SpearmanNull:
     -------
     SpearmanNull
     """
-    return SpearmanNull(build_linear_rank_table(target.doubled_ranks.astype(np.float64), seed))
+    return SpearmanNull(build_linear_rank_null(target.doubled_ranks.astype(np.float64), seed))
 
 
 def build_kendall_null(target: SortedValues, seed: int) -> KendallNull:

@@ -101,7 +101,7 @@ class NullTable:
     Parameters
     ----------
     knots : float64 array, shape (k,)
-        Ascending from 0, each slightly below the statistics that it represents.
+        Ascending, each slightly below the statistics that it represents.
     tail_probabilities : float64 array, shape (k,)
         P(|Z| ≥ knot), decreasing from 1, positive.
     tail_means : float64 array, shape (k,)
@@ -131,7 +131,7 @@ class NullTable:
     rounding_error: float
 
     @lockfree_cached_property
-    def _cell_starts(self) -> NDArray[np.int64]:
+    def cell_starts(self) -> NDArray[np.int64]:
         """The number of knots below the start of each of a few thousand cells between the first and last."""
         n_cells = min(_MAX_CELLS, 4 * len(self.knots))
         edges = np.linspace(0.0, float(self.knots[-1]), n_cells + 1)[:-1]
@@ -152,7 +152,7 @@ class NullTable:
         """
         magnitude = np.abs(z) - self.rounding_error
         n_below = np.empty(z.shape, dtype=np.int64)
-        count_knots_below(self.knots, self._cell_starts, magnitude, n_below)
+        count_knots_below(self.knots, self.cell_starts, magnitude, n_below)
         knot = np.maximum(n_below - 1, 0)
         further = self.tail_slope * np.maximum(magnitude - self.max_statistic, 0.0)
         return np.asarray(np.maximum(self.tail_probabilities[knot] * np.exp(-further), self.min_p_value))
@@ -171,6 +171,23 @@ class NullTable:
             Probabilities in [0, 1]; 0 at the largest statistic.
         """
         following = np.searchsorted(self.knots, np.abs(z) + self.rounding_error, side="right")
+        return np.asarray(np.append(self.tail_probabilities, 0.0)[following])
+
+    def compute_exact_sf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Look up P(|Z| ≥ z) in a table that has a knot for every statistic.
+
+        Parameters
+        ----------
+        z : float64 array, shape (m,)
+            Standardised statistics, not negative.
+
+        Returns
+        -------
+        float64 array, shape (m,)
+            Probabilities in [0, 1]; 0 beyond the largest statistic.
+        """
+        # a knot is two rounding errors below its statistic
+        following = np.searchsorted(self.knots, z - 3.0 * self.rounding_error)
         return np.asarray(np.append(self.tail_probabilities, 0.0)[following])
 
     def compute_tied_sf_bound(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -385,7 +402,7 @@ def _place_knots(z: Values, tail: Values, rounding: float, resolution: float) ->
     else:
         steps = -tail[first]
     chosen = np.flatnonzero(np.diff(steps) > 0.0) + 1
-    return np.append(0.0, knots[chosen]), np.append(0, first[chosen])
+    return np.append(max(float(knots[0]), 0.0), knots[chosen]), np.append(0, first[chosen])
 
 
 def _partition_cells(z: Values, sample_tilts: Values) -> Integers:

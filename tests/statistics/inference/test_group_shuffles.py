@@ -26,8 +26,8 @@ def test_each_permutation_that_keeps_groups_together_is_drawn_as_often(rng):
 @pytest.mark.parametrize("sizes", [[3] * 8, [2, 3] * 4])
 def test_by_groups_noise_of_groups_is_found_no_more_often_than_said(sizes, rng, monkeypatch):
     # these p-values come from shuffles, and a null table of full size takes most of the time
-    monkeypatch.setattr("symscreen.statistics.nulls.t0_null._N_PERMUTATIONS", 20_000)
-    monkeypatch.setattr("symscreen.statistics.nulls.t0_null._N_MOVES", 20_000)
+    monkeypatch.setattr("symscreen.statistics.nulls.linear_rank_table._N_PERMUTATIONS", 20_000)
+    monkeypatch.setattr("symscreen.statistics.nulls.linear_rank_table._N_MOVES", 20_000)
     site = np.repeat(np.arange(8), sizes)
     found = np.zeros(2)
     for repeat in range(20):

@@ -39,8 +39,8 @@ def test_kendalls_p_values_are_exact_up_to_60_rows(n, is_exact, rng):
 
 def test_spearmans_statistic_of_tied_features_has_the_unit_of_untied_ranks(rng):
     class Recorder:
-        def compute_p_values(self, z, tied, sign):
-            self.z, self.tied, self.sign = z, tied, sign
+        def compute_p_values(self, ordered, z, sign):
+            self.ordered, self.z, self.sign = ordered, z, sign
 
     n = 21
     y = np.arange(float(n))
@@ -50,4 +50,4 @@ def test_spearmans_statistic_of_tied_features_has_the_unit_of_untied_ranks(rng):
     ranks, unit = rankdata(x, axis=1) - (n + 1) / 2, np.arange(n) - (n - 1) / 2
     expected = ranks @ unit / (unit @ unit) * np.sqrt(n - 1)
     np.testing.assert_allclose(recorder.z, expected, rtol=1e-12)
-    assert recorder.tied.tolist() == [False, True, True]
+    assert recorder.ordered.tied.tolist() == [False, True, True]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symscreen.statistics.nulls.t0_null import draw_abs_statistics, standardize_scores
+from symscreen.statistics.nulls.linear_rank_table import draw_abs_statistics, standardize_scores
 
 
 def test_heavy_rows_are_the_farthest_from_the_bulk_even_beside_a_gross_one(rng):

@@ -8,14 +8,14 @@ import pytest
 from scipy.special import ndtri
 
 from symscreen.screeners.registry import SCREENERS
-from symscreen.statistics.nulls import t0_null
-from symscreen.statistics.nulls.t0_null import (
+from symscreen.statistics.nulls import linear_rank_table
+from symscreen.statistics.nulls.linear_rank_table import (
     LinearRankStatistic,
     build_linear_rank_table,
-    build_t0_null,
     draw_abs_statistics,
     enumerate_abs_statistics,
 )
+from symscreen.statistics.nulls.t0_null import build_t0_null
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.ranks.t0 import compute_ranking_metric
 from symscreen.targets import NumericTarget
@@ -26,9 +26,9 @@ NULLS = [name for name, one in SCREENERS.items() if getattr(one, "null_distribut
 @pytest.fixture(autouse=True)
 def _no_known_tables():
     """Tests change how tables are made."""
-    t0_null._find_linear_rank_table.cache_clear()
+    linear_rank_table._find_linear_rank_table.cache_clear()
     yield
-    t0_null._find_linear_rank_table.cache_clear()
+    linear_rank_table._find_linear_rank_table.cache_clear()
 
 
 def rank_sum_tail(n, ones):
@@ -155,8 +155,8 @@ def test_light_rows_together_have_the_tail_of_permutations():
 @pytest.fixture
 def _small_tables(monkeypatch):
     """Draw fewer permutations for what holds of a table of any size."""
-    monkeypatch.setattr(t0_null, "_N_PERMUTATIONS", 20_000)
-    monkeypatch.setattr(t0_null, "_N_MOVES", 20_000)
+    monkeypatch.setattr(linear_rank_table, "_N_PERMUTATIONS", 20_000)
+    monkeypatch.setattr(linear_rank_table, "_N_MOVES", 20_000)
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_the_seed_decides_and_nothing_else():
     y = np.arange(12.0) ** 3
     tables = []
     for seed in (1, 1, 2):
-        t0_null._find_linear_rank_table.cache_clear()
+        linear_rank_table._find_linear_rank_table.cache_clear()
         tables.append(build_linear_rank_table(y, seed).tail_probabilities)
     first, again, other = tables
     assert first.tobytes() == again.tobytes()
@@ -232,14 +232,14 @@ def test_the_seed_decides_and_nothing_else():
 @pytest.mark.parametrize(("n", "heavy"), [(10, 10), (300, 300), (301, 32)])
 def test_the_body_has_equally_many_permutations_however_many_rows_are_heavy(n, heavy, monkeypatch):
     drawn = []
-    draw_abs_statistics = t0_null.draw_abs_statistics
+    draw_abs_statistics = linear_rank_table.draw_abs_statistics
 
     def draw(statistic, count, key):
         drawn.append((len(statistic.heavy_scores), count))
         return draw_abs_statistics(statistic, 1000, key)
 
-    monkeypatch.setattr(t0_null, "draw_abs_statistics", draw)
-    monkeypatch.setattr(t0_null, "_N_MOVES_PER_ROW", 0)
+    monkeypatch.setattr(linear_rank_table, "draw_abs_statistics", draw)
+    monkeypatch.setattr(linear_rank_table, "_N_MOVES_PER_ROW", 0)
     build_linear_rank_table(1.5 ** -np.arange(float(n)), 0)
     assert drawn == [(heavy, 500_000)]
 

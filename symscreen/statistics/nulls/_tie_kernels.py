@@ -1,0 +1,321 @@
+"""Compiled kernels of `linear_rank_null`: p-values of features with ties, and walks among permutations."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._numba import compile_kernel
+from symscreen.statistics._kernels import draw_integer, draw_uniform
+from symscreen.statistics.nulls._kernels import compute_gcd, sum_products
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Flags, Integers, Rows, Values
+
+    RngState = NDArray[np.uint64]
+
+
+_MAX_CORNISH_FISHER_STEPS = 60
+_MIN_CORNISH_FISHER_SLOPE = 0.15  # where the expansion bends more, it is not used further out
+_MAX_SKEWNESS, _MAX_EXCESS = 0.8, 2.5  # differences from the untied statistic up to which it is corrected
+_STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps of their lattice
+_EQUAL = 1e-9  # relative difference of statistics that are equal
+_MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 24, 16  # groups of ranks that one or two heavy rows are given
+
+
+@compile_kernel
+def _find_tie_levels(order: Rows, values: Values, is_mirrored: bool, levels: Values, counts: Values) -> int:
+    """Write twice the centred mid-rank of each group of tied rows, ascending, and its size; count the groups.
+
+    The arrays have shape (n,). With `is_mirrored`, the groups are those of the mirrored ranks.
+    """
+    n = order.size
+    n_levels, start = 0, 0
+    for k in range(1, n + 1):
+        if k == n or values[order[k]] != values[order[k - 1]]:
+            levels[n_levels] = start + k - n
+            counts[n_levels] = k - start
+            n_levels += 1
+            start = k
+    if is_mirrored:
+        for i in range((n_levels + 1) // 2):
+            j = n_levels - 1 - i
+            levels[i], levels[j] = -levels[j], -levels[i]
+            counts[i], counts[j] = counts[j], counts[i]
+    return n_levels
+
+
+@compile_kernel
+def find_tie_patterns(
+    order: Rows, values: Values, is_mirrored: Flags, features: Integers,
+    max_rows: int, max_rows_two: int, min_rows_two: int, patterns: Integers,
+) -> None:  # fmt: skip
+    """Write a code of the tie pattern of each feature whose pattern has a table of its own, −1 for others.
+
+    `is_mirrored` says whose mirrored ranks are meant. Up to `max_rows` rows, the bits of the code mark the
+    first row of each group. With two values and more rows, the code is the size of the lower group; such a
+    feature has a table up to `max_rows_two` rows, and if one of its groups has less than `min_rows_two` rows.
+    `features` and `patterns` have shape (m,).
+    """
+    n = order.shape[1]
+    levels, counts = np.empty(n), np.empty(n)
+    for i in range(features.size):
+        f = features[i]
+        n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
+        patterns[i] = -1
+        if n <= max_rows:
+            code, row = np.int64(0), np.int64(0)
+            for level in range(n_levels):
+                code |= np.int64(1) << row
+                row += np.int64(counts[level])
+            patterns[i] = code
+        elif n_levels == 2 and (n <= max_rows_two or min(counts[0], counts[1]) < min_rows_two):
+            patterns[i] = np.int64(counts[0])
+
+
+@compile_kernel
+def _look_up_tail(table: Values, knots: Values, tails: Values, cell_starts: Integers, z: float) -> float:
+    """Look up P(|Z| ≥ z), z ≥ 0, in a table; `table` is `TieReference.table_limits`."""
+    value = z - table[3]
+    if value >= knots[-1]:
+        k = knots.size
+    else:
+        scale = cell_starts.size / knots[-1]
+        cell = np.int64(value * scale) if value > 0.0 else 0
+        k = cell_starts[min(cell, cell_starts.size - 1)]
+        while k > 0 and knots[k - 1] > value:
+            k -= 1
+        while knots[k] <= value:
+            k += 1
+    probability = tails[max(k - 1, 0)] * math.exp(-table[1] * max(value - table[0], 0.0))
+    return float(max(probability, table[2]))
+
+
+@compile_kernel
+def _compute_smooth_tail(
+    table: Values, knots: Values, tails: Values, cell_starts: Integers, spacing: float, u: float
+) -> float:
+    """Compute P(U ≥ u) of the untied statistic; for a lattice, by interpolation between the lattice points.
+
+    The probability of a lattice point and all points above belongs half a spacing below the point.
+    """
+    z = abs(u)  # U is symmetric
+    if spacing <= 0.0:
+        tail = 0.5 * _look_up_tail(table, knots, tails, cell_starts, z)
+        return tail if u >= 0.0 else 1.0 - tail
+    top = table[4]  # the largest value of U
+    point = top - spacing * math.floor((top - z) / spacing + 0.5)
+    share = min(max((z - point) / spacing + 0.5, 0.0), 1.0)
+    if point > table[3]:
+        lower = 0.5 * _look_up_tail(table, knots, tails, cell_starts, point)
+    else:
+        lower = 1.0 - 0.5 * _look_up_tail(table, knots, tails, cell_starts, spacing - point)
+    upper = 0.25 * lower  # beyond the largest value
+    if point + spacing <= top + table[3]:
+        upper = 0.5 * _look_up_tail(table, knots, tails, cell_starts, point + spacing)
+    tail = math.exp((1.0 - share) * math.log(lower) + share * math.log(upper))
+    return float(tail if u >= 0.0 else 1.0 - tail)
+
+
+@compile_kernel
+def _invert_cornish_fisher(x: float, skewness: float, excess: float) -> float:
+    """Find u with x = u + γ/6 (u² − 1) + κ/24 (u³ − 3u) − γ²/36 (2u³ − 5u), or the u nearest to it.
+
+    γ and κ are the differences of skewness and kurtosis. The search starts from 0 and stays where the right
+    side increases.
+    """
+    u = 0.0
+    square = skewness * skewness
+    for _ in range(_MAX_CORNISH_FISHER_STEPS):
+        slope = 1.0 + skewness * u / 3.0 + excess * (u * u - 1.0) / 8.0 - square * (6.0 * u * u - 5.0) / 36.0
+        if slope < _MIN_CORNISH_FISHER_SLOPE:
+            break
+        value = u + skewness * (u * u - 1.0) / 6.0 + excess * (u * u - 3.0) * u / 24.0
+        value -= square * (2.0 * u * u - 5.0) * u / 36.0
+        step = (x - value) / slope
+        u += min(max(step, -0.5), 0.5) if abs(u) < 4.0 else min(max(step, -1.0), 1.0)
+        if abs(step) < 1e-9:
+            break
+    return u
+
+
+@compile_kernel
+def _compute_moments(power_sums: Values, n: int, moments: Values) -> None:
+    """Write Σ (b − b̄)^k, k = 2, 3, 4, from Σ b^k, k = 1, …, 4."""
+    mean = power_sums[0] / n
+    moments[0] = power_sums[1] - n * mean * mean
+    moments[1] = power_sums[2] - 3.0 * mean * power_sums[1] + 2.0 * n * mean**3
+    moments[2] = (
+        power_sums[3] - 4.0 * mean * power_sums[2] + 6.0 * mean * mean * power_sums[1] - 3.0 * n * mean**4
+    )
+
+
+@compile_kernel
+def compute_permutation_cumulants(a: Values, b: Values, n: int) -> tuple[float, float, float]:
+    """Compute variance, skewness and excess kurtosis of Σ a_i b_π(i) over all permutations.
+
+    `a` and `b` hold Σ a^k and Σ b^k, k = 2, 3, 4, of centred values; n ≥ 4.
+    """
+    variance = a[0] * b[0] / (n - 1.0)
+    if variance <= 0.0:
+        return 0.0, 0.0, 0.0
+    third = n * a[1] * b[1] / ((n - 1.0) * (n - 2.0))
+    pairs = n * (n - 1.0)
+    a_22, b_22 = a[0] * a[0], b[0] * b[0]
+    fourth = a[2] * b[2] * (1.0 / n + 4.0 / pairs) + 3.0 * (a_22 - a[2]) * (b_22 - b[2]) / pairs
+    fourth += 6.0 * (2.0 * a[2] - a_22) * (2.0 * b[2] - b_22) / (pairs * (n - 2.0))
+    fourth += (3.0 * a_22 - 6.0 * a[2]) * (3.0 * b_22 - 6.0 * b[2]) / (pairs * (n - 2.0) * (n - 3.0))
+    return variance, third / variance**1.5, fourth / (variance * variance) - 3.0
+
+
+@compile_kernel
+def _find_common_step(levels: Values, n_levels: int) -> float:
+    """Compute the greatest common divisor of the differences between levels, which are integers."""
+    step = np.int64(0)
+    for i in range(1, n_levels):
+        step = compute_gcd(np.int64(levels[i] - levels[i - 1]), step)
+        if step == 1:
+            break
+    return float(step)
+
+
+@compile_kernel
+def _sum_powers(levels: Values, counts: Values, n_levels: int, power_sums: Values) -> float:
+    """Write Σ b^k, k = 1, …, 4, of centred ranks; return the log of the permutations within the groups."""
+    power_sums[:] = 0.0
+    log_permutations = 0.0
+    for level in range(n_levels):
+        b, count = levels[level], counts[level]
+        power_sums[1] += count * b * b
+        power_sums[2] += count * b * b * b
+        power_sums[3] += count * b * b * b * b
+        if count > 1.0:
+            log_permutations += math.lgamma(count + 1.0)
+    return log_permutations
+
+
+@compile_kernel
+def _give_heavy_ranks(
+    choice: int, heavy_scores: Values, group_levels: Values, group_counts: Values, n_groups: int, n: int,
+    power_sums: Values,
+) -> tuple[float, float]:  # fmt: skip
+    """Give the heavy rows the ranks of a choice of groups.
+
+    Return the probability of the choice, and Σ a_i b_i of these rows. Their ranks are taken out of the power
+    sums.
+    """
+    probability, heavy_sum = 1.0, 0.0
+    for heavy in range(heavy_scores.size):
+        group = choice % n_groups if heavy == 0 else choice // n_groups
+        b = group_levels[group]
+        # the second heavy row cannot have the rank of the first
+        taken = heavy if group == choice % n_groups else 0
+        probability *= (group_counts[group] - taken) / (n - heavy)
+        heavy_sum += heavy_scores[heavy] * b
+        factor = 1.0
+        for k in range(4):
+            factor *= b
+            power_sums[k] -= factor
+    return probability, heavy_sum
+
+
+@compile_kernel
+def fill_tied_p_values(
+    order: Rows, values: Values, is_mirrored: Flags, features: Integers, statistics: Values,
+    heavy_scores: Values, score_sums: Values, base_excess: float, score_step: float,
+    table: Values, knots: Values, tails: Values, cell_starts: Integers, spacing: float,
+    log_score_ties: float, is_two_sided: bool, p_values: Values,
+) -> None:  # fmt: skip
+    """Write p-values of features with ties from the table of untied features, shape (m,).
+
+    `order` and `values` are those of a block, and `features` are the m features. `statistics` is
+    Σ a_i · 2 b_i of a feature or, if `is_mirrored`, of its mirrored ranks. The other parameters are those of
+    `linear_rank_null.TieReference`. A p-value that cannot be computed is 1.
+    """
+    n = order.shape[1]
+    levels, counts = np.empty(n), np.empty(n)
+    group_levels, group_counts = np.empty(n), np.empty(n)
+    power_sums, light_sums, moments = np.empty(4), np.empty(4), np.empty(3)
+    n_heavy = heavy_scores.size
+    limit = n / (_MAX_HEAVY_GROUPS if n_heavy == 1 else _MAX_HEAVY_GROUPS_OF_TWO)
+    for i in range(features.size):
+        f, s = features[i], statistics[i]
+        n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
+        log_permutations = _sum_powers(levels, counts, n_levels, power_sums)
+        step = score_step * _find_common_step(levels, n_levels)
+        # of the lattice points at most −s, the one nearest to it
+        below = step * math.ceil(2.0 * s / step - _STEP_ROUNDING) - s if step > 0.0 else s
+        n_groups = 1
+        if n_heavy > 0:
+            n_groups = _group_levels(levels, counts, n_levels, limit, group_levels, group_counts)
+        upper = lower = 0.0
+        is_known = True
+        for choice in range(n_groups**n_heavy):
+            light_sums[:] = power_sums
+            probability, heavy_sum = _give_heavy_ranks(
+                choice, heavy_scores, group_levels, group_counts, n_groups, n, light_sums
+            )
+            if probability <= 0.0:
+                continue
+            _compute_moments(light_sums, n - n_heavy, moments)
+            variance, skewness, excess = compute_permutation_cumulants(score_sums, moments, n - n_heavy)
+            excess -= base_excess
+            if abs(skewness) > _MAX_SKEWNESS or abs(excess) > _MAX_EXCESS:
+                is_known = False
+                break
+            deviation = math.sqrt(variance)
+            if deviation <= _EQUAL * (abs(s) + abs(heavy_sum)):  # the ranks of the light rows are all equal
+                upper += probability if heavy_sum >= s - _EQUAL * abs(s) else 0.0
+                lower += probability if -heavy_sum >= s - _EQUAL * abs(s) else 0.0
+                continue
+            u = _invert_cornish_fisher((s - 0.5 * step - heavy_sum) / deviation, skewness, excess)
+            upper += probability * _compute_smooth_tail(table, knots, tails, cell_starts, spacing, u)
+            if is_two_sided:
+                u = _invert_cornish_fisher((below - 0.5 * step + heavy_sum) / deviation, -skewness, excess)
+                lower += probability * _compute_smooth_tail(table, knots, tails, cell_starts, spacing, u)
+        # permutations within the groups of the feature, or of the scores, do not change the statistic
+        log_share = max(log_permutations, log_score_ties) - math.lgamma(n + 1.0)
+        p_value = max(upper + (lower if is_two_sided else 0.0), math.exp(max(log_share, -690.0)))
+        p_values[i] = min(p_value, 1.0) if is_known else 1.0
+
+
+@compile_kernel
+def _group_levels(
+    levels: Values, counts: Values, n_levels: int, limit: float, group_levels: Values, group_counts: Values
+) -> int:
+    """Merge adjacent levels into groups of at most `limit` rows, which hold the mean level; count them."""
+    n_groups = 0
+    for level in range(n_levels):
+        last = n_groups - 1
+        if n_groups and group_counts[last] + counts[level] <= limit:
+            total = group_counts[last] + counts[level]
+            group_levels[last] += (levels[level] - group_levels[last]) * counts[level] / total
+            group_counts[last] = total
+        else:
+            group_levels[n_groups], group_counts[n_groups] = levels[level], counts[level]
+            n_groups += 1
+    return n_groups
+
+
+@compile_kernel
+def walk_by_weighted_swaps(
+    scores: Values, ranks: Values, tilt: float, thinning: int, state: RngState, out: Values
+) -> None:
+    """Walk among orders of the ranks with probability proportional to exp(tilt · Z), by swapping two.
+
+    Z = Σ a_i b_i is written at intervals of `thinning` moves; the ranks keep the state between walks.
+    """
+    n = scores.size
+    z = sum_products(scores, ranks)
+    for draw in range(out.size):
+        for _ in range(thinning):
+            i, j = draw_integer(state, n), draw_integer(state, n)
+            gain = (scores[i] - scores[j]) * (ranks[j] - ranks[i])
+            if tilt * gain >= 0.0 or draw_uniform(state) < math.exp(tilt * gain):
+                ranks[i], ranks[j] = ranks[j], ranks[i]
+                z += gain
+        out[draw] = z
