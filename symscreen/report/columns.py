@@ -118,6 +118,10 @@ COLUMNS = {
             format_p_value,
         ),
         RankingColumn(
+            "p_is_bound",
+            meaning="whether p and q are upper bounds, because values of the feature repeat",
+        ),
+        RankingColumn(
             "p_family",
             "p all",
             "",

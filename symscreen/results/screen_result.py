@@ -238,9 +238,9 @@ class ScreenResult:
         One row per distinct feature (per feature, if all were requested), best first. Columns: ``rank``,
         ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener, ``class_size``, and
         if available ``p_value``, ``q_value`` (over all scored features, not only the reported ones; a p-value
-        has four significant digits, rounded up), ``p_family``; with intervals ``t0_se``, ``t0_low``,
-        ``t0_high``, ``gini_low``, ``gini_high``; with units ``unit``. With the screener t0 ``gini`` is the
-        Gini correlation 1 − T0/Δ.
+        has four significant digits, rounded up), ``p_is_bound`` (where some are upper bounds),
+        ``p_family``; with intervals ``t0_se``, ``t0_low``, ``t0_high``, ``gini_low``, ``gini_high``; with
+        units ``unit``. With the screener t0 ``gini`` is the Gini correlation 1 − T0/Δ.
     expressions : tuple of Expression
         The features, in the order of the table.
     n_scored : int

@@ -120,7 +120,7 @@ def _format_fdr_verdict(record: Mapping[str, Any], table: pd.DataFrame) -> str:
         )
     if verdict["kind"] == "noise":
         bound = ""
-        if error_control.get("tied"):
+        if error_control.get("best_is_bound"):
             bound = " Its values repeat, so its q-value is an upper bound."
         return (
             f"No formula does better than noise: the best of {formulas} has a q-value of "

@@ -50,6 +50,7 @@ _RESERVED_NAMES = {
     "class_size",
     "p_value",
     "q_value",
+    "p_is_bound",
     "p_family",
 }
 

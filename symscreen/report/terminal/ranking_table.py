@@ -274,6 +274,14 @@ def _explain_error_control(result: ScreenResult) -> list[str]:
     lines = []
     if "q_value" in result.table and error_control["method"] == "by":
         lines.append(f"q-values: Benjamini-Yekutieli over all {error_control['tests']:,} features.")
+    if "p_is_bound" in result.table:
+        n_bounds = int(result.table["p_is_bound"].sum())
+        subject = (
+            "that of 1 formula is an upper bound, because its"
+            if n_bounds == 1
+            else (f"those of {n_bounds:,} formulas are upper bounds, because their")
+        )
+        lines.append(f"q-values: {subject} values repeat.")
     if "p_family" in result.table:
         kind = "circular shift" if "runs" in error_control else "permutation"
         lines.append(

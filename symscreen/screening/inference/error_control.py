@@ -213,20 +213,20 @@ def compute_feature_p_values(
         Encoded p-values (see `encode_p_values`); empty if none are wanted.
     family : float64 array, shape (k,) or (0,)
         Max-T p-values; empty if none are wanted.
-    tied : bool array, shape (k,)
-        Whether a feature has ties, so that its p-value is an upper bound.
+    is_bound : bool array, shape (k,) or (0,)
+        Whether a p-value is an upper bound, because values of the feature repeat.
     """
     keys, family = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
-    tied = [np.zeros(0, dtype=np.bool_)]
+    is_bound = [np.zeros(0, dtype=np.bool_)]
     for block in blocks:
-        tied.append(block.tied)
         if inference.null is not None:
             statistics = inference.screener.statistic(block, target)
             keys.append(inference.encode_p_values(block, statistics))
+            is_bound.append(inference.null.find_bounds(block))
         if inference.permuted_target is not None and inference_state.max_statistics is not None:
             z_scores = compute_z_scores(block, inference.permuted_target)
             family.append(compute_max_t_p_values(z_scores, inference_state.max_statistics))
-    return np.concatenate(keys), np.concatenate(family), np.concatenate(tied)
+    return np.concatenate(keys), np.concatenate(family), np.concatenate(is_bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,7 +438,7 @@ def compute_error_control(
     inference_state: InferenceState,
     blocks: Iterator[SortedBlock],
     target: Target,
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Compute the error control columns of the features that are shown.
 
     Parameters
@@ -456,13 +456,14 @@ def compute_error_control(
 
     Returns
     -------
-    columns : dict of str to float64 array, shape (k,)
-        ``p_value`` and ``q_value``, ``p_family``: those that were requested.
+    columns : dict of str to array, shape (k,)
+        ``p_value`` and ``q_value``, ``p_family``: those that were requested. ``p_is_bound``, bool, if some
+        p-values are upper bounds.
     record : dict
         Method, counts and settings, for the record.
     """
-    keys, family, tied = compute_feature_p_values(inference, inference_state, blocks, target)
-    columns: dict[str, NDArray[np.float64]] = {}
+    keys, family, is_bound = compute_feature_p_values(inference, inference_state, blocks, target)
+    columns: dict[str, NDArray[Any]] = {}
     record: dict[str, Any] = {}
     if inference.null is not None:
         counts = inference_state.p_value_counts
@@ -477,8 +478,10 @@ def compute_error_control(
             "rate": rate,
             "passing": count_rejections(counts, error_control.method, rate),
             "least_q": float(q[0]) if len(q) else None,
-            "tied": bool(tied[:1].any()),
+            "best_is_bound": bool(is_bound[:1].any()),
         }
+        if is_bound.any():
+            columns["p_is_bound"] = is_bound
     if inference.permuted_target is not None:
         columns["p_family"] = family
         record["permutations"] = error_control.permutations

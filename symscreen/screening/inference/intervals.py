@@ -29,7 +29,7 @@ _METHOD = (
     "jackknife; T0 on the scale of its logarithm, the Gini correlation on that of Fisher's z; Student's t; "
     "where few pairs disagree at least Fay and Feuer's gamma interval"
 )
-_ERROR_CONTROL_COLUMNS = ("p_value", "q_value", "p_family")
+_ERROR_CONTROL_COLUMNS = ("p_value", "q_value", "p_is_bound", "p_family")
 
 
 def check_intervals(options: ScreenOptions, screeners: Sequence[AnyScreener], target: Target) -> None:

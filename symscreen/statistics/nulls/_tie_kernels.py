@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 _MAX_CORNISH_FISHER_STEPS = 60
+_LOWEST_STATISTIC = -8.0  # below it the tail is 1
+_SMALL_SKEWNESS, _SMALL_EXCESS = 0.3, 0.6  # with these the slope is above 1/2 for |u| ≤ 2
 _MIN_CORNISH_FISHER_SLOPE = 0.15  # where the expansion bends more, it is not used further out
 _MAX_SKEWNESS, _MAX_EXCESS = 0.8, 2.5  # differences from the untied statistic up to which it is corrected
 _STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps of their lattice
 _EQUAL = 1e-9  # relative difference of statistics that are equal
-_MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 24, 16  # groups of ranks that one or two heavy rows are given
+_MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one or two heavy rows are given
 
 
 @compile_kernel
@@ -106,7 +108,7 @@ def _compute_smooth_tail(
     z = abs(u)  # U is symmetric
     if spacing <= 0.0:
         tail = 0.5 * _look_up_tail(table, knots, tails, cell_starts, z)
-        return tail if u >= 0.0 else 1.0 - tail
+        return float(tail if u >= 0.0 else 1.0 - tail)
     top = table[4]  # the largest value of U
     point = top - spacing * math.floor((top - z) / spacing + 0.5)
     share = min(max((z - point) / spacing + 0.5, 0.0), 1.0)
@@ -125,11 +127,13 @@ def _compute_smooth_tail(
 def _invert_cornish_fisher(x: float, skewness: float, excess: float) -> float:
     """Find u with x = u + γ/6 (u² − 1) + κ/24 (u³ − 3u) − γ²/36 (2u³ − 5u), or the u nearest to it.
 
-    γ and κ are the differences of skewness and kurtosis. The search starts from 0 and stays where the right
-    side increases.
+    γ and κ are the differences of skewness and kurtosis. The search starts from 0, or nearer to x if both are
+    small, and stays where the right side increases.
     """
-    u = 0.0
     square = skewness * skewness
+    is_small = square < _SMALL_SKEWNESS * _SMALL_SKEWNESS and abs(excess) < _SMALL_EXCESS
+    u = min(max(x, -2.0), 2.0) if is_small else 0.0
+    x = max(x, _LOWEST_STATISTIC)
     for _ in range(_MAX_CORNISH_FISHER_STEPS):
         slope = 1.0 + skewness * u / 3.0 + excess * (u * u - 1.0) / 8.0 - square * (6.0 * u * u - 5.0) / 36.0
         if slope < _MIN_CORNISH_FISHER_SLOPE:
@@ -137,7 +141,8 @@ def _invert_cornish_fisher(x: float, skewness: float, excess: float) -> float:
         value = u + skewness * (u * u - 1.0) / 6.0 + excess * (u * u - 3.0) * u / 24.0
         value -= square * (2.0 * u * u - 5.0) * u / 36.0
         step = (x - value) / slope
-        u += min(max(step, -0.5), 0.5) if abs(u) < 4.0 else min(max(step, -1.0), 1.0)
+        longest = max(0.5, 0.5 * abs(u))
+        u += min(max(step, -longest), longest)
         if abs(step) < 1e-9:
             break
     return u
@@ -200,27 +205,26 @@ def _sum_powers(levels: Values, counts: Values, n_levels: int, power_sums: Value
 
 @compile_kernel
 def _give_heavy_ranks(
-    choice: int, heavy_scores: Values, group_levels: Values, group_counts: Values, n_groups: int, n: int,
-    power_sums: Values,
-) -> tuple[float, float]:  # fmt: skip
-    """Give the heavy rows the ranks of a choice of groups.
+    choice: int, heavy_scores: Values, groups: Values, n_groups: int, n: int, power_sums: Values
+) -> tuple[float, float, float]:  # fmt: skip
+    """Give the heavy rows the ranks of a choice of groups, and take these out of the power sums.
 
-    Return the probability of the choice, and Σ a_i b_i of these rows. Their ranks are taken out of the power
-    sums.
+    Return the probability of the choice, and the mean and variance of Σ a_i b_i of these rows.
     """
-    probability, heavy_sum = 1.0, 0.0
+    probability, mean, variance = 1.0, 0.0, 0.0
     for heavy in range(heavy_scores.size):
         group = choice % n_groups if heavy == 0 else choice // n_groups
-        b = group_levels[group]
+        b, count, spread = groups[0, group], groups[1, group], groups[2, group]
         # the second heavy row cannot have the rank of the first
         taken = heavy if group == choice % n_groups else 0
-        probability *= (group_counts[group] - taken) / (n - heavy)
-        heavy_sum += heavy_scores[heavy] * b
+        probability *= (count - taken) / (n - heavy)
+        mean += heavy_scores[heavy] * b
+        variance += heavy_scores[heavy] ** 2 * spread
         factor = 1.0
         for k in range(4):
             factor *= b
             power_sums[k] -= factor
-    return probability, heavy_sum
+    return probability, mean, variance
 
 
 @compile_kernel
@@ -234,11 +238,11 @@ def fill_tied_p_values(
 
     `order` and `values` are those of a block, and `features` are the m features. `statistics` is
     Σ a_i · 2 b_i of a feature or, if `is_mirrored`, of its mirrored ranks. The other parameters are those of
-    `linear_rank_null.TieReference`. A p-value that cannot be computed is 1.
+    `linear_rank_null.TieReference`. A p-value that cannot be computed is NaN.
     """
     n = order.shape[1]
     levels, counts = np.empty(n), np.empty(n)
-    group_levels, group_counts = np.empty(n), np.empty(n)
+    groups = np.empty((3, n))
     power_sums, light_sums, moments = np.empty(4), np.empty(4), np.empty(3)
     n_heavy = heavy_scores.size
     limit = n / (_MAX_HEAVY_GROUPS if n_heavy == 1 else _MAX_HEAVY_GROUPS_OF_TWO)
@@ -251,13 +255,13 @@ def fill_tied_p_values(
         below = step * math.ceil(2.0 * s / step - _STEP_ROUNDING) - s if step > 0.0 else s
         n_groups = 1
         if n_heavy > 0:
-            n_groups = _group_levels(levels, counts, n_levels, limit, group_levels, group_counts)
+            n_groups = _group_levels(levels, counts, n_levels, limit, groups)
         upper = lower = 0.0
         is_known = True
         for choice in range(n_groups**n_heavy):
             light_sums[:] = power_sums
-            probability, heavy_sum = _give_heavy_ranks(
-                choice, heavy_scores, group_levels, group_counts, n_groups, n, light_sums
+            probability, heavy_sum, heavy_variance = _give_heavy_ranks(
+                choice, heavy_scores, groups, n_groups, n, light_sums
             )
             if probability <= 0.0:
                 continue
@@ -267,7 +271,7 @@ def fill_tied_p_values(
             if abs(skewness) > _MAX_SKEWNESS or abs(excess) > _MAX_EXCESS:
                 is_known = False
                 break
-            deviation = math.sqrt(variance)
+            deviation = math.sqrt(variance + heavy_variance)
             if deviation <= _EQUAL * (abs(s) + abs(heavy_sum)):  # the ranks of the light rows are all equal
                 upper += probability if heavy_sum >= s - _EQUAL * abs(s) else 0.0
                 lower += probability if -heavy_sum >= s - _EQUAL * abs(s) else 0.0
@@ -280,23 +284,27 @@ def fill_tied_p_values(
         # permutations within the groups of the feature, or of the scores, do not change the statistic
         log_share = max(log_permutations, log_score_ties) - math.lgamma(n + 1.0)
         p_value = max(upper + (lower if is_two_sided else 0.0), math.exp(max(log_share, -690.0)))
-        p_values[i] = min(p_value, 1.0) if is_known else 1.0
+        p_values[i] = min(p_value, 1.0) if is_known else np.nan
 
 
 @compile_kernel
-def _group_levels(
-    levels: Values, counts: Values, n_levels: int, limit: float, group_levels: Values, group_counts: Values
-) -> int:
-    """Merge adjacent levels into groups of at most `limit` rows, which hold the mean level; count them."""
+def _group_levels(levels: Values, counts: Values, n_levels: int, limit: float, groups: Values) -> int:
+    """Merge adjacent levels into groups of at most `limit` rows; count the groups.
+
+    The rows of `groups`, shape (3, n), are the mean level of each group, its number of rows, and the variance
+    of the levels within it.
+    """
     n_groups = 0
     for level in range(n_levels):
         last = n_groups - 1
-        if n_groups and group_counts[last] + counts[level] <= limit:
-            total = group_counts[last] + counts[level]
-            group_levels[last] += (levels[level] - group_levels[last]) * counts[level] / total
-            group_counts[last] = total
+        if n_groups and groups[1, last] + counts[level] <= limit:
+            total = groups[1, last] + counts[level]
+            share, difference = counts[level] / total, levels[level] - groups[0, last]
+            groups[0, last] += share * difference
+            groups[1, last] = total
+            groups[2, last] = (1.0 - share) * (groups[2, last] + share * difference * difference)
         else:
-            group_levels[n_groups], group_counts[n_groups] = levels[level], counts[level]
+            groups[0, n_groups], groups[1, n_groups], groups[2, n_groups] = levels[level], counts[level], 0.0
             n_groups += 1
     return n_groups
 

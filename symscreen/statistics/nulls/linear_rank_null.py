@@ -62,7 +62,7 @@ _MAX_TWO_VALUED_ROWS = 60  # rows up to which features with two values have tabl
 _MIN_TWO_VALUED_GROUP = 16  # a smaller group gives a feature with two values a table for any number of rows
 _MAX_ENUMERATED_ROWS, _MAX_ENUMERATED = 9, 200_000  # rows, and arrangements of two values
 # the largest share of one row in the light rows' sum of squares, with 0, 1 and 2 heavy rows
-_MAX_SHARES = (0.1, 0.25, 0.6)
+_MAX_SHARES = (0.1, 0.35, 0.6)
 _STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps
 _MIN_STEP = 0.02  # in standard deviations, from which a lattice matters
 _MAX_STEPS = 1e4  # a lattice with more steps between the smallest and the largest score does not matter
@@ -165,13 +165,32 @@ class LinearRankNull:
         features = np.flatnonzero(ordered.tied)
         if len(features):
             found = self._compute_tied_p_values(ordered, features, z[features], sign)
-            p_values[features] = np.minimum(p_values[features], found)
+            p_values[features] = np.fmin(p_values[features], found)
         return p_values
+
+    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
+        """Find the features of a block whose p-values are upper bounds.
+
+        Parameters
+        ----------
+        ordered : SortedBlock
+            m features, none of them constant.
+
+        Returns
+        -------
+        bool array, shape (m,)
+        """
+        is_bound = ordered.tied.copy()
+        features = np.flatnonzero(is_bound)
+        if len(features):
+            found = self._compute_tied_p_values(ordered, features, np.zeros(len(features)), "free")
+            is_bound[features] = np.isnan(found)
+        return is_bound
 
     def _compute_tied_p_values(
         self, ordered: SortedBlock, features: Integers, z: Values, sign: Sign
     ) -> Values:
-        """Compute p-values of features with ties, shape (k,); 1 where only the bound is known."""
+        """Compute p-values of features with ties, shape (k,); NaN where only the bound is known."""
         n, is_two_sided = len(self.scores), sign == "free"
         is_mirrored = (z < 0.0) & is_two_sided
         statistics = np.where(is_mirrored, -z, z) * self._deviation
@@ -180,7 +199,7 @@ class LinearRankNull:
             ordered.order, ordered.values, is_mirrored, features,
             _MAX_PATTERN_ROWS, _MAX_TWO_VALUED_ROWS, _MIN_TWO_VALUED_GROUP, patterns,
         )  # fmt: skip
-        p_values = np.ones(len(features))
+        p_values = np.full(len(features), np.nan)
         for pattern in np.unique(patterns[patterns >= 0]).tolist():
             chosen = np.flatnonzero(patterns == pattern)
             tables = _build_pattern_tables(self.scores.tobytes(), _decode_pattern(pattern, n), self.seed)

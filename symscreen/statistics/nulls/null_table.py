@@ -74,6 +74,9 @@ class NullDistribution(Protocol):
             p-values in (0, 1]; never 0, never NaN.
         """
 
+    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
+        """Find the features whose p-values are upper bounds, because their values repeat; shape (m,)."""
+
 
 LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 knots to 1e-17
 # Statistics that differ by less than this share of the largest are equal: ties of z are broken only by

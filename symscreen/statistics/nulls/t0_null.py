@@ -39,6 +39,10 @@ class T0Null:
         """Compute the p-values of a block."""
         return self.rank_null.compute_p_values(ordered, statistics / self.scale, sign)
 
+    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
+        """Find the features whose p-values are upper bounds, shape (m,)."""
+        return self.rank_null.find_bounds(ordered)
+
 
 def build_t0_null(target: SortedValues, seed: int) -> T0Null:
     """Build the null distribution of T0 for a target.

@@ -284,6 +284,10 @@ class XiNull:
             p_values[ordered.tied] = self.table.compute_tied_sf_bound(z[ordered.tied])
         return p_values
 
+    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
+        """Find the features whose p-values are upper bounds, shape (m,): those with ties."""
+        return ordered.tied.copy()
+
 
 def build_xi_null(target: SortedValues, seed: int) -> XiNull:
     """Build the null distribution of ξ for a target.
