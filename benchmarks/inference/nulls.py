@@ -1,13 +1,9 @@
 """P-values under a global null: how often they fall below 0.05, 0.01, 0.001, 1e-4 and 1e-5.
 
 Features are noise. Several responses of each kind are drawn, each with its own null distribution, so that the
-error of one table is not taken for that of all. For features without ties the rate should be nominal, but for
-a response whose statistic has jumps; for features with ties it must not be above.
-
-Lines with ties pool four patterns of ties, all of even levels, and the features of the finest, 200 levels,
-are mostly untied at few rows (at 12 rows 72 % of them). The benchmark ``tied_nulls`` measures patterns by
-themselves. ± is the error of counting; that of the tables comes on top. ``--study xi`` is for ξ and responses
-with ties.
+error of one table is not taken for that of all. The features have no ties. The rate should be nominal, but
+for a response whose statistic has jumps. The benchmark ``tied_nulls`` measures features with ties. ± is the
+error of counting; that of the tables comes on top. ``--study xi`` is for ξ and responses with ties.
 """
 
 from __future__ import annotations
@@ -57,14 +53,11 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Values]] = {
     "normal, one of 1e9": outlying(1e9),
     "normal, 1e8 and 1e4": outlying(1e8, 1e4),
 }
-TIES = (2, 5, 20, 200)  # levels of features with ties, in turn
 
 
-def rates(
-    kind: str, n: int, count: int, *, responses: int, tied: bool, screeners: tuple[str, ...]
-) -> dict[str, Any]:
+def rates(kind: str, n: int, count: int, *, responses: int, screeners: tuple[str, ...]) -> dict[str, Any]:
     """Count p-values at most each level."""
-    rng = np.random.default_rng([n, list(KINDS).index(kind), int(tied)])
+    rng = np.random.default_rng([n, list(KINDS).index(kind), 0])
     below = {name: np.zeros(len(LEVELS)) for name in screeners}
     seconds = dict.fromkeys(screeners, 0.0)
     done = 0
@@ -75,18 +68,15 @@ def rates(
             start = time.process_time()
             nulls[name] = SCREENERS[name].null_distribution(response, seed)
             seconds[name] += (time.process_time() - start) / responses
-        for block in range(max(count // responses // BLOCK, 1)):
-            values = rng.random((BLOCK, n))
-            if tied:
-                values = np.floor(values * TIES[block % len(TIES)])
-            ordered = sort_block(values)
+        for _ in range(max(count // responses // BLOCK, 1)):
+            ordered = sort_block(rng.random((BLOCK, n)))
             done += BLOCK
             for name in screeners:
                 statistics = SCREENERS[name].statistic(ordered, response)
                 p = nulls[name](ordered, statistics, "free")
                 below[name] += [(p <= level).sum() for level in LEVELS]
     found = {name: {"below": below[name].tolist(), "set_up_seconds": seconds[name]} for name in screeners}
-    return {"kind": kind, "n": n, "tied": tied, "p_values": done, "screeners": found}
+    return {"kind": kind, "n": n, "p_values": done, "screeners": found}
 
 
 def measure_xi(results: Path) -> None:
@@ -123,19 +113,17 @@ def main(arguments: Sequence[str]) -> None:
         measure_xi(options.results)
         return
     found: dict[str, Any] = {"machine": describe_machine(), "levels": LEVELS, "rows": []}
-    for tied in (False, True):
-        for n in ROWS:
-            for kind in KINDS:
-                one = rates(
-                    kind,
-                    n,
-                    int(min(P_VALUES * options.share, options.work / n)),
-                    responses=options.responses,
-                    tied=tied,
-                    screeners=tuple(options.screeners.split(",")),
-                )
-                found["rows"].append(one)
-                print(one, flush=True)
+    for n in ROWS:
+        for kind in KINDS:
+            one = rates(
+                kind,
+                n,
+                int(min(P_VALUES * options.share, options.work / n)),
+                responses=options.responses,
+                screeners=tuple(options.screeners.split(",")),
+            )
+            found["rows"].append(one)
+            print(one, flush=True)
     lines = []
     for one in found["rows"]:
         total = one["p_values"]
@@ -144,13 +132,9 @@ def main(arguments: Sequence[str]) -> None:
                 f"{hits / total / level:.3f} ± {math.sqrt((1 - level) / (level * total)):.3f}"
                 for hits, level in zip(own["below"], LEVELS, strict=True)
             ]
-            ties = "with ties" if one["tied"] else "untied"
-            lines.append(
-                [name, ties, one["n"], one["kind"], f"{total:,}", *cells, f"{own['set_up_seconds']:.2f}"]
-            )
+            lines.append([name, one["n"], one["kind"], f"{total:,}", *cells, f"{own['set_up_seconds']:.2f}"])
     head = (
         "screener",
-        "features",
         "n",
         "response",
         "p-values",

@@ -16,15 +16,6 @@ Results = dict[str, Any]
 _LIGHT = ("normal", "lognormal, σ = 2", "Cauchy")
 _FEW_ROWS = (12, 20)
 _DECIMALS = {0.05: 3, 0.01: 3, 0.001: 3, 1e-4: 2, 1e-5: 1}
-_PATTERNS = (
-    "2 levels, even",
-    "2 levels, 89/11",
-    "5 levels, even",
-    "5 levels, geometric",
-    "20 levels, even",
-    "200 levels, even",
-    "70 % zeros, rest distinct",
-)
 
 
 def quote_coverage(found: Results) -> dict[str, str]:
@@ -59,22 +50,16 @@ def quote_nulls(found: Results) -> dict[str, str]:
     errors = [f"± {math.sqrt((1 - level) / (level * p_values)):.{_DECIMALS[level]}f}" for level in levels]
     table = [
         format_range(
-            "untied; normal, lognormal (σ = 2), Cauchy",
+            "normal, lognormal (σ = 2), Cauchy",
             many,
-            lambda one: not one["tied"] and one["kind"] in _LIGHT and one["n"] in most,
+            lambda one: one["kind"] in _LIGHT and one["n"] in most,
         ),
-        format_range("untied; all ten kinds", many, lambda one: not one["tied"] and one["n"] in most),
-        format_range("untied; all ten kinds", few, lambda one: not one["tied"] and one["n"] in _FEW_ROWS),
-        format_range(
-            "with ties; normal, lognormal, Cauchy, five levels",
-            many,
-            lambda one: one["tied"] and one["kind"] in (*_LIGHT, "five levels") and one["n"] in most,
-        ),
-        format_range("with ties; all ten kinds", f"{few}, {many}", lambda one: one["tied"]),
+        format_range("all ten kinds", many, lambda one: one["n"] in most),
+        format_range("all ten kinds", few, lambda one: one["n"] in _FEW_ROWS),
         ["*error of counting*", "", *errors],
     ]
     return {
-        "ranges": format_table(["features, targets", "rows", *(f"{level:g}" for level in levels)], table),
+        "ranges": format_table(["targets", "rows", *(f"{level:g}" for level in levels)], table),
         "p_values": f"{p_values:,}",
     }
 
@@ -98,14 +83,43 @@ def quote_null_tables(found: Results) -> dict[str, str]:
 
 
 def quote_tied_nulls(found: Results) -> dict[str, str]:
-    """Quote the largest rate over nominal for each pattern of ties in the feature."""
-    levels = found["levels"][:3]
-    rows = []
-    for pattern in _PATTERNS:
-        lines = [one for one in found["rows"] if one["features"] == pattern]
-        most = [max(_compute_rate(one, place, level) for one in lines) for place, level in enumerate(levels)]
-        rows.append([pattern, *(f"{rate:.2f}" for rate in most)])
-    return {"largest": format_table(["features", *(f"{level:g}" for level in levels)], rows)}
+    """Quote the rates for each pattern of ties over those of the exact permutation test."""
+    levels = found["levels"]
+    rows, all_ratios = [], list[float]()
+    for pattern in dict.fromkeys(one["feature"] for one in found["rows"]):
+        cells = []
+        for place in range(len(levels)):
+            ratios = [
+                one["below"][place] / one["exact_below"][place]
+                for one in found["rows"]
+                if one["feature"] == pattern
+            ]
+            cells.append(f"{min(ratios):.2f} to {max(ratios):.2f}")
+            all_ratios += ratios
+        rows.append([pattern, *cells])
+    p_values = found["rows"][0]["p_values"]
+    errors = [f"± {math.sqrt((1 - level) / (level * p_values)):.3f}" for level in levels]
+    table = format_table(
+        ["features", *(f"{level:g}" for level in levels)], [*rows, ["*error of counting*", *errors]]
+    )
+    return {
+        "ratios": table,
+        "least": f"{min(all_ratios):.2f}",
+        "most": f"{max(all_ratios):.2f}",
+        "p_values": f"{p_values:,}",
+    }
+
+
+def quote_diabetes_p_values(found: Results) -> dict[str, str]:
+    """Quote p-values over those of permutations on the diabetes table."""
+    quantiles = found["quantiles"]
+    return {
+        "features": f"{found['features']:,}",
+        "compared": f"{found['compared']:,}",
+        "permutations": f"{found['permutations']:,}",
+        "least": f"{quantiles['0']:.2f}",
+        "most": f"{quantiles['1']:.2f}",
+    }
 
 
 def _compute_rate(line: Results, place: int, level: float) -> float:

@@ -52,11 +52,14 @@ def test_noise_is_said_to_be_noise(noise):
     assert "repeat" not in result.verdict
 
 
-def test_repeated_values_make_the_q_value_of_noise_a_bound(noise):
+def test_repeated_values_and_dominant_rows_of_the_target_make_the_q_value_of_noise_a_bound(noise):
     rounded = noise.assign(a=noise.a.round(), b=noise.b.round(), c=noise.c.round())
-    assert (
-        "Its values repeat, so its q-value is an upper bound." in symscreen.screen(rounded, **SMALL).verdict
-    )
+    sentence = "Its values repeat, so its q-value is an upper bound."
+    assert sentence not in symscreen.screen(rounded, **SMALL).verdict
+    rounded.loc[:2, "target"] = 1e3, 1e6, 1e9
+    result = symscreen.screen(rounded, **SMALL)
+    assert sentence in result.verdict
+    assert result.table["p_is_bound"].all()
 
 
 @pytest.mark.parametrize("screener", ["t0", "spearman", "xi"])

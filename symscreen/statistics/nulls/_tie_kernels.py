@@ -327,3 +327,113 @@ def walk_by_weighted_swaps(
                 ranks[i], ranks[j] = ranks[j], ranks[i]
                 z += gain
         out[draw] = z
+
+
+@compile_kernel
+def _orient_groups(sizes: Values, n_groups: int) -> None:
+    """Reverse the sizes of groups if that puts a smaller one first, so that mirrored features are equal."""
+    for i in range(n_groups // 2):
+        j = n_groups - 1 - i
+        if sizes[i] < sizes[j]:
+            return
+        if sizes[i] > sizes[j]:
+            sizes[:n_groups] = sizes[:n_groups][::-1].copy()
+            return
+
+
+@compile_kernel
+def _sum_group_weights(sizes: Values, n_groups: int, sums: Values) -> None:
+    """Write the sums of `tied_xi_null.sum_products` for the weights of ξ̄, given the sizes of tied groups.
+
+    Two rows of a group of m rows have the weight 2/m, and two rows of neighbouring groups of m and m′ rows
+    have 1/(m m′), see `symscreen.statistics.ranks.xi`.
+    """
+    sums[:] = 0.0
+    total = squares = triangles = stars = paths = paths_of_two = products = ends = centres = 0.0
+    cubes = 0.0
+    for g in range(n_groups):
+        m = sizes[g]
+        before = sizes[g - 1] if g > 0 else 0.0
+        after = sizes[g + 1] if g + 1 < n_groups else 0.0
+        a = 2.0 / m
+        n_neighbours = (before > 0.0) + (after > 0.0)
+        rho = (m - 1.0) * a + n_neighbours / m
+        sigma, cube = (m - 1.0) * a * a, (m - 1.0) * a**3
+        weighted = (m - 1.0) * a * rho  # Σ_q w_pq ρ_q
+        for k in range(2):
+            other = before if k == 0 else after
+            if other > 0.0:
+                b = 1.0 / (m * other)
+                sigma += other * b * b
+                cube += other * b**3
+                triangles += 3.0 * m * (m - 1.0) * other * a * b * b
+                further = g - 1 if k == 0 else g + 1
+                has_two = further > 0 and further + 1 < n_groups
+                other_rho = (other - 1.0) * 2.0 / other + (1.0 + has_two) / other
+                weighted += other_rho / m
+                paths += m * other * b * (rho - b) * (other_rho - b)
+        triangles += m * (m - 1.0) * (m - 2.0) * a**3
+        paths += m * (m - 1.0) * a * (rho - a) ** 2
+        total += m * rho
+        squares += m * sigma
+        cubes += m * cube
+        stars += m * (rho**3 - 3.0 * rho * sigma + 2.0 * cube)
+        paths_of_two += m * (rho * rho - sigma)
+        products += m * rho * sigma
+        ends += m * weighted * rho
+        centres += m * (rho * rho - sigma) * rho
+    combine_figure_sums(
+        total, squares, cubes, triangles, stars, paths, paths_of_two, products, ends, centres, sums
+    )
+
+
+@compile_kernel
+def combine_figure_sums(
+    total: float, squares: float, cubes: float, triangles: float, stars: float, paths: float,
+    paths_of_two: float, products: float, ends: float, centres: float, sums: Values,
+) -> None:  # fmt: skip
+    """Write the sums over distinct rows from sums with repeated rows; see `tied_xi_null.sum_products`.
+
+    `products` is Σ ρ σ, `ends` is Σ ρ_p w_pq ρ_q, and `centres` is Σ (ρ² − σ) ρ, with ρ the row sums of the
+    weights and σ those of their squares.
+    """
+    double = products - cubes  # Σ w_pq² w_qr
+    sums[0] = squares
+    sums[1] = paths_of_two
+    sums[2] = total * total - 2.0 * squares - 4.0 * paths_of_two
+    sums[3] = cubes
+    sums[4] = double
+    sums[5] = triangles
+    sums[6] = stars
+    sums[7] = paths - triangles
+    sums[8] = total * squares - 4.0 * products + 2.0 * cubes
+    sums[9] = total * paths_of_two - 2.0 * (2.0 * (ends - products) + centres)
+    sums[9] += 2.0 * (2.0 * double + triangles)
+    sums[10] = total**3 - 4.0 * sums[3] - 24.0 * sums[4] - 8.0 * sums[5] - 8.0 * sums[6]
+    sums[10] -= 24.0 * sums[7] + 6.0 * sums[8] + 12.0 * sums[9]
+
+
+@compile_kernel
+def fill_tied_xi_moments(
+    order: Rows, values: Values, features: Integers, distance_means: Values, n_edges: Values, out: Values
+) -> None:
+    """Write the variance and skewness of Σ w_ij d_ij over all permutations, shape (m, 2).
+
+    `distance_means` are the means of the products of `tied_xi_null.sum_products` over distinct rows, with
+    Σ d_ij = 0, and `n_edges` the number of ways in which each occurs.
+    """
+    n = order.shape[1]
+    levels, counts, sums = np.empty(n), np.empty(n), np.empty(11)
+    is_mirrored = False
+    for i in range(features.size):
+        f = features[i]
+        n_groups = _find_tie_levels(order[f], values[f], is_mirrored, levels, counts)
+        _orient_groups(counts, n_groups)
+        _sum_group_weights(counts, n_groups, sums)
+        variance = third = 0.0
+        for k in range(3):
+            variance += n_edges[k] * sums[k] * distance_means[k]
+        for k in range(3, 11):
+            third += n_edges[k] * sums[k] * distance_means[k]
+        out[i, 0] = variance
+        out[i, 1] = third / variance**1.5 if variance > 0.0 else 0.0

@@ -9,8 +9,9 @@ The mean and variance of Q are exact, also with ties in y. The distribution is
 - a saddlepoint extrapolation from 100 rows, or 3000, with the same shares of ties, for more rows. It ignores
   jumps, which neglects half a jump. If y has ties, z is therefore decreased by the largest jump.
 
-ξ of a feature with ties is a mean over all ways to break them (`symscreen.statistics.ranks.xi`). Its p-value
-therefore has an upper bound (`NullTable.compute_tied_sf_bound`). Another rule for ties needs another bound.
+ξ of a feature with ties is a mean over all ways to break them (`symscreen.statistics.ranks.xi`). Its
+distribution is that of `symscreen.statistics.nulls.tied_xi_null`. Where that is not known, the p-value is an
+upper bound (`NullTable.compute_tied_sf_bound`). Another rule for ties needs another distribution and bound.
 
 **Runs.** With n₀ rows of the lower value and n₁ of the upper, |r_{k+1} − r_k| is n₁ between different rows
 and 0 between equal ones, so Q = n₁ (R − 1) with R the number of runs. Over all orders (Wald and Wolfowitz
@@ -43,6 +44,7 @@ from symscreen.statistics.nulls.null_table import (
     combine_samples,
     draw_tilted_samples,
 )
+from symscreen.statistics.nulls.tied_xi_null import TiedXiNull
 from symscreen.statistics.ranks.xi import compute_xi_scale
 
 if TYPE_CHECKING:
@@ -267,26 +269,46 @@ class XiNull:
     mean, deviation : float
         The mean and standard deviation of ξ of an untied feature over all orders of the rows. If a discrete
         statistic is treated as continuous, the mean is larger by one jump.
+    tied_null : TiedXiNull or None
+        The distribution for features with ties; None if only a bound is known.
     """
 
     table: NullTable
     mean: float
     deviation: float
+    tied_null: TiedXiNull | None
 
     def __call__(
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
-        """Compute the p-values of a block; upper bounds of them for features with ties."""
+        """Compute the p-values of a block."""
         del sign
         z = np.maximum((statistics - self.mean) / self.deviation - _Z_OFFSET, 0.0)
         p_values = self.table.compute_sf(z)
-        if ordered.tied.any():
-            p_values[ordered.tied] = self.table.compute_tied_sf_bound(z[ordered.tied])
+        features = np.flatnonzero(ordered.tied)
+        if len(features):
+            bounds = self.table.compute_tied_sf_bound(z[features])
+            found = self._compute_tied_p_values(ordered, features, statistics[features])
+            p_values[features] = np.maximum(np.fmin(bounds, found), self.table.min_p_value)
+        return p_values
+
+    def _compute_tied_p_values(self, ordered: SortedBlock, features: Integers, statistics: Values) -> Values:
+        """Compute p-values of features with ties, shape (m,); NaN where only the bound is known."""
+        if self.tied_null is None:
+            return np.full(len(features), np.nan)
+        z, p_values = self.tied_null.compute_z_scores_and_p_values(ordered, features, statistics)
+        looked_up = np.flatnonzero(~np.isnan(z))
+        p_values[looked_up] = self.table.compute_sf(np.maximum(z[looked_up] - _Z_OFFSET, 0.0))
         return p_values
 
     def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
-        """Find the features whose p-values are upper bounds, shape (m,): those with ties."""
-        return ordered.tied.copy()
+        """Find the features whose p-values are upper bounds, shape (m,)."""
+        is_bound = ordered.tied.copy()
+        features = np.flatnonzero(is_bound)
+        if len(features):
+            found = self._compute_tied_p_values(ordered, features, np.full(len(features), self.mean))
+            is_bound[features] = np.isnan(found)
+        return is_bound
 
 
 def build_xi_null(target: SortedValues, seed: int) -> XiNull:
@@ -308,6 +330,7 @@ def build_xi_null(target: SortedValues, seed: int) -> XiNull:
     scale = n / compute_xi_scale(target)  # ξ = 1 − scale · Q
     mean, variance = compute_step_sum_moments(target.counts_at_most)
     deviation = math.sqrt(variance) if variance > 0 else 1.0 / scale
+    exact_mean = 1.0 - scale * mean
     max_drawn_rows = _MAX_DRAWN_ROWS if target.is_untied else _MAX_DRAWN_ROWS_TIED
     if len(target.tie_group_sizes) == 2 and variance > 0:
         table = _build_runs_table(target.tie_group_sizes, mean, deviation)
@@ -318,7 +341,10 @@ def build_xi_null(target: SortedValues, seed: int) -> XiNull:
     else:
         table, jump = _build_extrapolated_table(target.counts_at_most, max_drawn_rows, seed)
         mean -= jump
-    return XiNull(table, 1.0 - scale * mean, scale * deviation)
+    tied_null = None
+    if not is_dominated_by_one_value(target):
+        tied_null = TiedXiNull(target.counts_at_most, scale, exact_mean, scale * deviation)
+    return XiNull(table, 1.0 - scale * mean, scale * deviation, tied_null)
 
 
 def is_dominated_by_one_value(target: SortedValues) -> bool:

@@ -10,8 +10,8 @@ rows. Two other parts rest on this mean:
 
 - Mirrored ranks have exactly the same ξ, because reversing every order reverses the steps only. Features with
   mirrored ranks are therefore one equivalence class (`symscreen.screeners.Screener.statistic`).
-- A feature with ties gets an upper bound of its p-value, which holds for means over tie orders only
-  (`symscreen.statistics.nulls.xi_null`, `NullTable.compute_tied_sf_bound`).
+- The null distribution for features with ties is that of the mean over tie orders
+  (`symscreen.statistics.nulls.tied_xi_null`).
 
 For a multiclass target ξ is the mean over classes of ξ_c against 1[y = c]. With n_c rows of class c, and e_c
 the number of adjacent pairs in θ-order with exactly one row of class c::

@@ -181,3 +181,14 @@ def test_no_more_rows_than_asked_for(frame):
     assert len(_entries(_printed(result, rows=3))) == 3
     assert "the best 3 features:" in _flat(_printed(result, rows=3))
     assert "all of them:" in _flat(_printed(result))
+
+
+def test_a_line_counts_the_formulas_whose_q_values_are_bounds(rng):
+    columns = {name: np.round(rng.normal(size=60)) for name in "ab"} | {"c": rng.normal(size=60)}
+    target = np.r_[1e3, 1e6, 1e9, rng.normal(size=57)]
+    result = symscreen.screen(columns, target, layers="u", unary=["id"], top=3)
+    assert "q-values: those of 2 formulas are upper bounds, because their values repeat." in _flat(
+        _printed(result)
+    )
+    one = symscreen.screen({name: columns[name] for name in "ac"}, target, layers="u", unary=["id"])
+    assert "q-values: that of 1 formula is an upper bound, because its values repeat." in _flat(_printed(one))
