@@ -51,7 +51,7 @@ def test_the_figures_stand_after_the_size_of_the_class(frame):
     least = told.pop("least_q")
     assert 0 < passing <= result.n_scored
     assert 0 < least <= result.table.q_value.min()
-    assert not told.pop("tied")
+    assert not told.pop("best_is_bound")
     assert told == {
         "method": "bh",
         "tests": result.n_scored,

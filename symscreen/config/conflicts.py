@@ -107,7 +107,7 @@ CONFLICTS = (
 # these hold only where rows have different weights
 WEIGHT_CONFLICTS = tuple(
     Conflict(name, "weights", _WEIGHTS_REASON)
-    for name in ("p_values", "fdr", "permutations", "intervals", "stability", "groups")
+    for name in ("p_values", "fdr", "intervals", "stability", "groups")
 )
 _PER_REASON = (
     "{name} cannot be combined with {other}: a fit of groups does not have it; leave one of them out, or fit "

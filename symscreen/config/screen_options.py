@@ -598,7 +598,7 @@ class InferenceOptions:
         help="Compare with the best feature of the space under B permutations of the target.",
         doc="Permute the target this number of times, and compare each feature with the best one of the whole"
         " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
-        "1). T0 or Spearman must rank.",
+        "1). A column screener must rank.",
     )
     max_correlation: float | None = option(
         None,

@@ -12,7 +12,7 @@ scored on all rows (race, sieve).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from symscreen.config.parsing import DEFAULT_FDR, MAX_P_VALUE_CELLS
 from symscreen.errors import OptionError
 from symscreen.messages import name_option
 from symscreen.screeners import SCREENERS, Screener
+from symscreen.screening.inference.permuted_rows import permute_rows
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
-    compute_z_scores,
     count_exchangeable_groups,
     permute_target,
 )
@@ -38,6 +38,7 @@ from symscreen.statistics.inference.p_value_counts import (
 )
 from symscreen.statistics.nulls.correlation_nulls import PearsonNull
 from symscreen.statistics.nulls.pearson_keys import encode_correlations
+from symscreen.targets import NumericTarget
 from symscreen.targets.registry import TARGET_TYPES, require_numeric_target
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.results.verdict import Obstacle
     from symscreen.screeners import AnyScreener, Sign
+    from symscreen.screening.inference.permuted_rows import PermutedRows
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.max_t import PermutedTarget
     from symscreen.statistics.inference.p_value_counts import FdrMethod
@@ -73,14 +75,14 @@ class InferenceConfig:
         Whether decreasing relations count as well as increasing ones.
     null : NullDistribution or None
         Distribution of the statistic under independence; None if no p-values are wanted.
-    permuted_target : PermutedTarget or None
-        Permutations of the target; None if no max-T p-values are wanted.
+    permuted_target : PermutedTarget, PermutedRows or None
+        Permutations of the target, or of the rows of features; None if no max-T p-values are wanted.
     """
 
     screener: Screener
     sign: Sign
     null: NullDistribution | None
-    permuted_target: PermutedTarget | None
+    permuted_target: PermutedTarget | PermutedRows | None
 
     @property
     def needs_correlations_only(self) -> bool:
@@ -222,11 +224,17 @@ def compute_feature_p_values(
         if inference.null is not None:
             statistics = inference.screener.statistic(block, target)
             keys.append(inference.encode_p_values(block, statistics))
-            is_bound.append(inference.null.find_bounds(block))
+            is_bound.append(_find_bounds(inference.null, block))
         if inference.permuted_target is not None and inference_state.max_statistics is not None:
-            z_scores = compute_z_scores(block, inference.permuted_target)
-            family.append(compute_max_t_p_values(z_scores, inference_state.max_statistics))
+            own = inference.permuted_target.compute_statistics(block)
+            family.append(compute_max_t_p_values(own, inference_state.max_statistics))
     return np.concatenate(keys), np.concatenate(family), np.concatenate(is_bound)
+
+
+def _find_bounds(null: NullDistribution, block: SortedBlock) -> NDArray[np.bool_]:
+    """Find the features of a block whose p-values are upper bounds, shape (m,); none by default."""
+    find_bounds = getattr(null, "find_bounds", None)
+    return np.zeros(len(block.values), dtype=np.bool_) if find_bounds is None else find_bounds(block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,14 +320,10 @@ def parse_error_control(
             )
         is_requested = True
     if n_permutations:
-        is_linear = isinstance(ranking_screener, Screener) and ranking_screener.rank_weights is not None
-        _check_available(
-            name_option("permutations", n_permutations),
-            obstacle or (None if is_linear else "rank_weights"),
-            ranking_screener,
-            target_type,
-            search,
-        )
+        has_losses = not TARGET_TYPES[target_type].combines_outputs  # one loss for each feature
+        permutation_obstacle = None if obstacle == "target" and has_losses else obstacle
+        option = name_option("permutations", n_permutations)
+        _check_available(option, permutation_obstacle, ranking_screener, target_type, search)
     if p_value_obstacle is None and options.p_values is False and fdr is None:
         p_value_obstacle = "off"
     if p_value_obstacle is not None and not n_permutations:
@@ -350,7 +354,7 @@ def limit_cost(
 
 def _check_available(
     option: str,
-    obstacle: Obstacle | Literal["rank_weights"] | None,
+    obstacle: Obstacle | None,
     screener: AnyScreener,
     target_type: TargetType,
     search: SearchMode,
@@ -366,9 +370,7 @@ def _check_available(
         "pruning": "pruning between layers chose the features by the same target; leave out "
         f"{name_option('pool_size')} and {name_option('prune_by')}",
         "null": f"the null distribution of {screener.name} is unknown, put "
-        f"{_list_screeners_with('null_distribution')} first",
-        "rank_weights": f"{screener.name} is not a linear rank statistic, put "
-        f"{_list_screeners_with('rank_weights')} first",
+        f"{_list_screeners_with_null()} first",
     }
     raise OptionError(f"{option} is not available: {reasons[obstacle]}")
 
@@ -386,10 +388,12 @@ def _find_obstacle(
     return "pruning" if has_pruning else None
 
 
-def _list_screeners_with(attribute: str) -> str:
-    """List the names of the screeners that have a null distribution or rank weights."""
+def _list_screeners_with_null() -> str:
+    """List the names of the screeners whose null distribution is known."""
     screeners = SCREENERS.values()
-    return " or ".join(each.name for each in screeners if getattr(each, attribute, None) is not None)
+    return " or ".join(
+        each.name for each in screeners if getattr(each, "null_distribution", None) is not None
+    )
 
 
 def build_inference(
@@ -417,19 +421,24 @@ def build_inference(
     """
     if error_control is None or not isinstance(ranking_screener, Screener):
         return None
-    numeric_target, null, permuted_target = require_numeric_target(target, "error control"), None, None
+    null = None
     if error_control.p_values and ranking_screener.null_distribution is not None:
-        null = ranking_screener.null_distribution(numeric_target, seed)
-    if error_control.permutations and ranking_screener.rank_weights is not None:
-        permuted_target = permute_target(
-            ranking_screener.rank_weights(numeric_target),
-            error_control.permutations,
-            seed=seed,
-            sign_free=sign == "free",
-            groups=error_control.groups,
-            runs=error_control.runs,
-        )
+        null = ranking_screener.null_distribution(require_numeric_target(target, "p-values"), seed)
+    permuted_target = _permute_target(error_control, target, ranking_screener, sign, seed)
     return InferenceConfig(ranking_screener, sign, null, permuted_target)
+
+
+def _permute_target(
+    error_control: ErrorControl, target: Target, screener: Screener, sign: Sign, seed: int
+) -> PermutedTarget | PermutedRows | None:
+    """Draw the permutations of max-T p-values; None if none are wanted."""
+    count, groups, runs = error_control.permutations, error_control.groups, error_control.runs
+    if not count:
+        return None
+    if screener.rank_weights is None or not isinstance(target, NumericTarget):
+        return permute_rows(screener, target, count, seed=seed, sign=sign, groups=groups, runs=runs)
+    weights = screener.rank_weights(target)
+    return permute_target(weights, count, seed=seed, sign_free=sign == "free", groups=groups, runs=runs)
 
 
 def compute_error_control(

@@ -24,7 +24,7 @@ from symscreen.statistics.inference._kernels import fill_centered_ranks, fill_ma
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _EXACT_SUM_BITS = 52  # sums of this size plus the sign bit are exact in a float64
 _MATMUL_ROWS = 4096  # rows that BLAS sums in one product
+_BOUND_TOLERANCE = 1e-9  # relative rounding error of a bound on statistics
 _EQUALITY_FACTOR = 1.0 - 1e-12  # statistics that differ by a smaller relative amount are equal
 
 
@@ -108,6 +109,41 @@ def draw_circular_shifts(runs: Sequence[NDArray[np.int64]], rng: np.random.Gener
     return drawn
 
 
+def draw_permutations(
+    n: int,
+    permutations: int,
+    *,
+    seed: int,
+    groups: NDArray[np.int64] | None = None,
+    runs: Sequence[NDArray[np.int64]] | None = None,
+) -> Iterator[NDArray[np.int64]]:
+    """Draw permutations of n rows.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    permutations : int
+        How many to draw, at least 1. The first ones do not depend on this number.
+    seed : int
+        The seed, not negative.
+    groups : int64 array, shape (n,), optional
+        The group index of each row: permutations then keep groups together, see `draw_group_permutation`.
+    runs : sequence of int64 array, optional
+        The rows of each run in the order of time: permutations are then shifts, see `draw_circular_shifts`.
+
+    Yields
+    ------
+    int64 array, shape (n,)
+    """
+    rng = np.random.default_rng([seed, n])
+    for _ in range(permutations):
+        if runs is not None:
+            yield draw_circular_shifts(runs, rng)
+        else:
+            yield rng.permutation(n) if groups is None else draw_group_permutation(groups, rng)
+
+
 def count_exchangeable_groups(groups: NDArray[np.int64]) -> int:
     """Count the groups that share their size with another group, so that they can be exchanged.
 
@@ -160,6 +196,36 @@ class PermutedTarget:
         sums, scale = _compute_rank_sums(ordered, self.permuted_weights, workspace)
         fill_max(sums, scale, self.sign_free, max_statistics)
 
+    def compute_statistics(self, ordered: SortedBlock) -> NDArray[np.float64]:
+        """Compute Z = S / √V of each feature under the unpermuted target, or |Z| if the sign is free.
+
+        Parameters
+        ----------
+        ordered : SortedBlock
+            m features over the n rows; none is constant.
+
+        Returns
+        -------
+        float64 array, shape (m,)
+        """
+        sums, scale = _compute_rank_sums(ordered, self.weights[:, None], Workspace())
+        z = sums[:, 0] * scale
+        return np.abs(z) if self.sign_free else z
+
+    def are_possible(self, max_statistics: NDArray[np.float64], *, has_features: bool) -> bool:
+        """Check whether saved maxima can be those of a space, for a checkpoint."""
+        # |Σ w r| / √Σ r² ≤ √Σ w² by the Cauchy–Schwarz inequality
+        centred = self.weights - self.weights.mean()
+        upper_bound = float(np.sqrt(np.square(centred).sum())) * (1.0 + _BOUND_TOLERANCE)
+        if (
+            max_statistics.shape != self.initial_max.shape
+            or np.isnan(max_statistics).any()
+            or (max_statistics > upper_bound).any()
+        ):
+            return False
+        is_too_low = np.isinf(max_statistics).any() or (self.sign_free and (max_statistics < 0).any())
+        return not (has_features and is_too_low)
+
 
 def permute_target(
     weights: NDArray[np.float64],
@@ -204,34 +270,10 @@ def permute_target(
     bits = _EXACT_SUM_BITS - int(np.ceil(np.log2(n))) - int(np.ceil(np.log2(min(n, _MATMUL_ROWS))))
     _, exponent = np.frexp(np.abs(centred).max())
     integers = np.rint(np.ldexp(centred, bits - int(exponent)))
-    rng = np.random.default_rng([seed, n])
     permuted = np.empty((n, permutations))
-    for b in range(permutations):
-        if runs is not None:
-            drawn = draw_circular_shifts(runs, rng)
-        else:
-            drawn = rng.permutation(n) if groups is None else draw_group_permutation(groups, rng)
+    for b, drawn in enumerate(draw_permutations(n, permutations, seed=seed, groups=groups, runs=runs)):
         permuted[:, b] = integers[drawn]
     return PermutedTarget(integers, permuted, sign_free)
-
-
-def compute_z_scores(ordered: SortedBlock, permuted_target: PermutedTarget) -> NDArray[np.float64]:
-    """Compute Z = S / √V of each feature under the unpermuted target, or |Z| if the sign is free.
-
-    Parameters
-    ----------
-    ordered : SortedBlock
-        m features over the n rows; none is constant.
-    permuted_target : PermutedTarget
-        The target.
-
-    Returns
-    -------
-    float64 array, shape (m,)
-    """
-    sums, scale = _compute_rank_sums(ordered, permuted_target.weights[:, None], Workspace())
-    z = sums[:, 0] * scale
-    return np.abs(z) if permuted_target.sign_free else z
 
 
 def compute_max_t_p_values(
@@ -245,7 +287,7 @@ def compute_max_t_p_values(
     Parameters
     ----------
     z : float64 array, shape (m,)
-        Statistics of features from `compute_z_scores`.
+        Statistics of features from `compute_statistics`.
     max_statistics : float64 array, shape (B,)
         The maximum over the space under each permutation.
 

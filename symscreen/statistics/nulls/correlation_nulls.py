@@ -98,10 +98,6 @@ class KendallNull:
             p_values = np.where(ordered.tied, p_values, exact)
         return np.asarray(np.clip(p_values, MIN_P_VALUE, 1.0))
 
-    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
-        """Find the features whose p-values are upper bounds, shape (m,): none."""
-        return np.zeros(len(ordered.values), dtype=np.bool_)
-
 
 @dataclass(frozen=True)
 class PearsonNull:
@@ -121,10 +117,6 @@ class PearsonNull:
         """Compute the p-values of a block."""
         del ordered
         return self._compute_p_values(statistics, sign)
-
-    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
-        """Find the features whose p-values are upper bounds, shape (m,): none."""
-        return np.zeros(len(ordered.values), dtype=np.bool_)
 
     def encode(self, statistics: NDArray[np.float64], sign: Sign) -> NDArray[np.int32]:
         """Encode the p-values of correlations as `encode_p_values` does, much faster."""

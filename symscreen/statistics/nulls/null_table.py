@@ -52,6 +52,9 @@ class NullDistribution(Protocol):
     "free" it is two-sided, and equal for mirrored ranks. With sign "positive" it is one-sided, and small if
     the feature rises with the target. Among features with the same ties, a better statistic never has a
     larger p-value.
+
+    Where some p-values are upper bounds, it has a method `find_bounds`, which maps a block to flags, shape
+    (m,).
     """
 
     def __call__(
@@ -73,9 +76,6 @@ class NullDistribution(Protocol):
         float64 array, shape (m,)
             p-values in (0, 1]; never 0, never NaN.
         """
-
-    def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
-        """Find the features whose p-values are upper bounds, because their values repeat; shape (m,)."""
 
 
 LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 knots to 1e-17

@@ -25,7 +25,6 @@ from symscreen.screening.inference.error_control import (
     limit_cost,
     parse_error_control,
 )
-from symscreen.statistics.inference.max_t import compute_z_scores
 from symscreen.statistics.inference.p_value_counts import decode_p_values, encode_p_values
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -65,7 +64,7 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
             "rate": 0.2,
             "passing": int((q <= 0.2).sum()),
             "least_q": q.min(),
-            "tied": bool(ordered.tied[places[0]]),
+            "best_is_bound": False,
             # p-values of four digits times twenty are exact to nine: an edge belongs to the bin below it
             "histogram": [int((np.ceil(np.round(p * 20, 9)) == edge).sum()) for edge in range(1, 21)],
         }
@@ -79,10 +78,10 @@ def test_family_p_values_compare_with_the_best_of_the_whole_space(whole, sign):
     control = ErrorControl(p_values=False, permutations=60)
     request = request_of(T0, sign=sign, limit=5, seed=8, error_control=control)
     shuffles = build_inference(control, response, T0, sign, 8).permuted_target
-    z = compute_z_scores(sort_block(whole.values), shuffles)
+    z = shuffles.compute_statistics(sort_block(whole.values))
     assert (z.min() < 0.0) == (sign == "positive")  # a falling feature counts unless the sign is positive
     best = [
-        compute_z_scores(sort_block(whole.values), replace(shuffles, weights=column)).max()
+        replace(shuffles, weights=column).compute_statistics(sort_block(whole.values)).max()
         for column in shuffles.permuted_weights.T
     ]
     expected = {
@@ -160,10 +159,7 @@ def test_of_several_rounds_the_first_has_figures():
         ({"fdr": 0.05, "search": "sieve"}, "fdr=0.05 is not available: search='sieve' does not"),
         ({"fdr": 0.05, "rounds": 2}, "use rounds=1"),
         ({"fdr": 0.05, "target_type": "ranking"}, "the target is a ranking"),
-        (
-            {"permutations": 9, "ranking_screener": SCREENERS["xi"]},
-            "xi is not a linear rank statistic, put t0 or spearman",
-        ),
+        ({"permutations": 9, "target_type": "several"}, "the target is several"),
         ({"permutations": 9, "ranking_screener": SCREENERS["forest"]}, "forest judges features together"),
         (
             {"permutations": 9, "has_pruning": True},

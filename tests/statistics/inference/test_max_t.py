@@ -8,7 +8,6 @@ from scipy.stats import rankdata
 from symscreen.screeners import SCREENERS, T0
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
-    compute_z_scores,
     draw_circular_shifts,
     permute_target,
 )
@@ -58,7 +57,7 @@ def test_the_best_under_each_permutation_is_that_of_the_ordinary_scores(rng, kin
         statistics = screener.statistic(sort_block(np.ascontiguousarray(values[:, rows])), target)
         ratio = statistics / spread if name == "t0" else statistics
         own = np.abs(ratio).max() if free else ratio.max()
-        unit = compute_z_scores(sort_block(np.arange(n)[None] * 1.0), shuffles)[0]
+        unit = shuffles.compute_statistics(sort_block(np.arange(n)[None] * 1.0))[0]
         one = screener.statistic(sort_block(np.arange(n)[None] * 1.0), target)[0]
         one = one / np.sqrt(n * (n * n - 1) / 12) if name == "t0" else one
         assert best[b] / unit == pytest.approx(own / one, rel=1e-8)
@@ -73,10 +72,10 @@ def test_blocks_and_their_order_do_not_matter(rng):
     for size, start in ((1, 60), (59, 0), (1, 59), (42, 61)):
         shuffles.update_max(sort_block(values[start : start + size]), bit_by_bit, workspace)
     assert bit_by_bit.tobytes() == at_once.tobytes()
-    multioutput_target = compute_z_scores(sort_block(values), shuffles)
-    alone = np.concatenate([compute_z_scores(sort_block(row[None]), shuffles) for row in values])
+    multioutput_target = shuffles.compute_statistics(sort_block(values))
+    alone = np.concatenate([shuffles.compute_statistics(sort_block(row[None])) for row in values])
     assert multioutput_target.tobytes() == alone.tobytes()
-    mirrored = compute_z_scores(sort_block(-values), shuffles)
+    mirrored = shuffles.compute_statistics(sort_block(-values))
     assert mirrored.tobytes() == multioutput_target.tobytes()
 
 
@@ -138,6 +137,6 @@ def test_shifts_hold_their_level_where_rows_follow_each_other_and_shuffles_do_no
             target = permute_target(series[3], 99, seed=seed, sign_free=True, runs=runs)
             maxima = target.initial_max
             target.update_max(block, maxima, Workspace())
-            rejected[kind] += compute_max_t_p_values(compute_z_scores(block, target), maxima).min() <= 0.05
+            rejected[kind] += compute_max_t_p_values(target.compute_statistics(block), maxima).min() <= 0.05
     assert rejected["shifts"] <= 6  # 3 are expected
     assert rejected["shuffles"] >= 30

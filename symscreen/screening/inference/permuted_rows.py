@@ -1,0 +1,111 @@
+"""Max-T p-values for any target and column screener, by permutations of the rows of the features.
+
+`symscreen.statistics.inference.max_t` permutes the target of a linear rank statistic by a matrix product.
+Other statistics, and other targets than one number a row, have no such product. Here the rows of the features
+are permuted instead, which leaves the target as it is: rankings, stages, classes, times to an event and
+weights of rows stay together. The order of the rows under each feature is known, so nothing is sorted again.
+The statistic is the negative loss by which the screener ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.statistics.inference.max_t import draw_permutations
+from symscreen.statistics.ranks.sorted_block import permute_block_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen.screeners import Screener
+    from symscreen.screeners.base import Sign
+    from symscreen.statistics.ranks.sorted_block import SortedBlock
+    from symscreen.statistics.workspace import Workspace
+    from symscreen.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class PermutedRows:
+    """A target, a screener and permutations of the rows of features.
+
+    Parameters
+    ----------
+    screener : Screener
+        The screener that ranks.
+    target : Target
+        The target, n rows.
+    sign : {"free", "positive"}
+        Whether falling and rising features count alike.
+    rows : int32 array, shape (B, n)
+        The permutations.
+    """
+
+    screener: Screener
+    target: Target
+    sign: Sign
+    rows: NDArray[np.int32]
+
+    @property
+    def initial_max(self) -> NDArray[np.float64]:
+        """The maximum statistic of an empty space under each permutation: −inf, shape (B,)."""
+        return np.full(len(self.rows), -np.inf)
+
+    def update_max(
+        self, ordered: SortedBlock, max_statistics: NDArray[np.float64], workspace: Workspace
+    ) -> None:
+        """Update the maximum statistic under each permutation, shape (B,), with a block of features."""
+        del workspace
+        for b, rows in enumerate(self.rows):
+            permuted = permute_block_rows(ordered, rows, np.argsort(rows).astype(np.int32))
+            max_statistics[b] = max(max_statistics[b], float(self.compute_statistics(permuted).max()))
+
+    def compute_statistics(self, ordered: SortedBlock) -> NDArray[np.float64]:
+        """Compute the negative loss of each feature of a block, shape (m,)."""
+        statistics = self.screener.statistic(ordered, self.target)
+        return np.asarray(-self.screener.loss(statistics, self.target, self.sign))
+
+    def are_possible(self, max_statistics: NDArray[np.float64], *, has_features: bool) -> bool:
+        """Check whether saved maxima can be those of a space, for a checkpoint."""
+        if max_statistics.shape != (len(self.rows),) or np.isnan(max_statistics).any():
+            return False
+        return not (has_features and np.isinf(max_statistics).any())
+
+
+def permute_rows(
+    screener: Screener,
+    target: Target,
+    permutations: int,
+    *,
+    seed: int,
+    sign: Sign,
+    groups: NDArray[np.int64] | None = None,
+    runs: Sequence[NDArray[np.int64]] | None = None,
+) -> PermutedRows:
+    """Draw permutations of the rows of features.
+
+    Parameters
+    ----------
+    screener : Screener
+        The screener that ranks.
+    target : Target
+        The target, n rows.
+    permutations : int
+        B, at least 1.
+    seed : int
+        The seed, not negative.
+    sign : {"free", "positive"}
+        Whether falling and rising features count alike.
+    groups, runs
+        See `draw_permutations`.
+
+    Returns
+    -------
+    PermutedRows
+    """
+    drawn = draw_permutations(target.n, permutations, seed=seed, groups=groups, runs=runs)
+    return PermutedRows(screener, target, sign, np.array(list(drawn), dtype=np.int32))
