@@ -281,7 +281,7 @@ def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
         ("several", {"stability": 3}, "stability= requires a numeric target"),
         ("classes", {"stability": 3}, "stability= requires a numeric target"),
         ("several", {"fdr": 0.1}, "fdr=0.1 is not available: the target is several targets"),
-        ("survival", {"permutations": 5}, "permutations=5 is not available: the target is a time"),
+        ("survival", {"p_values": True}, "p_values= is not available: the target is a time"),
         ("several", {"intervals": True}, "intervals= .*numeric"),
         ("several", {"rounds": 2}, "in one round"),
         ("numeric", {"time_limit": 5, "stability": 3}, "time_limit= cannot be combined with stability="),

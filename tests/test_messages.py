@@ -54,7 +54,7 @@ WRONG_USES: list[tuple[dict[str, object], set[str]]] = [
     ({"intervals": True, "screener": "xi"}, {"intervals", "screener"}),
     ({"intervals": True, "rounds": 2}, {"intervals", "rounds"}),
     ({"fdr": 0.1, "rounds": 2}, {"fdr", "rounds"}),
-    ({"permutations": 3, "screener": "kendall"}, {"permutations"}),
+    ({"permutations": 3, "screener": "lasso"}, {"permutations"}),
     ({"p_values": True, "search": "sieve"}, {"p_values", "search"}),
     ({"max_correlation": 0.9, "top": "all"}, {"max_correlation", "top"}),
     ({"max_correlation": 0.9, "rounds": 2}, {"max_correlation", "rounds"}),

@@ -27,7 +27,10 @@ def main(arguments: list[str]) -> None:
     chosen = parser.parse_args(arguments)
     table = load_diabetes(as_frame=True, scaled=False)
     screener = symscreen.SymbolicScreener(layers="ub", top="all").fit(table.data, table.target)
-    values, p_values = screener.transform(table.data).to_numpy(), screener.result_.table["p_value"].to_numpy()
+    values, p_values = (
+        np.asarray(screener.transform(table.data)),
+        screener.result_.table["p_value"].to_numpy(),
+    )
     ranks = rankdata(values, axis=0) - (len(values) + 1) / 2
     y = table.target.to_numpy() - table.target.mean()
     exact = count_permutations(y, ranks, chosen.permutations) / chosen.permutations

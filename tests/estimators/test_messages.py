@@ -33,7 +33,7 @@ def data(rng):
         ),
         ({"intervals": True, "screener": "xi"}, "add it: screener='xi,t0'$"),
         ({"fdr": 0.1, "rounds": 2}, "^fdr=0.1 is not available: .*, use rounds=1$"),
-        ({"permutations": 3, "screener": "kendall"}, "^permutations=3 is not available"),
+        ({"permutations": 3, "screener": "lasso"}, "^permutations=3 is not available"),
         ({"p_values": True, "search": "sieve"}, "^p_values= is not available: search='sieve' does not"),
         ({"prune_by": "t0"}, "for instance pool_size=200$"),
         ({"categorical_as": "onehot"}, "^categorical_as='onehot' requires categorical=: name"),

@@ -91,10 +91,6 @@ FROM_CODE: Phrases = [
 
 ARITHMETIC: Phrases = [
     ("docs/cluster.md", f"10¹⁰ candidates are {10**10 // 10**9} GB"),  # a byte each
-    (
-        "docs/trust.md",
-        f"{_format_untied(200, 12)} are untied at 12 rows and {_format_untied(200, 20)} at 20",
-    ),
 ]
 
 DEFINITIONS: Phrases = [

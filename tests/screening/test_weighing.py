@@ -136,7 +136,6 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
         ({"prune_by": "xi", "pool_size": 5}, "the screener xi does not support row weights"),
         ({"p_values": True}, "p_values= cannot be combined with weights='w': what it infers takes all rows"),
         ({"fdr": 0.1}, "fdr= cannot be combined with weights='w'"),
-        ({"permutations": 10}, "permutations= cannot be combined with weights='w'"),
         ({"intervals": True}, "intervals= cannot be combined with weights='w'"),
         ({"stability": 5}, "stability= cannot be combined with weights='w'"),
         ({"groups": "x2"}, "groups= cannot be combined with weights='w'"),

@@ -26,6 +26,11 @@ _MIN_CORNISH_FISHER_SLOPE = 0.15  # where the expansion bends more, it is not us
 _MAX_SKEWNESS, _MAX_EXCESS = 0.8, 2.5  # differences from the untied statistic up to which it is corrected
 _STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps of their lattice
 _EQUAL = 1e-9  # relative difference of statistics that are equal
+_MIN_MINORITY_ROWS = 5  # rows beside the largest group, of the feature and of the scores
+_MIN_ENTROPY, _MIN_ENTROPY_OF_FEW = 5.5, 8.0  # of the table of counts; with fewer than 25 rows
+_MANY_ROWS = 25
+_MAX_GROUP_WIDTH = 0.5  # of a group of ranks, in standard deviations of the sum over the light rows
+_MAX_GROUPS_OF_TWO = 24  # groups for each of two heavy rows; with more, only the bound is known
 _MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one or two heavy rows are given
 
 
@@ -228,9 +233,44 @@ def _give_heavy_ranks(
 
 
 @compile_kernel
+def _is_coarse(counts: Values, n_levels: int, score_groups: Values, n: int) -> bool:
+    """Check whether the ties of feature and scores leave so few arrangements that no smooth curve fits.
+
+    The numbers of rows with each level and each score make a table of counts. Its entropy is about the sum of
+    the entropies of Poisson variables, but for the largest level and the most frequent score. The rows of
+    `score_groups`, shape (2, k), are the sizes of the groups of equal scores without the largest, and how
+    often each size occurs.
+    """
+    largest = 0
+    for level in range(n_levels):
+        if counts[level] > counts[largest]:
+            largest = level
+    if n - counts[largest] < _MIN_MINORITY_ROWS:
+        return True
+    n_scored = 0.0
+    for k in range(score_groups.shape[1]):
+        n_scored += score_groups[0, k] * score_groups[1, k]
+    if n_scored < _MIN_MINORITY_ROWS:
+        return True
+    entropy, least = 0.0, _MIN_ENTROPY if n >= _MANY_ROWS else _MIN_ENTROPY_OF_FEW
+    for level in range(n_levels):
+        if level == largest:
+            continue
+        for k in range(score_groups.shape[1]):
+            mean = counts[level] * score_groups[0, k] / n
+            if mean < 0.5:
+                entropy += score_groups[1, k] * mean * (1.0 - math.log(mean))
+            else:
+                entropy += score_groups[1, k] * 0.5 * math.log(2.0 * math.pi * math.e * (mean + 1.0 / 12.0))
+        if entropy >= least:
+            return False
+    return True
+
+
+@compile_kernel
 def fill_tied_p_values(
     order: Rows, values: Values, is_mirrored: Flags, features: Integers, statistics: Values,
-    heavy_scores: Values, score_sums: Values, base_excess: float, score_step: float,
+    heavy_scores: Values, score_sums: Values, score_groups: Values, base_excess: float, score_step: float,
     table: Values, knots: Values, tails: Values, cell_starts: Integers, spacing: float,
     log_score_ties: float, is_two_sided: bool, p_values: Values,
 ) -> None:  # fmt: skip
@@ -245,7 +285,8 @@ def fill_tied_p_values(
     groups = np.empty((3, n))
     power_sums, light_sums, moments = np.empty(4), np.empty(4), np.empty(3)
     n_heavy = heavy_scores.size
-    limit = n / (_MAX_HEAVY_GROUPS if n_heavy == 1 else _MAX_HEAVY_GROUPS_OF_TWO)
+    max_rows = n / (_MAX_HEAVY_GROUPS if n_heavy == 1 else _MAX_HEAVY_GROUPS_OF_TWO)
+    max_heavy = np.abs(heavy_scores).max() if n_heavy > 0 else 0.0
     for i in range(features.size):
         f, s = features[i], statistics[i]
         n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
@@ -255,10 +296,14 @@ def fill_tied_p_values(
         below = step * math.ceil(2.0 * s / step - _STEP_ROUNDING) - s if step > 0.0 else s
         n_groups = 1
         if n_heavy > 0:
-            n_groups = _group_levels(levels, counts, n_levels, limit, groups)
+            width = _MAX_GROUP_WIDTH * math.sqrt(score_sums[0] * power_sums[1] / (n - 1.0)) / max_heavy
+            n_groups = _group_levels(levels, counts, n_levels, max_rows, width, groups)
         upper = lower = 0.0
-        is_known = True
-        for choice in range(n_groups**n_heavy):
+        # two values on a lattice fill it, however few they are
+        fills_lattice = n_levels == 2 and step > 0.0 and n_heavy == 0
+        is_known = fills_lattice or not _is_coarse(counts, n_levels, score_groups, n)
+        is_known = is_known and (n_heavy < 2 or n_groups <= _MAX_GROUPS_OF_TWO)
+        for choice in range(n_groups**n_heavy if is_known else 0):
             light_sums[:] = power_sums
             probability, heavy_sum, heavy_variance = _give_heavy_ranks(
                 choice, heavy_scores, groups, n_groups, n, light_sums
@@ -288,16 +333,19 @@ def fill_tied_p_values(
 
 
 @compile_kernel
-def _group_levels(levels: Values, counts: Values, n_levels: int, limit: float, groups: Values) -> int:
-    """Merge adjacent levels into groups of at most `limit` rows; count the groups.
+def _group_levels(
+    levels: Values, counts: Values, n_levels: int, max_rows: float, max_width: float, groups: Values
+) -> int:
+    """Merge adjacent levels into groups of at most `max_rows` rows and `max_width`; count the groups.
 
     The rows of `groups`, shape (3, n), are the mean level of each group, its number of rows, and the variance
     of the levels within it.
     """
-    n_groups = 0
+    n_groups, first = 0, 0.0
     for level in range(n_levels):
         last = n_groups - 1
-        if n_groups and groups[1, last] + counts[level] <= limit:
+        has_room = n_groups and groups[1, last] + counts[level] <= max_rows
+        if has_room and levels[level] - first <= max_width:
             total = groups[1, last] + counts[level]
             share, difference = counts[level] / total, levels[level] - groups[0, last]
             groups[0, last] += share * difference
@@ -305,6 +353,7 @@ def _group_levels(levels: Values, counts: Values, n_levels: int, limit: float, g
             groups[2, last] = (1.0 - share) * (groups[2, last] + share * difference * difference)
         else:
             groups[0, n_groups], groups[1, n_groups], groups[2, n_groups] = levels[level], counts[level], 0.0
+            first = levels[level]
             n_groups += 1
     return n_groups
 

@@ -23,8 +23,9 @@ If a and b both lie on lattices, so does S, with a step h. Then P(S ≥ s) is th
 and the opposite tail begins half a step before its own first lattice point. The untied table of a lattice is
 interpolated in the same way.
 
-**A bound.** Where one pattern differs too much from the untied one, or three rows dominate a, the bound of
-`NullTable.compute_tied_sf_bound` remains. It is never too small.
+**A bound.** Where a pattern differs too much from the untied one, where the ties of both leave few
+arrangements, or where three rows dominate a, the bound of `NullTable.compute_tied_sf_bound` remains. It is
+never too small.
 """
 
 from __future__ import annotations
@@ -63,7 +64,6 @@ _MIN_TWO_VALUED_GROUP = 16  # a smaller group gives a feature with two values a 
 _MAX_ENUMERATED_ROWS, _MAX_ENUMERATED = 9, 200_000  # rows, and arrangements of two values
 # the largest share of one row in the light rows' sum of squares, with 0, 1 and 2 heavy rows
 _MAX_SHARES = (0.1, 0.35, 0.6)
-_STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps
 _MIN_STEP = 0.02  # in standard deviations, from which a lattice matters
 _MAX_STEPS = 1e4  # a lattice with more steps between the smallest and the largest score does not matter
 _N_DRAWS, _MAX_DRAWN_VALUES = 200_000, 20_000_000
@@ -85,6 +85,9 @@ class TieReference:
         a of the rows that dominate, minus the mean of the others; k ≤ 2.
     score_sums : float64 array, shape (3,)
         Σ (a − ā)^k over the light rows, k = 2, 3, 4.
+    score_groups : float64 array, shape (2, k)
+        The distinct sizes of the groups of equal scores, without the largest group, and how often each
+        occurs.
     base_excess : float
         The excess kurtosis of the light rows' untied statistic.
     score_step : float
@@ -100,6 +103,7 @@ class TieReference:
 
     heavy_scores: NDArray[np.float64]
     score_sums: NDArray[np.float64]
+    score_groups: NDArray[np.float64]
     base_excess: float
     score_step: float
     table: NullTable
@@ -212,7 +216,8 @@ class LinearRankNull:
             fill_tied_p_values(
                 ordered.order, ordered.values, is_mirrored[others], features[others],
                 statistics[others],
-                reference.heavy_scores, reference.score_sums, reference.base_excess, reference.score_step,
+                reference.heavy_scores, reference.score_sums, reference.score_groups,
+                reference.base_excess, reference.score_step,
                 reference.table_limits, table.knots, table.tail_probabilities, table.cell_starts,
                 reference.spacing, self._log_score_ties, is_two_sided, found,
             )  # fmt: skip
@@ -297,12 +302,19 @@ def _build_tie_reference(scores: Values, table: NullTable, seed: int) -> TieRefe
     return TieReference(
         scores[order[:n_heavy]] - center,
         score_sums,
+        _count_score_groups(scores),
         base_excess,
         step,
         table,
         np.array(limits),
         spacing if spacing > _MIN_STEP else 0.0,
     )
+
+
+def _count_score_groups(scores: Values) -> Values:
+    """Count the groups of equal scores by their size, without the largest group, shape (2, k)."""
+    _, sizes = np.unique(scores, return_counts=True)
+    return np.array(np.unique(np.sort(sizes)[:-1], return_counts=True), dtype=np.float64)
 
 
 def _decode_pattern(pattern: int, n: int) -> tuple[int, ...]:
@@ -321,34 +333,20 @@ class _PatternTables:
     ----------
     deviation : float
         Its standard deviation.
-    step : float
-        The step of its lattice; 0 without one.
     upper, lower : NullTable
         The upper tails of z + 5 and of −z + 5, with z the standardised statistic.
-    is_enumerated : bool
-        Whether the tables have a knot for every possible statistic.
     """
 
     deviation: float
-    step: float
     upper: NullTable
     lower: NullTable
-    is_enumerated: bool
 
     def compute_p_values(self, statistics: Values, *, is_two_sided: bool) -> Values:
         """Compute P(S ≥ s), or P(|S| ≥ s) for s ≥ 0; shape (m,)."""
         z = statistics / self.deviation
-        if self.is_enumerated:
-            p_values = self.upper.compute_exact_sf(_shift(z))
-            if is_two_sided:
-                p_values += self.lower.compute_exact_sf(_shift(z))
-        else:
-            p_values = self.upper.compute_sf(_shift(z))
-            if is_two_sided:
-                below = statistics
-                if self.step > 0.0:  # of the lattice points at most −s, the one nearest to it
-                    below = self.step * np.ceil(2.0 * statistics / self.step - _STEP_ROUNDING) - statistics
-                p_values += self.lower.compute_sf(_shift(below / self.deviation))
+        p_values = self.upper.compute_exact_sf(_shift(z))
+        if is_two_sided:
+            p_values += self.lower.compute_exact_sf(_shift(z))
         p_values = np.maximum(p_values, self.upper.min_p_value)
         return np.asarray(np.minimum(p_values, 1.0))
 
@@ -363,7 +361,6 @@ def _build_pattern_tables(score_bytes: bytes, sizes: tuple[int, ...], seed: int)
     centred = scores - scores.mean()
     deviation = math.sqrt(float((centred * centred).sum()) * float((ranks * ranks).sum()) / (n - 1.0))
     centred /= deviation
-    step = find_lattice_step(scores) * float(np.gcd.reduce(np.diff(ranks).astype(np.int64)))
     log_share = sum(math.lgamma(size + 1.0) for size in sizes) - math.lgamma(n + 1.0)
     min_p_value = math.exp(max(log_share, -690.0))
     z = _enumerate_statistics(centred, ranks, sizes)
@@ -372,7 +369,7 @@ def _build_pattern_tables(score_bytes: bytes, sizes: tuple[int, ...], seed: int)
             build_null_table(np.sort(_shift(part)), np.ones(len(z)), min_p_value=min_p_value)
             for part in (z, -z)
         )
-        return _PatternTables(deviation, step, upper, lower, is_enumerated=True)
+        return _PatternTables(deviation, upper, lower)
     plain_stream, *tail_streams = _PATTERN_STREAMS
     n_draws = max(min(_N_DRAWS, _MAX_DRAWN_VALUES // n), 1)
     plain = draw_rotated_sums(centred, ranks, n_draws, (seed, plain_stream))
@@ -380,7 +377,7 @@ def _build_pattern_tables(score_bytes: bytes, sizes: tuple[int, ...], seed: int)
         _build_tail_table(sign * centred, ranks, sign * plain, min_p_value, (seed, stream))
         for sign, stream in zip((1.0, -1.0), tail_streams, strict=True)
     )
-    return _PatternTables(deviation, step, upper, lower, is_enumerated=False)
+    return _PatternTables(deviation, upper, lower)
 
 
 def _enumerate_statistics(scores: Values, ranks: Values, sizes: tuple[int, ...]) -> Values | None:
@@ -428,4 +425,5 @@ def _build_tail_table(
         tail_slope=tilted_samples[-1].tilt,
         min_p_value=min_p_value,
         resolution=_PATTERN_RESOLUTION,
+        keep_jumps=True,
     )

@@ -84,6 +84,7 @@ LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 k
 _RELATIVE_ROUNDING, _RELATIVE_ROUNDING_EXACT = 2.0**-42, 2.0**-47
 _MIN_P_VALUE = 1e-300
 _MIN_DRAWS_BEYOND_KNOT = 256  # number of drawn statistics beyond the last knot
+_MIN_DRAWS_BEYOND_JUMP = 16  # the same where jumps are kept, because few values are many draws
 _MIN_LOG_TAIL = -38.0  # log of the tail at the last tilt: about 3e-17
 _MAX_TILTS = 40
 _TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
@@ -177,7 +178,7 @@ class NullTable:
         return np.asarray(np.append(self.tail_probabilities, 0.0)[following])
 
     def compute_exact_sf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Look up P(|Z| ≥ z) in a table that has a knot for every statistic.
+        """Look up P(|Z| ≥ z) in a table that has a knot for every statistic, or that keeps jumps.
 
         Parameters
         ----------
@@ -259,6 +260,7 @@ def build_null_table(
     tail_slope: float = 0.0,
     min_p_value: float = _MIN_P_VALUE,
     resolution: float = 0.0,
+    keep_jumps: bool = False,
 ) -> NullTable:
     """Compute the tail of a discrete distribution and store it at knots.
 
@@ -275,6 +277,9 @@ def build_null_table(
     resolution : float
         Minimum decrease of the log tail between knots. At 0 every statistic is a knot and the table is exact.
         Otherwise the last few statistics of a sample are not used as knots.
+    keep_jumps : bool
+        Whether statistics on both sides of a jump are knots, so that `compute_exact_sf` is exact up to the
+        resolution, whatever the jumps.
 
     Returns
     -------
@@ -284,7 +289,7 @@ def build_null_table(
     moment = np.cumsum((mass * z)[::-1])[::-1]
     top = float(z[-1])
     rounding = top * (_RELATIVE_ROUNDING if resolution > 0 else _RELATIVE_ROUNDING_EXACT)
-    knots, first = _place_knots(z, tail, rounding, resolution)
+    knots, first = _place_knots(z, tail, rounding, resolution, keep_jumps=keep_jumps)
     min_p_value = max(min_p_value, _MIN_P_VALUE)
     upper = np.clip(tail[first] / tail[0], min_p_value, 1.0)
     means = np.maximum.accumulate(moment[first] / tail[first])
@@ -394,17 +399,24 @@ def combine_samples(
     return z, mass
 
 
-def _place_knots(z: Values, tail: Values, rounding: float, resolution: float) -> tuple[Values, Integers]:
+def _place_knots(
+    z: Values, tail: Values, rounding: float, resolution: float, *, keep_jumps: bool
+) -> tuple[Values, Integers]:
     """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
     # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
     knots = z - 2.0 * rounding
     first = np.searchsorted(z, knots)
     if resolution > 0:
-        first = first[first <= len(z) - _MIN_DRAWS_BEYOND_KNOT]
-        steps = np.floor(-np.log(tail[first] / tail[0]) / resolution)
+        n_beyond = _MIN_DRAWS_BEYOND_JUMP if keep_jumps else _MIN_DRAWS_BEYOND_KNOT
+        first = first[first <= len(z) - n_beyond]
+        depths = -np.log(tail[first] / tail[0]) / resolution
+        steps = np.floor(depths)
     else:
-        steps = -tail[first]
+        depths = steps = -tail[first]
     chosen = np.flatnonzero(np.diff(steps) > 0.0) + 1
+    if keep_jumps:
+        jumps = np.flatnonzero(np.diff(depths) > 1.0)
+        chosen = np.union1d(chosen, jumps[jumps > 0])
     return np.append(max(float(knots[0]), 0.0), knots[chosen]), np.append(0, first[chosen])
 
 
