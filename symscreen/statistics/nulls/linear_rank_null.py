@@ -5,7 +5,7 @@ one table (`symscreen.statistics.nulls.linear_rank_table`). With ties the distri
 pattern: on the sizes of the groups of tied rows, in ascending order. A p-value is then found in one of three
 ways.
 
-**Tables by pattern.** With at most 14 rows, or with two values and few rows, each pattern has a table of
+**Tables by pattern.** With at most 8 rows, or with two values and few rows, each pattern has a table of
 its own, enumerated or drawn.
 
 **The untied table, corrected.** Variance, skewness and kurtosis of S over all permutations are known exactly
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
 
-_MAX_PATTERN_ROWS = 14  # rows up to which every pattern has a table
+_MAX_PATTERN_ROWS = 8  # rows up to which every pattern has a table; 128 patterns take a second
 _MAX_TWO_VALUED_ROWS = 60  # rows up to which features with two values have tables
 _MIN_TWO_VALUED_GROUP = 16  # a smaller group gives a feature with two values a table for any number of rows
-_MAX_ENUMERATED_ROWS, _MAX_ENUMERATED = 9, 200_000  # rows, and arrangements of two values
+_MAX_ENUMERATED = 200_000  # arrangements of two values
 # the largest share of one row in the light rows' sum of squares, with 0, 1 and 2 heavy rows
 _MAX_SHARES = (0.1, 0.35, 0.6)
 _MIN_STEP = 0.02  # in standard deviations, from which a lattice matters
@@ -389,7 +389,7 @@ def _enumerate_statistics(scores: Values, ranks: Values, sizes: tuple[int, ...])
         fill_combination_sums(scores, sizes[group], z)
         # the ranks of the other group are a constant, and the scores have the sum 0
         return np.asarray(z * ((ranks[-1] - ranks[0]) * (1.0 if group else -1.0)))
-    if n <= _MAX_ENUMERATED_ROWS:
+    if n <= _MAX_PATTERN_ROWS:
         z = np.empty(math.factorial(n))
         fill_permutation_sums(scores, ranks, z)
         return z
