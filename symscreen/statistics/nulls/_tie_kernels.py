@@ -72,16 +72,30 @@ def find_tie_patterns(
     levels, counts = np.empty(n), np.empty(n)
     for i in range(features.size):
         f = features[i]
-        n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
         patterns[i] = -1
         if n <= max_rows:
+            n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
             code, row = np.int64(0), np.int64(0)
             for level in range(n_levels):
                 code |= np.int64(1) << row
                 row += np.int64(counts[level])
             patterns[i] = code
-        elif n_levels == 2 and (n <= max_rows_two or min(counts[0], counts[1]) < min_rows_two):
-            patterns[i] = np.int64(counts[0])
+            continue
+        size = _count_lower_rows(order[f], values[f])
+        if size > 0 and (n <= max_rows_two or min(size, n - size) < min_rows_two):
+            patterns[i] = n - size if is_mirrored[i] else size
+
+
+@compile_kernel
+def _count_lower_rows(order: Rows, values: Values) -> int:
+    """Count the rows with the lower of two values; 0 if there are more values."""
+    n, size = order.size, 0
+    for k in range(1, n):
+        if values[order[k]] != values[order[k - 1]]:
+            if size > 0:
+                return 0
+            size = k
+    return size
 
 
 @compile_kernel
