@@ -1,4 +1,4 @@
-"""What docs/trust.md quotes from the benchmarks of inference."""
+"""What docs/trust-evidence.md quotes from the benchmarks of inference."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ FROM_CODE: Phrases = [
     ("docs/reliability.md", f"pauses for longer than {_QUIET_S} half way"),
     ("docs/reliability.md", f"at most {_QUIET_S} otherwise"),
     ("docs/search.md", f"an exact one-sided {100 * modes._CONFIDENCE:.0f} % interval"),
-    ("docs/trust.md", f"How often {_LEVEL} intervals held the truth"),
+    ("docs/trust-evidence.md", f"How often {_LEVEL} intervals held the truth"),
 ]
 
 ARITHMETIC: Phrases = [
@@ -101,7 +101,7 @@ DEFINITIONS: Phrases = [
     ("docs/reproduction.md", "the level 5 %"),
     ("docs/reproduction.md", "the 30 % of the rows that are held out"),
     ("docs/screeners.md", "Local tests each class at its own 5 %"),
-    ("docs/trust.md", "the nominal rate 5 %"),
+    ("docs/trust-evidence.md", "the nominal rate 5 %"),
 ]
 
 CHECKED_BY_TESTS: Phrases = [
