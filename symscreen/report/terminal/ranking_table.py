@@ -333,7 +333,7 @@ def _describe_exclusions(result: ScreenResult) -> list[str]:
             counts[reason] = counts.get(reason, 0) + count
     reasons = [reason for reason in EXCLUSION_REASONS.values() if reason in counts]
     text = ", ".join(f"{counts[reason]:,} {reason}" for reason in reasons)
-    return [f"left out: {text}."] if counts else []
+    return [f"also tried, and left out: {text}."] if counts else []
 
 
 def _format_count(number: int, singular: str, plural: str = "") -> str:
