@@ -30,7 +30,7 @@ _MIN_MINORITY_ROWS = 5  # rows beside the largest group, of the feature and of t
 _MIN_ENTROPY, _MIN_ENTROPY_OF_FEW = 5.5, 8.0  # of the table of counts; with fewer than 25 rows
 _MANY_ROWS = 25
 _MAX_GROUP_WIDTH = 0.5  # of a group of ranks, in standard deviations of the sum over the light rows
-_MAX_GROUPS_OF_TWO = 24  # groups for each of two heavy rows; with more, only the bound is known
+_MAX_CHOICES = 600  # choices of groups for the heavy rows; with more, only the bound is known
 _MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one or two heavy rows are given
 
 
@@ -316,8 +316,9 @@ def fill_tied_p_values(
         # two values on a lattice fill it, however few they are
         fills_lattice = n_levels == 2 and step > 0.0 and n_heavy == 0
         is_known = fills_lattice or not _is_coarse(counts, n_levels, score_groups, n)
-        is_known = is_known and (n_heavy < 2 or n_groups <= _MAX_GROUPS_OF_TWO)
-        for choice in range(n_groups**n_heavy if is_known else 0):
+        n_choices = n_groups**n_heavy
+        is_known = is_known and n_choices <= _MAX_CHOICES
+        for choice in range(n_choices if is_known else 0):
             light_sums[:] = power_sums
             probability, heavy_sum, heavy_variance = _give_heavy_ranks(
                 choice, heavy_scores, groups, n_groups, n, light_sums
