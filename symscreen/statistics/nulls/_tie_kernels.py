@@ -29,8 +29,8 @@ _EQUAL = 1e-9  # relative difference of statistics that are equal
 _MIN_MINORITY_ROWS = 5  # rows beside the largest group, of the feature and of the scores
 _MIN_ENTROPY, _MIN_ENTROPY_OF_FEW = 5.5, 8.0  # of the table of counts; with fewer than 25 rows
 _MANY_ROWS = 25
-_MAX_GROUP_WIDTH = 0.5  # of a group of ranks, in standard deviations of the sum over the light rows
-_MAX_CHOICES = 600  # choices of groups for the heavy rows; with more, only the bound is known
+_MAX_GROUP_WIDTH = 1.0  # of a group of ranks, in standard deviations of the sum over the light rows
+_MAX_CHOICES = 144  # choices of groups for the heavy rows; with more, only the bound is known
 _MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one or two heavy rows are given
 
 

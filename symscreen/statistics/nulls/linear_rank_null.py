@@ -23,9 +23,9 @@ If a and b both lie on lattices, so does S, with a step h. Then P(S ≥ s) is th
 and the opposite tail begins half a step before its own first lattice point. The untied table of a lattice is
 interpolated in the same way.
 
-**A bound.** Where a pattern differs too much from the untied one, where the ties of both leave few
-arrangements, or where three rows dominate a, the bound of `NullTable.compute_tied_sf_bound` remains. It is
-never too small.
+**A bound.** With fewer than 20 rows and no table, where a pattern differs too much from the untied one, where
+the ties of both leave few arrangements, or where three rows dominate a, the bound of
+`NullTable.compute_tied_sf_bound` remains. It is never too small.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 
 _MAX_PATTERN_ROWS = 8  # rows up to which every pattern has a table; 128 patterns take a second
+_MIN_CORRECTED_ROWS = 20  # rows from which the untied table is corrected
 _MAX_TWO_VALUED_ROWS = 60  # rows up to which features with two values have tables
 _MIN_TWO_VALUED_GROUP = 16  # a smaller group gives a feature with two values a table for any number of rows
 _MAX_ENUMERATED = 200_000  # arrangements of two values
@@ -209,7 +210,7 @@ class LinearRankNull:
             tables = _build_pattern_tables(self.scores.tobytes(), _decode_pattern(pattern, n), self.seed)
             p_values[chosen] = tables.compute_p_values(statistics[chosen], is_two_sided=is_two_sided)
         others = np.flatnonzero(patterns < 0)
-        reference = self.tie_reference if len(others) else None
+        reference = self.tie_reference if len(others) and n >= _MIN_CORRECTED_ROWS else None
         if reference is not None:
             found = np.empty(len(others))
             table = reference.table
