@@ -110,6 +110,17 @@ def quote_tied_nulls(found: Results) -> dict[str, str]:
     }
 
 
+def quote_family_rates(found: Results) -> dict[str, str]:
+    """Quote how often max-T p-values call noise better than noise, by type of target."""
+    rows = [[one["target"], f"{100 * one['claims'] / one['tables']:.1f}"] for one in found["rows"]]
+    tables = found["rows"][0]["tables"]
+    return {
+        "rates": format_table(["target", "a formula is called better than noise, %"], rows),
+        "tables": f"{tables:,}",
+        "error": f"{100 * math.sqrt(found['level'] * (1 - found['level']) / tables):.1f}",
+    }
+
+
 def quote_diabetes_p_values(found: Results) -> dict[str, str]:
     """Quote p-values over those of permutations on the diabetes table."""
     quantiles = found["quantiles"]
