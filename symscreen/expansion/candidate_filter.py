@@ -93,8 +93,8 @@ class DuplicateFinder:
         Maps a function over tasks, in order, like the built-in `map`.
     check_deadline : callable, optional
         Called repeatedly. An exception that it raises ends the search.
-    pass_entries : int
-        Number of entries that a pass stores, see `choose_pass_entries`.
+    pass_entries : int, optional
+        Number of entries that a pass stores, see `choose_pass_entries`; by default as if memory is scarce.
     """
 
     operator_tasks: Sequence[OperatorTask]
@@ -103,7 +103,7 @@ class DuplicateFinder:
     tie_break_ranks: NDArray[np.int32]
     map_function: MapFunction
     check_deadline: DeadlineCheck = ignore_deadline
-    pass_entries: int = _PASS_ENTRIES
+    pass_entries: int | None = None
 
     # existing feature k has id k + 1; the candidates have the ids after those
     @property
@@ -176,7 +176,7 @@ class DuplicateFinder:
         buckets = (self.existing_keys[:, 0] >> np.uint64(self._shift)).astype(np.int64)
         existing_counts = np.bincount(buckets, minlength=self._n_buckets)
         bounds = np.concatenate(([0], np.cumsum(existing_counts + counts.sum(axis=0, dtype=np.int64))))
-        groups = list(_group_buckets(bounds, self.pass_entries))
+        groups = list(_group_buckets(bounds, self.pass_entries or _PASS_ENTRIES))
         entries = np.empty(max(int(bounds[stop] - bounds[start]) for start, stop in groups), dtype=np.uint64)
         for start, stop in groups:
             offsets = bounds[start : stop + 1] - bounds[start]
@@ -304,7 +304,7 @@ def filter_candidates(
     units: PoolUnits | None = None,
     map_function: MapFunction = map,
     check_deadline: DeadlineCheck = ignore_deadline,
-    pass_entries: int = _PASS_ENTRIES,
+    pass_entries: int | None = None,
 ) -> FilterResult:
     """Decide by structure, and by the domains of the pool's features, which candidates to compute.
 
@@ -336,7 +336,7 @@ def filter_candidates(
         Maps a function over tasks, in order, like the built-in `map`; possibly in threads.
     check_deadline : callable, optional
         Called repeatedly. An exception that it raises ends the search for duplicates.
-    pass_entries : int
+    pass_entries : int, optional
         See `DuplicateFinder`.
 
     Returns

@@ -207,3 +207,12 @@ def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
     assert not ("left" in text and (found != CandidateStatus.DUPLICATE).any())
     # half as much again for what does not grow with the candidates
     assert peak <= 1.5 * candidate_filter.estimate_filter_bytes(candidates.total)
+
+
+def test_a_pass_takes_half_of_the_free_memory_within_bounds():
+    least, most = candidate_filter._PASS_ENTRIES, candidate_filter._MAX_PASS_ENTRIES
+    choose = candidate_filter.choose_pass_entries
+    assert choose(10**9, None) == choose(10**9, 0) == choose(10**9, -(10**9)) == least
+    assert choose(10**9, 16 * 50_000_000) == 50_000_000
+    assert choose(10**9, 10**12) == most
+    assert choose(30_000_000, 10**12) == 30_000_000
