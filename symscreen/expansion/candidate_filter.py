@@ -64,7 +64,7 @@ def choose_pass_entries(n_candidates: int, free_bytes: int | None) -> int:
     n_candidates : int
         Number of candidates.
     free_bytes : int or None
-        Memory in bytes that the search may take beside its minimum; None if it is not known.
+        Memory in bytes that the search may take in addition to its minimum; None if it is not known.
 
     Returns
     -------

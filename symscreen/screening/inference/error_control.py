@@ -38,7 +38,6 @@ from symscreen.statistics.inference.p_value_counts import (
 )
 from symscreen.statistics.nulls.correlation_nulls import PearsonNull
 from symscreen.statistics.nulls.pearson_keys import encode_correlations
-from symscreen.targets import NumericTarget
 from symscreen.targets.registry import TARGET_TYPES, require_numeric_target
 
 if TYPE_CHECKING:
@@ -435,9 +434,9 @@ def _permute_target(
     count, groups, runs = error_control.permutations, error_control.groups, error_control.runs
     if not count:
         return None
-    if screener.rank_weights is None or not isinstance(target, NumericTarget):
+    if screener.rank_weights is None or not target.supports_inference:
         return permute_rows(screener, target, count, seed=seed, sign=sign, groups=groups, runs=runs)
-    weights = screener.rank_weights(target)
+    weights = screener.rank_weights(require_numeric_target(target, "permutations"))
     return permute_target(weights, count, seed=seed, sign_free=sign == "free", groups=groups, runs=runs)
 
 

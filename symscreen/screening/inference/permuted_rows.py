@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
 from symscreen.statistics.inference.max_t import draw_permutations
 from symscreen.statistics.ranks.sorted_block import permute_block_rows
 
@@ -50,6 +51,11 @@ class PermutedRows:
     sign: Sign
     rows: NDArray[np.int32]
 
+    @lockfree_cached_property
+    def _inverse_rows(self) -> NDArray[np.int32]:
+        """The inverse permutations, shape (B, n)."""
+        return np.argsort(self.rows, axis=1).astype(np.int32)
+
     @property
     def initial_max(self) -> NDArray[np.float64]:
         """The maximum statistic of an empty space under each permutation: −inf, shape (B,)."""
@@ -60,8 +66,8 @@ class PermutedRows:
     ) -> None:
         """Update the maximum statistic under each permutation, shape (B,), with a block of features."""
         del workspace
-        for b, rows in enumerate(self.rows):
-            permuted = permute_block_rows(ordered, rows, np.argsort(rows).astype(np.int32))
+        for b, (rows, inverse_rows) in enumerate(zip(self.rows, self._inverse_rows, strict=True)):
+            permuted = permute_block_rows(ordered, rows, inverse_rows)
             max_statistics[b] = max(max_statistics[b], float(self.compute_statistics(permuted).max()))
 
     def compute_statistics(self, ordered: SortedBlock) -> NDArray[np.float64]:

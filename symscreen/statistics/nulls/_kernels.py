@@ -312,22 +312,25 @@ def sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
 
 
 @compile_kernel
+def count_knots_below_one(knots: Values, cell_starts: Integers, value: float) -> int:
+    """Count the knots that are not above a value; see `count_knots_below`."""
+    if value >= knots[-1]:
+        return knots.size
+    cell = np.int64(value * (cell_starts.size / knots[-1])) if value > 0.0 else 0
+    k = cell_starts[min(cell, cell_starts.size - 1)]
+    while k > 0 and knots[k - 1] > value:  # the value may be in the cell before, by rounding
+        k -= 1
+    while knots[k] <= value:
+        k += 1
+    return int(k)
+
+
+@compile_kernel
 def count_knots_below(knots: Values, cell_starts: Integers, values: Values, counts: Integers) -> None:
     """Write how many knots are not above each value, shape (m,).
 
     The cells divide the range from 0 to the last knot evenly. The search starts at the first knot of a
     value's cell, so it looks at a few knots only.
     """
-    scale = cell_starts.size / knots[-1] if knots[-1] > 0.0 else 0.0
     for i in range(values.size):
-        value = values[i]
-        if value >= knots[-1]:
-            counts[i] = knots.size
-            continue
-        cell = np.int64(value * scale) if value > 0.0 else 0
-        k = cell_starts[min(cell, cell_starts.size - 1)]
-        while k > 0 and knots[k - 1] > value:  # the value may be in the cell before, by rounding
-            k -= 1
-        while knots[k] <= value:
-            k += 1
-        counts[i] = k
+        counts[i] = count_knots_below_one(knots, cell_starts, values[i])

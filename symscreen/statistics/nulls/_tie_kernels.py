@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen._numba import compile_kernel
 from symscreen.statistics._kernels import draw_integer, draw_uniform
-from symscreen.statistics.nulls._kernels import compute_gcd, sum_products
+from symscreen.statistics.nulls._kernels import compute_gcd, count_knots_below_one, sum_products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ _MIN_CORNISH_FISHER_SLOPE = 0.15  # where the expansion bends more, it is not us
 _MAX_SKEWNESS, _MAX_EXCESS = 0.8, 2.5  # differences from the untied statistic up to which it is corrected
 _STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps of their lattice
 _EQUAL = 1e-9  # relative difference of statistics that are equal
-_MIN_MINORITY_ROWS = 5  # rows beside the largest group, of the feature and of the scores
+_MIN_MINORITY_ROWS = 5  # rows outside the largest group, of the feature and of the scores
 _MIN_ENTROPY, _MIN_ENTROPY_OF_FEW = 5.5, 8.0  # of the table of counts; with fewer than 25 rows
 _MANY_ROWS = 25
 _MAX_GROUP_WIDTH = 1.0  # of a group of ranks, in standard deviations of the sum over the light rows
@@ -102,16 +102,7 @@ def _count_lower_rows(order: Rows, values: Values) -> int:
 def _look_up_tail(table: Values, knots: Values, tails: Values, cell_starts: Integers, z: float) -> float:
     """Look up P(|Z| ≥ z), z ≥ 0, in a table; `table` is `TieReference.table_limits`."""
     value = z - table[3]
-    if value >= knots[-1]:
-        k = knots.size
-    else:
-        scale = cell_starts.size / knots[-1]
-        cell = np.int64(value * scale) if value > 0.0 else 0
-        k = cell_starts[min(cell, cell_starts.size - 1)]
-        while k > 0 and knots[k - 1] > value:
-            k -= 1
-        while knots[k] <= value:
-            k += 1
+    k = count_knots_below_one(knots, cell_starts, value)
     probability = tails[max(k - 1, 0)] * math.exp(-table[1] * max(value - table[0], 0.0))
     return float(max(probability, table[2]))
 

@@ -188,11 +188,17 @@ class NullTable:
         Returns
         -------
         float64 array, shape (m,)
-            Probabilities in [0, 1]; 0 beyond the largest statistic.
+            Probabilities in [0, 1]. Beyond the last knot 0 in a table of all statistics, otherwise the last
+            probability, which decreases with the slope of the tail.
         """
         # a knot is two rounding errors below its statistic
         following = np.searchsorted(self.knots, z - 3.0 * self.rounding_error)
-        return np.asarray(np.append(self.tail_probabilities, 0.0)[following])
+        found = np.append(self.tail_probabilities, 0.0)[following]
+        if self.tail_slope > 0.0:
+            further = self.tail_slope * np.maximum(z - self.max_statistic, 0.0)
+            is_beyond = following == len(self.knots)
+            found[is_beyond] = self.tail_probabilities[-1] * np.exp(-further[is_beyond])
+        return np.asarray(found)
 
     def compute_tied_sf_bound(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound P(|X| ≥ |z|) for the statistic X of a feature with ties.
@@ -279,7 +285,7 @@ def build_null_table(
         Otherwise the last few statistics of a sample are not used as knots.
     keep_jumps : bool
         Whether statistics on both sides of a jump are knots, so that `compute_exact_sf` is exact up to the
-        resolution, whatever the jumps.
+        resolution even where single statistics are frequent.
 
     Returns
     -------

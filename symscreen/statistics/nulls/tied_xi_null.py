@@ -56,9 +56,7 @@ _FIGURES = {
     "three disjoint": (1, 6),
 }
 _MIN_ROWS = 20  # with fewer rows three moments do not describe the distribution
-_MIN_VARIANCE_RATIO = (
-    0.85  # with a larger variance, compared with an untied feature, the untied shape is used
-)
+_MIN_VARIANCE_RATIO = 0.85  # of an untied feature's variance, from which the untied shape is used
 _MIN_SKEWNESS = 1e-3  # a smaller one is that of a normal distribution
 _EQUAL = 1e-9  # relative difference of statistics that are equal
 

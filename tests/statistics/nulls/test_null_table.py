@@ -80,3 +80,13 @@ def test_a_grouped_body_keeps_the_tail_from_below(rng):
     tail = np.array([[weights[z >= one].sum(), (plain >= one).sum()] for one in at])
     assert (tail[:, 0] >= tail[:, 1]).all()
     assert (tail[:, 0] <= tail[:, 1] * 1.0005).all()
+
+
+def test_beyond_the_last_knot_a_sampled_tail_goes_on_and_an_enumerated_one_ends():
+    z = np.arange(1.0, 101.0)
+    ended = build_null_table(z, np.ones(100))
+    assert ended.compute_exact_sf(np.array([100.0, 100.5])).tolist() == [0.01, 0.0]
+    sampled = build_null_table(z, np.ones(100), tail_slope=2.0, resolution=0.01, keep_jumps=True)
+    last = sampled.tail_probabilities[-1]
+    found = sampled.compute_exact_sf(np.array([99.0, 100.0, 101.0]))
+    np.testing.assert_allclose(found, [last, last, last * np.exp(-2.0)], rtol=1e-9)
