@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.backends.threads import Threads
 from symscreen.expansion import sort_features
 from symscreen.fitting.constants import refine_constants
 from symscreen.fitting.feature_dictionary import (
@@ -39,12 +40,12 @@ from symscreen.linear_models.pair_search import find_best_pairs
 from symscreen.linear_models.row_weights import rotate_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
-    from symscreen.expansion import FeatureBlock, Space
+    from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.exclusion import Exclusion
     from symscreen.fitting.required_inputs import RequiredInputs
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import RegressionTarget
 
 
-_BATCH_VALUES = 1 << 23  # feature values that are computed together
+_BATCH_VALUES = 1 << 21  # feature values that a thread computes together
 MAX_PAIR_VALUES = 50_000_000
 """Maximum number of values of a space whose pairs are all tried; its columns are copied three times."""
 
@@ -351,13 +352,31 @@ def _scan_space(
     best = [
         CoreSubsetModels(np.zeros(0, np.int64), np.zeros((0, size), np.int32), np.zeros(0)) for size in sizes
     ]
+    n_kept = _FINALISTS_PER_FEATURE * budget.models_per_size
+
+    def scan_range(bounds: tuple[int, int]) -> tuple[int, list[CoreSubsetModels]]:
+        """Scan the features of a range; return their number and the best models for each size."""
+        # The models so far only save work, so it does not matter how many ranges they come from.
+        numbers, values = _compute_features(space, *bounds)
+        if not len(numbers):
+            return 0, []
+        required_parts = _find_required_parts(data, core_terms, space, numbers)
+        found = search_core_subsets(
+            data.rotate(values),
+            gram,
+            sizes=sizes,
+            keep=n_kept,
+            max_unexplained=[_get_worst_share(models, n_kept) for models in best],
+            required_parts=required_parts,
+        )
+        return len(numbers), [replace(models, features=numbers[models.features]) for models in found]
+
     n_scanned, is_cut_short = 0, False
-    for batch in _iterate_batches(space):
-        required_parts = _find_required_parts(data, core_terms, space, batch[0])
-        n_kept = _FINALISTS_PER_FEATURE * budget.models_per_size
-        rotated = (batch[0], data.rotate(batch[1]))
-        best = _scan_batch(rotated, gram, best, n_kept, backend.jobs, required_parts=required_parts)
-        n_scanned += len(batch[0])
+    ranges = space.split_chunks(max(1, _BATCH_VALUES // max(1, space.n_rows)))
+    for n_features, found in Threads(backend.jobs).map(scan_range, ranges):
+        if found:
+            best[:] = [merge_core_models(pair, n_kept) for pair in zip(best, found, strict=True)]
+        n_scanned += n_features
         if n_scanned < space.size and monitor is not None and monitor.should_stop():
             is_cut_short = True
             break
@@ -401,10 +420,8 @@ def _scan_pairs(
     monitor: SearchMonitor | None,
 ) -> tuple[ModelSearchResult, NDArray[np.int64]]:
     """Try all pairs of a large space; return the result with the best, and their features' indices."""
-    batches = list(_iterate_batches(space))
-    numbers = np.concatenate([batch[0] for batch in batches])
-    values = np.concatenate([data.rotate(batch[1]) for batch in batches])
-    del batches
+    numbers, values = _compute_features(space, 0, space.total)
+    values = data.rotate(values)
     parts = _find_required_parts(data, [], space, numbers)
     found = find_best_pairs(
         values,
@@ -455,52 +472,19 @@ def _add_finalists(
     return terms, indices
 
 
-def _iterate_batches(space: Space) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Compute a space in batches that are large enough to occupy the threads."""
-    blocks: list[FeatureBlock] = []
-    n_pending = 0
-    for block in space.evaluate_range(0, space.total):
-        blocks.append(block)
-        n_pending += len(block.numbers)
-        if n_pending * space.n_rows >= _BATCH_VALUES:
-            yield _join_blocks(blocks)
-            blocks, n_pending = [], 0
-    if n_pending:
-        yield _join_blocks(blocks)
+def _compute_features(
+    space: Space, start: int, stop: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Compute the features of a range; return their numbers, shape (m,), and values, shape (m, n)."""
+    blocks = list(space.evaluate_range(start, stop))
+    numbers = [np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)]
+    values = [np.zeros((0, space.n_rows)), *(block.values for block in blocks)]
+    return np.concatenate(numbers), np.concatenate(values)
 
 
-def _join_blocks(blocks: list[FeatureBlock]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Concatenate blocks; return numbers, shape (m,), and values, shape (m, n)."""
-    numbers = np.concatenate([block.numbers for block in blocks])
-    return numbers, np.concatenate([block.values for block in blocks])
-
-
-def _scan_batch(
-    block: tuple[NDArray[np.int64], NDArray[np.float64]],
-    core: GramMatrix,
-    best: list[CoreSubsetModels],
-    models_per_size: int,
-    jobs: int,
-    *,
-    required_parts: RequiredParts | None,
-) -> list[CoreSubsetModels]:
-    """Try the features of a batch with the core, and merge the best models with earlier ones."""
-    numbers, values = block
-    thresholds = [
-        float(models.unexplained[-1]) if len(models.features) == models_per_size else np.inf
-        for models in best
-    ]
-    new = search_core_subsets(
-        values,
-        core,
-        sizes=range(len(best)),
-        keep=models_per_size,
-        max_unexplained=thresholds,
-        jobs=jobs,
-        required_parts=required_parts,
-    )
-    new = [CoreSubsetModels(numbers[models.features], models.subsets, models.unexplained) for models in new]
-    return [merge_core_models(pair, models_per_size) for pair in zip(best, new, strict=True)]
+def _get_worst_share(models: CoreSubsetModels, n_kept: int) -> float:
+    """Return the unexplained share that a further model must not exceed to be kept."""
+    return float(models.unexplained[-1]) if len(models.features) == n_kept else np.inf
 
 
 def _select_core(

@@ -110,6 +110,14 @@ class TopModels(NamedTuple):
     streamed_parts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
+class PartTable(NamedTuple):
+    """Parts that models must have, see `TopModels`; the arrays are empty if none are required."""
+
+    required: int
+    parts: NDArray[np.int64]
+    streamed_parts: NDArray[np.int64]
+
+
 class EliminationStep(NamedTuple):
     """The effect of the prefix and the second to last feature j on each last feature k.
 
@@ -205,6 +213,59 @@ def scan_subsets(
 
 
 @compile_kernel
+def scan_streamed_features(
+    block: Values,
+    rows: Values,
+    sizes: Integers,
+    stream_start: int,
+    state: SchurState,
+    limits: CollinearityLimits,
+    scores: Values,
+    codes: Integers,
+    parts: PartTable,
+) -> None:
+    """Find the best model of each streamed feature with a subset of the core, for each size of the subset.
+
+    Parameters
+    ----------
+    block : float64 array, shape (m, n)
+        One streamed feature per row; finite.
+    rows : float64 array, shape (q + K, n)
+        The features of the core and the targets.
+    sizes : int64 array, shape (k,)
+        Sizes of the subsets.
+    stream_start : int
+        The first column of the state for streamed features. As many as follow are scanned together.
+    state : SchurState
+        The correlations of the core. The columns of streamed features are overwritten.
+    limits : CollinearityLimits
+        The limits for collinear subsets.
+    scores, codes : float64 and int64 arrays, shape (k, m)
+        Changed in place, see `TopModels`.
+    parts : PartTable
+        Parts that models must have.
+    """
+    q, lanes = len(state.products), state.products.shape[1] - stream_start
+    tile, products = np.empty((block.shape[1], lanes)), np.empty((len(rows), lanes))
+    for start in range(0, len(block), lanes):
+        stop = min(start + lanes, len(block))
+        state.pivots[stream_start:] = fill_normalized_tile(block[start:stop], tile)
+        compute_products(rows, tile, products)
+        state.products[:, stream_start:] = products[:q]
+        state.target_products[:, stream_start:] = products[q:]
+        for place in range(len(sizes)):
+            best = TopModels(
+                scores[place, start:stop],
+                codes[place, start:stop],
+                sizes[place] + 1,
+                parts.required,
+                parts.parts,
+                parts.streamed_parts[start:stop],
+            )
+            scan_subsets(sizes[place] + 1, 0, q, stream_start, state, limits, best)
+
+
+@compile_kernel
 def _scan_triples(
     first: int,
     last: int,
@@ -260,8 +321,12 @@ def _scan_pairs(
 ) -> None:
     """Try the prefix with each j in [first, last) and each last feature."""
     products, p, c, prefix_r2, determinant, code = state
-    q, k, betas, c0 = len(products), len(c), buffers.betas, c[0]
+    q, k, betas, c0, scores = len(products), len(c), buffers.betas, c[0], top_models.scores
     min_ratio = limits.min_determinant / determinant
+    # slices are made outside of the loop, where they take longer than the comparison of a row
+    begin, end = stream_start, stream_start + scores.size if stream_start else 0
+    streamed_pivot_row = pivot_row[begin:end]
+    streamed_p, streamed_c = p[begin:end], c0[begin:end]
     for j in range(first, last):
         if p[j] < max(limits.min_pivot, min_ratio):
             continue
@@ -270,23 +335,27 @@ def _scan_pairs(
             betas[t] = c[t, j] * inverse
             explained += c[t, j] * betas[t]
         min_pivot = max(limits.min_pivot, min_ratio * inverse)
-        row, scores = products[j], top_models.scores
         # for one target, a comparison without buffers skips most rows
         if stream_start:
             step = EliminationStep(ratios[j], inverse, betas[0], explained, min_pivot, code + j)
             start, stop = stream_start, stream_start + scores.size
             skips = k == 1 and not _count_improvable(
-                row[start:], pivot_row[start:], p[start:], c0[start:], step, scores
+                products[j, begin:end], streamed_pivot_row, streamed_p, streamed_c, step, scores
             )
         else:
             step = EliminationStep(ratios[j], inverse, betas[0], explained, min_pivot, (code + j) * q)
             start, stop = j + 1, q
-            end = start + (stop - start + PADDING - 1) // PADDING * PADDING
+            padded = start + (stop - start + PADDING - 1) // PADDING * PADDING
             skips = k == 1 and not _count_hits(
-                row[start:end], pivot_row[start:end], p[start:end], c0[start:end], step, scores[0]
+                products[j, start:padded],
+                pivot_row[start:padded],
+                p[start:padded],
+                c0[start:padded],
+                step,
+                scores[0],
             )
         if not skips:
-            _accumulate_gains(start, stop, row, pivot_row, p, c, step, buffers)
+            _accumulate_gains(start, stop, products[j], pivot_row, p, c, step, buffers)
             _update_top_models(start, stop, stream_start > 0, step, buffers, top_models)
 
 
@@ -474,15 +543,30 @@ def fill_normalized_tile(values: Values, tile: Values) -> Values:
     float64 array, shape (lanes,)
         The squared norms: 1, or 0 for columns of zeros.
     """
-    w = len(values)
+    w, (n, lanes) = len(values), tile.shape
     tile[:, w:] = 0.0
+    largest, sums, squares = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
     _fill_transposed(values, tile)
-    largest, squares = np.zeros(tile.shape[1]), np.zeros(tile.shape[1])
-    _scale_columns(tile, largest)
+    _find_largest(tile, largest)
+    factors = np.empty(lanes)
+    for f in range(lanes):
+        # A power of two does not round, and squares of numbers near 1 neither overflow nor underflow.
+        _, exponent = math.frexp(largest[f])
+        factors[f] = math.ldexp(1.0, -max(exponent, -1000))
+        largest[f] *= factors[f]
+    _scale_columns(tile, factors, sums)
     # Twice: the first mean is rounded on the scale of the values, the second on that of their deviations.
-    _center_columns(tile)
-    _center_columns(tile)
-    _normalize_columns(tile, largest, squares)
+    further_sums = np.zeros(lanes)
+    _subtract_means(tile, sums / n, further_sums)
+    _subtract_means_squared(tile, further_sums / n, squares)
+    for f in range(lanes):
+        varies = squares[f] > n * (_CONSTANT_TOLERANCE * largest[f]) ** 2
+        factors[f] = 1.0 / math.sqrt(squares[f]) if varies else 0.0
+        squares[f] = 1.0 if varies else 0.0
+    for r in range(n):
+        row = tile[r]
+        for f in range(lanes):
+            row[f] *= factors[f]
     return squares
 
 
@@ -531,58 +615,49 @@ def _fill_transposed(values: Values, tile: Values) -> None:
 
 
 @compile_kernel
-def _scale_columns(tile: Values, max_magnitudes: Values) -> None:
-    """Scale each column near 1 by a power of two; write its largest magnitude, shape (lanes,)."""
+def _find_largest(tile: Values, largest: Values) -> None:
+    """Write the largest magnitude of each column, shape (lanes,), over zeros."""
     n, lanes = tile.shape
     for r in range(n):
         row = tile[r]
         for f in range(lanes):
-            max_magnitudes[f] = max(max_magnitudes[f], abs(row[f]))
-    factor = np.empty(lanes)
-    for f in range(lanes):
-        # A power of two does not round, and squares of numbers near 1 neither overflow nor underflow.
-        _, exponent = math.frexp(max_magnitudes[f])
-        factor[f] = math.ldexp(1.0, -max(exponent, -1000))
-        max_magnitudes[f] *= factor[f]
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            row[f] *= factor[f]
+            largest[f] = max(largest[f], abs(row[f]))
 
 
 @compile_kernel
-def _center_columns(tile: Values) -> None:
-    """Subtract the mean of each column."""
+def _scale_columns(tile: Values, factors: Values, sums: Values) -> None:
+    """Multiply each column by a factor, and add its values to the sums, shape (lanes,)."""
     n, lanes = tile.shape
-    mean = np.zeros(lanes)
     for r in range(n):
         row = tile[r]
         for f in range(lanes):
-            mean[f] += row[f]
-    mean /= n
-    for r in range(n):
-        row = tile[r]
-        for f in range(lanes):
-            row[f] -= mean[f]
+            value = row[f] * factors[f]
+            row[f] = value
+            sums[f] += value
 
 
 @compile_kernel
-def _normalize_columns(tile: Values, max_magnitudes: Values, squared_norms: Values) -> None:
-    """Scale each column to norm 1, or to zeros; write its squared norm, shape (lanes,)."""
+def _subtract_means(tile: Values, means: Values, sums: Values) -> None:
+    """Subtract the mean of each column, and add the differences to the sums, shape (lanes,)."""
     n, lanes = tile.shape
     for r in range(n):
         row = tile[r]
         for f in range(lanes):
-            squared_norms[f] += row[f] * row[f]
-    factor = np.empty(lanes)
-    for f in range(lanes):
-        varies = squared_norms[f] > n * (_CONSTANT_TOLERANCE * max_magnitudes[f]) ** 2
-        factor[f] = 1.0 / math.sqrt(squared_norms[f]) if varies else 0.0
-        squared_norms[f] = 1.0 if varies else 0.0
+            value = row[f] - means[f]
+            row[f] = value
+            sums[f] += value
+
+
+@compile_kernel
+def _subtract_means_squared(tile: Values, means: Values, squares: Values) -> None:
+    """Subtract the mean of each column, and add the squared differences to the squares, shape (lanes,)."""
+    n, lanes = tile.shape
     for r in range(n):
         row = tile[r]
         for f in range(lanes):
-            row[f] *= factor[f]
+            value = row[f] - means[f]
+            row[f] = value
+            squares[f] += value * value
 
 
 @compile_kernel

@@ -21,10 +21,10 @@ from symscreen.errors import OptionError
 from symscreen.linear_models._kernels import (
     PADDING,
     CollinearityLimits,
+    PartTable,
     SchurState,
     TopModels,
-    compute_products,
-    fill_normalized_tile,
+    scan_streamed_features,
     scan_subsets,
 )
 from symscreen.linear_models.gram import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 _R2_TOLERANCE = 1e-5  # of R²: products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot
+_TILES_PER_TASK = 64  # tiles of streamed features that a thread scans in one call
 _N_TASKS = 64  # tasks of one search: enough for threads to finish together
 _MAX_MODELS_OF_ONE_THREAD = 100_000  # of a search that takes less time than starting threads
 _LIMITS = CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT)
@@ -154,8 +155,8 @@ def search_core_subsets(
         raise OptionError(f"the sizes of core subsets must be from 0 to 3: they are {list(sizes)}")
     if keep < 1:
         raise OptionError(f"the number of features to keep must be at least 1: it is {keep}")
-    best = _scan_block(block, core, sizes, jobs, required_parts)
     thresholds = max_unexplained or [np.inf] * len(sizes)
+    best = _scan_block(block, core, sizes, thresholds, jobs, required_parts)
     return [
         _refit_best(block, core, size, keep, threshold, scan_result, first_feature)
         for size, threshold, scan_result in zip(sizes, thresholds, best, strict=True)
@@ -189,39 +190,54 @@ def _scan_block(
     block: NDArray[np.float64],
     core: GramMatrix,
     sizes: Sequence[int],
+    thresholds: Sequence[float],
     jobs: int,
     required_parts: RequiredParts | None,
 ) -> list[TopModels]:
-    """Find each feature's best subsets by inner products, as positions in the core's strength order."""
-    s, (m, n) = len(core.columns), block.shape
+    """Find each feature's best subsets by inner products, as positions in the core's strength order.
+
+    Features without a subset that reaches the threshold of its size have a score below the lowest useful one.
+    """
+    s, m = len(core.columns), len(block)
     stream_start = s + -s % PADDING + PADDING  # the first column of streamed features, aligned to a vector
     rows = np.vstack([core.columns[core.strength_order], core.target])
-    results = [
-        _make_top_models(np.full(m, -np.inf), np.zeros(m, dtype=np.int64), size + 1, core, required_parts)
-        for size in sizes
-    ]
-    starts = iter(range(0, m, TILE_FEATURES))
+    # most features never reach the score that earlier blocks have set, so that few models are stored
+    lowest = [np.nextafter(_compute_min_score(threshold), -np.inf) for threshold in thresholds]
+    scores = np.tile(np.array(lowest)[:, None], (1, m))
+    codes = np.zeros(scores.shape, dtype=np.int64)
+    nothing = np.zeros(0, dtype=np.int64)
+    starts = iter(range(0, m, _TILES_PER_TASK * TILE_FEATURES))
 
     def scan_tiles(_: int) -> None:
-        """Scan tiles of the block until none is left."""
-        tile, tile_products = np.empty((n, TILE_FEATURES)), np.empty((len(rows), TILE_FEATURES))
+        """Scan parts of the block until none is left."""
         state = _build_schur_state(core, stream_start + TILE_FEATURES)
         for start in starts:  # one iterator for all threads
-            block_slice = slice(start, min(start + TILE_FEATURES, m))
-            state.pivots[stream_start:] = fill_normalized_tile(block[block_slice], tile)
-            compute_products(rows, tile, tile_products)
-            state.products[:, stream_start:] = tile_products[:s]
-            state.target_products[:, stream_start:] = tile_products[s:]
-            for size, best in zip(sizes, results, strict=True):
-                part = best._replace(
-                    scores=best.scores[block_slice],
-                    codes=best.codes[block_slice],
-                    streamed_parts=best.streamed_parts[block_slice],
-                )
-                scan_subsets(size + 1, 0, s, stream_start, state, _LIMITS, part)
+            part = slice(start, start + _TILES_PER_TASK * TILE_FEATURES)
+            parts = PartTable(0, nothing, nothing)
+            if required_parts is not None:
+                core_parts = required_parts.parts[core.strength_order]
+                parts = PartTable(required_parts.required, core_parts, required_parts.streamed_parts[part])
+            own_scores, own_codes = scores[:, part].copy(), codes[:, part].copy()
+            scan_streamed_features(
+                np.ascontiguousarray(block[part]),
+                rows,
+                np.array(sizes, dtype=np.int64),
+                stream_start,
+                state,
+                _LIMITS,
+                own_scores,
+                own_codes,
+                parts,
+            )
+            scores[:, part], codes[:, part] = own_scores, own_codes
 
     run_threads(scan_tiles, starts, jobs)
-    return results
+    return [TopModels(*models) for models in zip(scores, codes, strict=True)]
+
+
+def _compute_min_score(max_unexplained: float) -> float:
+    """Return the R² of inner products below which a model cannot have such an unexplained share."""
+    return 1.0 - max_unexplained - _R2_TOLERANCE
 
 
 def _make_top_models(
@@ -274,7 +290,8 @@ def _refit_best(
     s = len(strongest)
     n_refit = 2 * keep + 56
     min_score = -1.0 if len(block) <= n_refit else np.partition(scan_result.scores, -n_refit)[-n_refit]
-    best = np.flatnonzero(scan_result.scores >= max(min_score, 1.0 - max_unexplained - _R2_TOLERANCE, -1.0))
+    lowest = max(min_score, _compute_min_score(max_unexplained), -1.0)
+    best = np.flatnonzero(scan_result.scores >= lowest)
     best = best[np.lexsort((best, -scan_result.scores[best]))][:n_refit]
     digits = [scan_result.codes[best] // s**power % s for power in reversed(range(size))]
     subsets = (

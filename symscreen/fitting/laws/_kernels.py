@@ -1,4 +1,4 @@
-"""Compiled kernels of the search for the best pairs of formulas."""
+"""Compiled kernels of the searches for laws: the best pairs of formulas, and exponents on the scale of y."""
 
 from __future__ import annotations
 
@@ -209,3 +209,128 @@ def _explain(
     missing = max(0.5 * distance, _MIN_DISTANCE)  # 1 − |c|, without cancellation
     numerator = (u - sign * v) ** 2 + missing * sign * product
     return numerator / (missing * (2.0 - missing))
+
+
+@compile_kernel
+def fit_exponential(
+    design: Values,
+    offset: Values,
+    signs: Values,
+    target: Values,
+    parameters: Values,
+    residuals: Values,
+    max_steps: int,
+    tolerance: float,
+) -> bool:
+    """Minimise Σ (y − s·exp(o + X b))² by Gauss-Newton steps, which are halved until the square decreases.
+
+    Parameters
+    ----------
+    design : float64 array, shape (n, k)
+        X.
+    offset, signs, target : float64 array, shape (n,)
+        o, s and y.
+    parameters : float64 array, shape (k,)
+        b: the start, and then the result.
+    residuals : float64 array, shape (n,)
+        Overwritten by y − s·exp(o + X b).
+    max_steps : int
+        Maximum number of steps, and of halvings of each.
+    tolerance : float
+        Relative decrease of the square at which the fit ends.
+
+    Returns
+    -------
+    bool
+        False if the square is infinite or the parameters are not determined.
+    """
+    k = len(parameters)
+    step, trial = np.empty(k), np.empty(k)
+    gram, norms = np.empty((k, k)), np.empty(k)
+    trial_residuals = np.empty(len(target))
+    square = _compute_exponential_residuals(design, offset, signs, target, parameters, residuals)
+    for _ in range(max_steps):
+        if not math.isfinite(square):
+            return False
+        if not _compute_exponential_step(design, target, residuals, gram, norms, step):
+            return False
+        previous = square
+        for _ in range(max_steps):
+            for j in range(k):
+                trial[j] = parameters[j] + step[j]
+            trial_square = _compute_exponential_residuals(
+                design, offset, signs, target, trial, trial_residuals
+            )
+            if trial_square < square:
+                square = trial_square
+                parameters[:] = trial
+                residuals[:] = trial_residuals
+                break
+            step *= 0.5
+        if square >= previous * (1.0 - tolerance):
+            break
+    return True
+
+
+@compile_kernel
+def _compute_exponential_residuals(
+    design: Values, offset: Values, signs: Values, target: Values, parameters: Values, residuals: Values
+) -> float:
+    """Write y − s·exp(o + X b), and return the sum of squares."""
+    square = 0.0
+    for i in range(len(target)):
+        exponent = offset[i]
+        for j in range(len(parameters)):
+            exponent += design[i, j] * parameters[j]
+        residuals[i] = target[i] - signs[i] * math.exp(exponent)
+        square += residuals[i] * residuals[i]
+    return square
+
+
+@compile_kernel
+def _compute_exponential_step(
+    design: Values, target: Values, residuals: Values, gram: Values, norms: Values, step: Values
+) -> bool:
+    """Write the Gauss-Newton step, shape (k,), from the normal equations; return False if there is none.
+
+    The derivatives are X times the predictions. They are scaled to norm 1; the Cholesky factor of their
+    inner products overwrites `gram`.
+    """
+    k = len(step)
+    gram[:] = 0.0
+    step[:] = 0.0
+    for i in range(len(target)):
+        prediction = target[i] - residuals[i]
+        for j in range(k):
+            own = design[i, j] * prediction
+            step[j] += own * residuals[i]
+            for other in range(j + 1):
+                gram[j, other] += own * design[i, other] * prediction
+    for j in range(k):
+        norms[j] = math.sqrt(gram[j, j])
+        if not 0.0 < norms[j] < math.inf:
+            return False
+        step[j] /= norms[j]
+        for other in range(j + 1):
+            gram[j, other] /= norms[j] * norms[other]
+    for j in range(k):
+        for other in range(j + 1):
+            rest = gram[j, other]
+            for inner in range(other):
+                rest -= gram[j, inner] * gram[other, inner]
+            if other == j:
+                if not rest > 0.0:
+                    return False
+                gram[j, j] = math.sqrt(rest)
+            else:
+                gram[j, other] = rest / gram[other, other]
+        for inner in range(j):
+            step[j] -= gram[j, inner] * step[inner]
+        step[j] /= gram[j, j]
+    for j in range(k - 1, -1, -1):
+        for below in range(j + 1, k):
+            step[j] -= gram[below, j] * step[below]
+        step[j] /= gram[j, j]
+    for j in range(k):
+        step[j] /= norms[j]
+    return True

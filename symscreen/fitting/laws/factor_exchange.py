@@ -58,12 +58,11 @@ def exchange_factors(laws: Iterable[RankedLaw], data: LawData) -> list[RankedLaw
     best = _select_products(laws)
     tried: set[tuple[int, int]] = set()
     for _ in range(_N_ROUNDS):
-        factors = [factor for law in best for factor in _list_factors(law.law.terms[0])]
-        for factor in factors:
-            key = compute_key(factor)
-            if key not in tried and not data.is_over:
-                tried.add(key)
-                found += _find_partners(factor, data)
+        factors = {
+            compute_key(factor): factor for law in best for factor in _list_factors(law.law.terms[0])
+        }
+        found += _find_partners([each for key, each in factors.items() if key not in tried], data)
+        tried.update(factors)
         previous, best = best, _select_products([*best, *found])
         if best[:1] == previous[:1]:
             break
@@ -84,12 +83,18 @@ def _list_factors(term: Expression) -> list[Expression]:
     return [build_power_product([power]) for power in collect_powers(term).items()]
 
 
-def _find_partners(factor: Expression, data: LawData) -> list[RankedLaw]:
-    """Find the formulas B of the pool that fit best in y = c · factor · B."""
-    values = evaluate_expression(factor, data.columns)
-    if not np.isfinite(values).all() or not values.any():
+def _find_partners(factors: Iterable[Expression], data: LawData) -> list[RankedLaw]:
+    """Find the formulas B of the pool that fit best in y = c · factor · B, for each factor."""
+    evaluated = [(factor, evaluate_expression(factor, data.columns)) for factor in factors]
+    used = [(factor, values) for factor, values in evaluated if np.isfinite(values).all() and values.any()]
+    if not used or data.is_over:
         return []
-    gains = _compute_gains(values[data.pool_rows], data)
+    gains = _compute_gains(np.array([values[data.pool_rows] for _, values in used]), data)
+    return [law for (factor, _), own in zip(used, gains, strict=True) for law in _fit_best(factor, own, data)]
+
+
+def _fit_best(factor: Expression, gains: Values, data: LawData) -> list[RankedLaw]:
+    """Fit the products of a factor and the formulas of largest gains, shape (q,), on all rows."""
     counts = np.bincount(data.pool.complexity).astype(np.float64)
     n_simpler, n_pairs = np.cumsum(counts)[data.pool.complexity], np.cumsum(np.convolve(counts, counts)) / 2.0
     found = []
@@ -106,19 +111,21 @@ def _find_partners(factor: Expression, data: LawData) -> list[RankedLaw]:
     return found
 
 
-def _compute_gains(factor: Values, data: LawData) -> Values:
-    """Compute by how much each formula B reduces Σy² in y = c · factor · B on the rows of the pool."""
-    scaled = factor / np.abs(factor).max()
-    product, square = scaled * data.target[data.pool_rows], scaled**2
+def _compute_gains(factors: Values, data: LawData) -> Values:
+    """Compute by how much each formula B reduces Σy² in y = c · factor · B on the rows of the pool.
+
+    The factors have the shape (f, m), and the gains (f, q).
+    """
+    scaled = factors / np.maximum(np.abs(factors).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    products, squares = scaled * data.target[data.pool_rows], scaled**2
     pool = data.pool.values
-    gains = np.zeros(len(pool))
-    step = max(1, _BLOCK_VALUES // len(scaled))
+    gains = np.zeros((len(factors), len(pool)))
+    step = max(1, _BLOCK_VALUES // pool.shape[1])
     for start in range(0, len(pool), step):
         block = pool[start : start + step]
         block = block / np.maximum(np.abs(block).max(axis=1, keepdims=True), np.finfo(float).tiny)
-        norms = block**2 @ square
-        is_used = norms > 0.0
-        gains[start : start + step][is_used] = (block[is_used] @ product) ** 2 / norms[is_used]
+        covariances, norms = products @ block.T, squares @ (block * block).T
+        gains[:, start : start + step] = covariances**2 / np.where(norms > 0.0, norms, np.inf)
     return gains
 
 

@@ -22,9 +22,11 @@ from symscreen.expressions.traversal import compute_key, evaluate_expression
 from symscreen.fitting.laws.factor_exchange import exchange_factors
 from symscreen.fitting.laws.matched_products import prepare_products
 from symscreen.fitting.laws.matched_sums import prepare_sums
+from symscreen.fitting.laws.pair_search import PairSearch
+from symscreen.fitting.laws.parallel import map_in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from symscreen._typing import Values
     from symscreen.fitting.laws.law import Law, LawData
@@ -71,13 +73,18 @@ def find_matched_pairs(data: LawData) -> list[Law]:
     exp(u - v)
     """
     searches = [search for search in (prepare_sums(data), prepare_products(data)) if search is not None]
+
+    def find_in_all(find: Callable[[PairSearch], list[RankedLaw]]) -> list[RankedLaw]:
+        """Return the laws that a method finds in all searches, which run at the same time."""
+        return [law for laws in map_in_threads(find, searches, data.jobs) for law in laws]
+
     laws = (
-        _keep_exact((law for search in searches for law in search.find_exact_laws()), data)
+        _keep_exact(find_in_all(PairSearch.find_exact_laws), data)
         or _keep_exact(_find_plain_products(data), data)
-        or _keep_exact((law for search in searches for law in search.find_exact_triples()), data)
+        or _keep_exact(find_in_all(PairSearch.find_exact_triples), data)
     )
     if not laws and not data.is_over:
-        laws = [law for search in searches for law in search.find_best_laws()]
+        laws = find_in_all(PairSearch.find_best_laws)
         laws += _find_noisy_products(data, laws)
     best: dict[frozenset[tuple[int, int]], Law] = {}
     for _, _, _, law in sorted(laws, key=_get_order):

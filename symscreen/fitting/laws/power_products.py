@@ -20,6 +20,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
+from symscreen.fitting.laws._kernels import fit_exponential
 from symscreen.fitting.laws.gauss_newton import compute_column_norms, estimate_robust_covariance
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.log_scale import compute_log_scale
@@ -414,30 +415,14 @@ def _fit_exponents(
     solution = _solve_normal_equations(design * scale.weights[:, None], logarithms)
     if solution is None:
         return undefined
-
-    def predict(parameters: Values) -> Values:
-        return np.asarray(signs * np.exp(offset + design @ parameters))
-
     with np.errstate(over="ignore", invalid="ignore"):
-        if float(predict(solution) @ target) < 0.0:
+        predictions = signs * np.exp(offset + design @ solution)
+        if float(predictions @ target) < 0.0:
             signs = -signs
-        residuals = target - predict(solution)
-        square = float(residuals @ residuals)
-        for _ in range(_MAX_STEPS):
-            jacobian = design * (target - residuals)[:, None]
-            step = _solve_normal_equations(jacobian, residuals)
-            if step is None or not np.isfinite(square):
-                return undefined
-            previous = square
-            for _ in range(_MAX_STEPS):
-                trial = target - predict(solution + step)
-                if float(trial @ trial) < square:
-                    solution, residuals = solution + step, trial
-                    square = float(trial @ trial)
-                    break
-                step = step / 2
-            if square >= previous * (1.0 - _STEP_TOLERANCE):
-                break
+    residuals = np.empty(len(target))
+    arrays = (np.ascontiguousarray(design), offset, signs, target, solution, residuals)
+    if not fit_exponential(*arrays, _MAX_STEPS, _STEP_TOLERANCE):
+        return undefined
     jacobian = design * (target - residuals)[:, None]
     covariance = estimate_robust_covariance(jacobian, residuals)
     return undefined if covariance is None else (solution[1:], covariance[1:, 1:])

@@ -86,12 +86,10 @@ def refine_law(law: Law, data: LawData) -> Law | None:
     >>> print(refine_law(Law((start,), False, 1.0, 1), data).terms[0])
     sqrt(x + 2*z)
     """
-    from threadpoolctl import threadpool_limits
-
     start = np.array(
         [constant.value for term in law.terms for constant in iterate_constants(term) if constant.fitted]
     )
-    with threadpool_limits(1), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         model = _Model(law, data)
         if not len(start):
             return law if model.is_defined(start) else None

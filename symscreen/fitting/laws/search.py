@@ -76,6 +76,7 @@ _DIMENSIONLESS_GROUPS: _Stage = ("dimensionless groups", make_one_round_search(f
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
 # run, the less likely is a simpler law
 _MAX_COST, _COST_PER_STAGE = 20.0, 10.0
+_MAX_SIMPLIFIED = 20  # laws of each round, best first, that are written in their simplest form
 _MAX_UNDEFINED = 2  # undefined laws of each number of constants that are refined
 
 
@@ -131,9 +132,24 @@ def fit_found_laws(laws: Sequence[Law], data: LawData, n_refined: int) -> list[F
     fitted = fit_laws(defined, data.columns, data.target, data.row_weights)
     fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)
     refined = refine_best_laws(fitted, data, n_refined)
-    simplified = [simplify_law(each, data) for each in refined]
+    simplified = simplify_best_laws(refined, data)
     limited = [(each, limit_search_size(each.law, data)) for each in simplified]
     return [replace(each, law=write_multiples(law, data)) for each, law in limited]
+
+
+def simplify_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[FittedLaw]:
+    """Write the best laws in their simplest form: those with the best scores with and without their search.
+
+    A simple form lowers the cost of a search, so a law may be the best because of it. The other laws stay as
+    they are: all forms take longer to write than the search that found them.
+    """
+    n = len(data.target)
+    orders = (
+        lambda each: compute_law_score(each, n),
+        lambda each: compute_law_score(replace(each, law=replace(each.law, search_size=1.0)), n),
+    )
+    best = {id(each) for order in orders for each in sorted(fitted, key=order)[:_MAX_SIMPLIFIED]}
+    return [simplify_law(each, data) if id(each) in best else each for each in fitted]
 
 
 def list_law_stages(

@@ -55,6 +55,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     if not laws:
         return False
     n = count_effective_rows(len(data.target), data.row_weights)
+    if n < _MIN_TESTED_ROWS and all(each.unexplained_share > EXACT_SHARE for each in laws):
+        return False
     found = add_laws(ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0), laws)
     models = score_models(found, n, "ebic")
     best = select_model(models)

@@ -705,12 +705,15 @@ def find_simplest_features(space: Space, limit: int) -> NDArray[np.int64]:
         4·limit simplest formulas are examined.
     """
     simplest = np.zeros(0, dtype=np.int64)
-    valid_numbers = space.numbers
+    valid_numbers, n_kept = space.numbers, _FORMULAS_PER_FEATURE * limit
     for start in range(0, len(valid_numbers), _CHUNK_CANDIDATES):
         candidates = np.concatenate((simplest, valid_numbers[start : start + _CHUNK_CANDIDATES]))
         features = space.get_metadata(candidates)
-        order = sort_features(features.keys, features.complexity)
-        simplest = candidates[order[: _FORMULAS_PER_FEATURE * limit]]
+        if len(candidates) > n_kept:  # the order by keys takes long, so more complex formulas leave before it
+            largest = np.partition(features.complexity, n_kept - 1)[n_kept - 1]
+            is_simple = features.complexity <= largest
+            candidates, features = candidates[is_simple], features.take(np.flatnonzero(is_simple))
+        simplest = candidates[sort_features(features.keys, features.complexity)[:n_kept]]
     return _drop_affine_copies(space, simplest, limit)
 
 
@@ -719,18 +722,18 @@ def _drop_affine_copies(space: Space, numbers: NDArray[np.int64], limit: int) ->
     selected: list[int] = []
     seen: set[int] = set()
     for start in range(0, len(numbers), _BLOCK_FEATURES):
-        # features with undefined or constant values are missing in the blocks
-        blocks = [
-            next(space.evaluate_range(number, number + 1))
-            for number in numbers[start : start + _BLOCK_FEATURES].tolist()
-        ]
+        block_numbers = numbers[start : start + _BLOCK_FEATURES]
+        blocks = list(space.evaluate_features(np.sort(block_numbers)))
         valid_numbers = np.concatenate([block.numbers for block in blocks]).tolist()
         signatures = compute_affine_signatures(
             np.concatenate([block.values for block in blocks]),
             mirrored=True,  # a term's coefficient has either sign
         ).tolist()
-        for number, signature in zip(valid_numbers, signatures, strict=True):
-            if signature not in seen:
+        signature_of = dict(zip(valid_numbers, signatures, strict=True))
+        for number in block_numbers.tolist():
+            # features with undefined or constant values are missing in the blocks
+            signature = signature_of.get(number)
+            if signature is not None and signature not in seen:
                 seen.add(signature)
                 selected.append(number)
         if len(selected) >= limit:
