@@ -109,6 +109,18 @@ WEIGHT_CONFLICTS = tuple(
     Conflict(name, "weights", _WEIGHTS_REASON)
     for name in ("p_values", "fdr", "intervals", "stability", "groups")
 )
+_SPLIT_REASON = (
+    "{name} cannot be combined with {other}: the test of the formulas shown does not have it; leave one of "
+    "them out"
+)
+SPLIT_CONFLICTS = (
+    *(
+        Conflict(name, other, _SPLIT_REASON)
+        for name in ("split", "splits")
+        for other in ("top", "rounds", "groups", "weights", "time")
+    ),
+    Conflict("splits", "time_limit", _TIME_REASON),
+)
 _PER_REASON = (
     "{name} cannot be combined with {other}: a fit of groups does not have it; leave one of them out, or fit "
     "each group by itself"
@@ -158,6 +170,11 @@ def check_conflicts(options: ScreenOptions) -> None:
 def check_weight_conflicts(options: ScreenOptions) -> None:
     """Refuse what cannot be inferred where rows have different weights, as `check_conflicts` does."""
     _check(options, WEIGHT_CONFLICTS)
+
+
+def check_split_conflicts(options: ScreenOptions) -> None:
+    """Refuse what a screen with held-out rows does not have, as `check_conflicts` does."""
+    _check(options, SPLIT_CONFLICTS)
 
 
 def check_per_conflicts(options: FitOptions) -> None:

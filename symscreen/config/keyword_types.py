@@ -69,6 +69,8 @@ class CommonParameters(TypedDict, total=False):
     max_correlation: float | None
     class_members: int | None
     stability: int | None
+    split: float
+    splits: int | None
     intervals: bool | float | None
     max_ram: str | int | None
     chunk_size: int | None
@@ -143,6 +145,7 @@ class SharedFitParameters(TypedDict, total=False):
     prune_by: ScreenerSpec | None
     unsafe: Literal["keep", "mark", "drop"]
     ranges: Mapping[str, Sequence[float]] | None
+    split: float
     max_ram: str | int | None
     preset: Literal["ibart"] | None
     per: str | None
@@ -152,7 +155,6 @@ class SharedFitParameters(TypedDict, total=False):
     max_terms: int
     criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int
-    split: float
     level: float
     snap: bool
 

@@ -634,6 +634,26 @@ class InferenceOptions:
         "K there.",
         record="given",
     )
+    split: float = option(
+        0.0,
+        metavar="SHARE",
+        check=partial(check_share, upper=0.9),
+        help="The share of rows that the screen does not use: they test the formulas shown.",
+        doc="The share of rows, below 0.9, that the screen does not use. The formulas shown are those of the "
+        "other rows; these rows test them, so that the selection does no harm. Columns: ``split_p``, "
+        "``split_gini``, ``split_low`` and ``split_high``. The target must be numeric.",
+        record="given",
+    )
+    splits: int | None = option(
+        None,
+        metavar="B",
+        check=partial(check_positive_int, least=3),
+        help="Screen all rows, and test the formulas shown in B splits; --split is 0.5 by default.",
+        doc="Screen all rows, then split the rows at random this number of times, with the share `split`, "
+        "0.5 by default. The column ``split_p`` combines the p-values of the splits: it is twice their "
+        "median.",
+        record="given",
+    )
     intervals: bool | float | None = option(
         False,
         metavar="[LEVEL]",

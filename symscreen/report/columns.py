@@ -135,6 +135,22 @@ COLUMNS = {
             "how often it, or one with the same ranks, was among the best on half-samples",
             "{:.2f}".format,
         ),
+        RankingColumn(
+            "split_p",
+            "p split",
+            "p split",
+            "the p-value on rows that did not choose the formula, corrected for the number of formulas shown",
+            format_p_value,
+        ),
+        RankingColumn(
+            "split_gini",
+            "Γ split",
+            "",
+            "the Gini correlation on rows that did not choose the formula",
+            "{:.3f}".format,
+        ),
+        RankingColumn("split_low", meaning="the lower end of the interval of Γ on these rows"),
+        RankingColumn("split_high", meaning="the upper end of the interval of Γ on these rows"),
         RankingColumn("unit", "unit", "", "the unit of its values", alignment="left"),
         RankingColumn(
             "unsafe",

@@ -48,6 +48,8 @@ _WHOLE_TABLE_OPTIONS: dict[str, tuple[object, ...]] = {
     "rounds": (1,),
     **dict.fromkeys(("p_values", "fdr", "permutations", "stability", "class_members"), (None, False)),
     "intervals": (None, False),
+    "split": (0.0,),
+    "splits": (None,),
     **dict.fromkeys(("time_limit", "checkpoint", "scheduler"), (None,)),
     "backend": (None, "threads"),
 }

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from symscreen._option_values import split_column_names
-from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
+from symscreen.config.conflicts import check_conflicts, check_split_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
 from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.space_options import format_unused_rule_notices, read_grammar
@@ -23,6 +23,7 @@ from symscreen.data import (
     read_row_groups,
     read_row_weights,
     read_source,
+    take_rows,
 )
 from symscreen.data.categories import build_category_record, encode_categoricals
 from symscreen.data.missing_values import build_imputation_record
@@ -43,6 +44,7 @@ from symscreen.screeners import (
 from symscreen.screening.budget import choose_search
 from symscreen.screening.inference.error_control import parse_error_control
 from symscreen.screening.inference.intervals import check_intervals
+from symscreen.screening.inference.sample_splitting import check_splits, draw_row_splits
 from symscreen.screening.inference.stability import build_half_sampling
 from symscreen.screening.large_tables import (
     describe_sample,
@@ -103,6 +105,7 @@ def prepare_screen(
     """
     y, options = read_target_argument(X, y, options)
     check_conflicts(options)
+    check_split_conflicts(options)
     if (options.ranking, options.stages) != (None, None):
         _check_before_reading(X, y, options)
     size = measure_source(X, options) if samples_large_tables else None
@@ -159,8 +162,10 @@ def _prepare_task(
     dataset, units = read_units(replace(dataset, notices=notices), options.units, options.target_units)
     if units is not None:
         check_formula_units(formulas, units)
+    dataset, test_dataset = _keep_test_rows(dataset, options)
     task = ScreeningTask(
         dataset=dataset,
+        test_dataset=test_dataset,
         grammar=grammar,
         layers=layers,
         screeners=screeners,
@@ -185,6 +190,16 @@ def _prepare_task(
     )
     task = _apply_budget(_respect_dependence(task))
     return replace(task, record=build_options_record(task) | derived_record)
+
+
+def _keep_test_rows(dataset: Dataset, options: ScreenOptions) -> tuple[Dataset, Dataset | None]:
+    """Return the rows of the screen, and those that test its formulas; None with no split, or several."""
+    check_splits(options, dataset.target)
+    splits = draw_row_splits(dataset.target.n, options)
+    if not splits or options.splits is not None:
+        return dataset, None
+    (split,) = splits
+    return take_rows(dataset, split.search_rows), take_rows(dataset, split.test_rows)
 
 
 def _read_columns(

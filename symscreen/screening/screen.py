@@ -31,6 +31,7 @@ from symscreen.screening.inference.feature_safety import (
 )
 from symscreen.screening.inference.intervals import add_intervals
 from symscreen.screening.inference.numerical_error import flag_numerical_errors
+from symscreen.screening.inference.sample_splitting import add_combined_p_values, add_test_columns
 from symscreen.screening.inference.stability import add_stability
 from symscreen.screening.large_tables import build_large_table_record, format_undefined_notice
 from symscreen.screening.preparation import prepare_screen
@@ -125,6 +126,10 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
         extra_record |= safety_record
     if options.stability is not None:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
+    if options.splits is not None:
+        round_results[0], extra_record["split"] = add_combined_p_values(task, round_results[0])
+    elif task.test_dataset is not None:
+        round_results[0], extra_record["split"] = add_test_columns(task, round_results[0])
     if options.intervals is not None:
         round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
     if task.large_table is None:

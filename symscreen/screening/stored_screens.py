@@ -90,8 +90,11 @@ def prepare_from_record(
         "screener": _restore_screeners(options["screener"], options.get("settings", {})),
         "exclude": [*options["exclude"], *([options["groups"]] if "groups" in options else [])],
         "stability": None,
-        # stability keeps near-duplicates in the list, which its absence would leave out
-        "max_correlation": 1.0 if options.get("stability") is not None else options.get("max_correlation"),
+        # repeated screens keep near-duplicates in the list, which their absence would leave out
+        "max_correlation": 1.0 if _is_repeated(options) else options.get("max_correlation"),
+        # repeated splits choose nothing of what is shown; one split keeps rows from the screen
+        "split": 0.0 if options.get("splits") is not None else options.get("split", 0.0),
+        "splits": None,
         "groups": None,
         "p_values": False,  # as permutations, they choose nothing of what is shown
         "permutations": None,
@@ -117,6 +120,11 @@ def prepare_from_record(
     _check_same_data(task.dataset, record["data"])
     _check_same_grammar(build_grammar_record(task.grammar), record["grammar"], options["operators"])
     return task
+
+
+def _is_repeated(options: Mapping[str, Any]) -> bool:
+    """Return whether a screen was repeated on parts of the rows."""
+    return any(options.get(name) is not None for name in ("stability", "splits"))
 
 
 def _check_units(options: Mapping[str, Any]) -> None:

@@ -103,6 +103,8 @@ class ScreeningTask:
         The order of the rows of the source in time; None if they have none.
     budget_choice : BudgetChoice or None
         What the budget of the screen required; None if it required nothing.
+    test_dataset : Dataset or None
+        The rows that test the formulas shown; the dataset does not have them. None without one split.
     box : mapping of str to sequence of two floats
         The range of each input in which formulas must be safe, in the units of the data
         (`symscreen.expressions.input_ranges.build_box`).
@@ -128,6 +130,7 @@ class ScreeningTask:
     row_groups: RowGroups | None = None
     row_order: RowOrder | None = None
     budget_choice: BudgetChoice | None = None
+    test_dataset: Dataset | None = None
     box: Mapping[str, Sequence[float]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
 
@@ -176,13 +179,14 @@ class ScreeningTask:
     def max_correlation(self) -> float:
         """The rank correlation above which a feature is a near-duplicate of a better one; 1 for no limit.
 
-        By default near-duplicates stay where the list is compared with others (several rounds, stability),
+        By default near-duplicates stay where the list is compared with others (rounds, stability, splits),
         where it has every feature, and where a joint screener ranks, which selects among them itself.
         """
         options = self.options
         if options.max_correlation is not None:
             return options.max_correlation
-        is_compared = options.rounds > 1 or options.stability is not None or self.limit is None
+        is_repeated = options.stability is not None or options.splits is not None
+        is_compared = options.rounds > 1 or is_repeated or self.limit is None
         ranks_jointly = not self.screeners or isinstance(self.screeners[0], JointScreener)
         return 1.0 if is_compared or ranks_jointly else DEFAULT_MAX_CORRELATION
 

@@ -76,7 +76,7 @@ _DIMENSIONLESS_GROUPS: _Stage = ("dimensionless groups", make_one_round_search(f
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
 # run, the less likely is a simpler law
 _MAX_COST, _COST_PER_STAGE = 20.0, 10.0
-_MAX_SIMPLIFIED = 20  # laws of each round, best first, that are written in their simplest form
+_MAX_SIMPLIFIED = 10  # laws of each round, best first, that are written in their simplest form
 _MAX_UNDEFINED = 2  # undefined laws of each number of constants that are refined
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-_TRUST_OPTIONS = ("fdr", "permutations", "stability", "max_correlation", "intervals")
+_TRUST_OPTIONS = ("fdr", "permutations", "stability", "max_correlation", "intervals", "splits")
 
 
 def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
-    """Describe near-duplicates that a limit of the user leaves out, stability, and groups of intervals.
+    """Describe near-duplicates that a limit of the user leaves out, stability, splits, groups of intervals.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
         )
     if "stability" in record:
         lines.append(_explain_stability(record["stability"]))
+    if "split" in record:
+        lines.append(_explain_split(record["split"]))
     if "groups" in record.get("intervals", {}):
         groups = escape_control_chars(record["intervals"]["groups"])
         lines.append(f"the intervals leave out groups by {groups}.")
@@ -68,7 +70,7 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     is_numeric = find_recorded_type(data).supports_inference
     is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["prune_by"]
     is_plain = options["screener"][0] == "t0" and options["top"] != "all"
-    has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)
+    has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS) or "split" in record
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
     suggested: list[tuple[str, Any]] = [("permutations", 200)]
@@ -89,6 +91,17 @@ def _explain_stability(metadata: Mapping[str, Any]) -> str:
         f"{text} Of the features that a half-sample selects no more often than chance, at most "
         f"{metadata['false_at_most']['0.9']:.2g} are expected to have a share of 0.9 or more (Shah and "
         "Samworth 2013)."
+    )
+
+
+def _explain_split(metadata: Mapping[str, Any]) -> str:
+    """Explain the p-values of rows that did not choose the formulas."""
+    rows = f"{metadata['test_rows']:,} rows that the screen did not use"
+    if "splits" in metadata:
+        rows = f"the rows that the screens of {metadata['splits']:,} splits did not use"
+    return (
+        f"p split: tested on {rows}, for all formulas shown together. With probability of at least 0.95, no "
+        "formula without relation to the target has 0.05 or less."
     )
 
 

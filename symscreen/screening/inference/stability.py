@@ -6,19 +6,15 @@ screened (Shah and Samworth 2013, Variable selection with error control: another
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.data import take_rows
-from symscreen.errors import FormulaError, InputError, OptionError
-from symscreen.expansion import evaluate_user_formulas
-from symscreen.expressions.traversal import evaluate_expression
+from symscreen.errors import InputError, OptionError
 from symscreen.messages import name_option, name_option_column
+from symscreen.screening.inference.row_subsets import find_shown_classes, take_task_rows
 from symscreen.screening.residual_rounds import run_round
-from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
-from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
-    from symscreen.expressions.tree import Expression
     from symscreen.screening.residual_rounds import RoundResult
     from symscreen.screening.task import RowGroups, ScreeningTask
 
@@ -177,19 +172,13 @@ def add_stability(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
     counts, n_selected = np.zeros(len(expressions), dtype=np.int64), []
     for number, rows in enumerate(draw_half_samples(half_sampling, task.options.seed), start=1):
         try:
-            half = _make_half_task(task, rows)
+            half = take_task_rows(task, rows)
             half_result = run_round(half).scoring_result
         except InputError as error:
             raise OptionError(
                 f"{name_option('stability')}: half {number} cannot be screened: {error.template}"
             ) from error
-        values = np.array(
-            [evaluate_expression(expression, half.dataset.columns_by_name) for expression in expressions]
-        )
-        values = values.reshape(len(expressions), -1)
-        varying = np.flatnonzero(values.min(axis=1) < values.max(axis=1)) if len(values) else np.arange(0)
-        positions = half_result.classes.find_positions(sort_block(np.ascontiguousarray(values[varying])))
-        counts[varying[positions >= 0]] += 1
+        counts[find_shown_classes(half_result, expressions, half.dataset) >= 0] += 1
         n_selected.append(int(half_result.features.class_size.sum()))
     q, p = float(np.mean(n_selected)), round_result.scoring_result.n_scored
     bounds = {f"{threshold:g}": bound_false_selections(q, p, threshold) for threshold in _THRESHOLDS if p}
@@ -206,23 +195,3 @@ def add_stability(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
     shares[round_result.shown_indices] = counts / (2 * half_sampling.n_pairs)
     return round_result.add_columns({"stability": shares}), record
 
-
-def _make_half_task(task: ScreeningTask, rows: Integers) -> ScreeningTask:
-    """Return the task of a half: without progress output and user formulas that are constant there."""
-    dataset = take_rows(task.dataset, rows)
-    no_fingerprints = np.zeros((0, 2), dtype=np.uint64)
-
-    def is_varying(expression: Expression) -> bool:
-        try:
-            evaluate_user_formulas([expression], dataset.columns_by_name, no_fingerprints)
-        except FormulaError:
-            return False
-        return True
-
-    return replace(
-        task,
-        dataset=dataset,
-        formulas=list(filter(is_varying, task.formulas)),
-        run_control=DEFAULT_RUN_CONTROL,
-        error_control=None,
-    )
