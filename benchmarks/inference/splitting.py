@@ -54,7 +54,9 @@ def measure_splits(key: dict[str, Any]) -> dict[str, Any]:
             best = rows.iloc[0]
             formula = str(best["expression"])
             if target != "noise" and formula not in known:
-                scored = symscreen.screen(many, target="y", also=[formula], layers="u", unary="square", top="all")
+                scored = symscreen.screen(
+                    many, target="y", also=[formula], layers="u", unary="square", top="all"
+                )
                 of_many = scored.table.set_index("expression")
                 known[formula] = float(of_many["gini"][formula])
             value = known.get(formula, 0.0)

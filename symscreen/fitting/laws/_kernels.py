@@ -313,24 +313,35 @@ def _compute_exponential_step(
         step[j] /= norms[j]
         for other in range(j + 1):
             gram[j, other] /= norms[j] * norms[other]
+    if not _solve_in_place(gram, step):
+        return False
+    step /= norms
+    return True
+
+
+@compile_kernel
+def _solve_in_place(gram: Values, vector: Values) -> bool:
+    """Solve G x = v for the lower triangle of G, shape (k, k), by Cholesky's method; both are overwritten.
+
+    Return False if G is not positive definite.
+    """
+    k = len(vector)
     for j in range(k):
         for other in range(j + 1):
             rest = gram[j, other]
             for inner in range(other):
                 rest -= gram[j, inner] * gram[other, inner]
-            if other == j:
-                if not rest > 0.0:
-                    return False
+            if other < j:
+                gram[j, other] = rest / gram[other, other]
+            elif rest > 0.0:
                 gram[j, j] = math.sqrt(rest)
             else:
-                gram[j, other] = rest / gram[other, other]
+                return False
         for inner in range(j):
-            step[j] -= gram[j, inner] * step[inner]
-        step[j] /= gram[j, j]
+            vector[j] -= gram[j, inner] * vector[inner]
+        vector[j] /= gram[j, j]
     for j in range(k - 1, -1, -1):
         for below in range(j + 1, k):
-            step[j] -= gram[below, j] * step[below]
-        step[j] /= gram[j, j]
-    for j in range(k):
-        step[j] /= norms[j]
+            vector[j] -= gram[below, j] * vector[below]
+        vector[j] /= gram[j, j]
     return True

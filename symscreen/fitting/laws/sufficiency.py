@@ -60,10 +60,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     found = add_laws(ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0), laws)
     models = score_models(found, n, "ebic")
     best = select_model(models)
-    if best.unexplained_share <= EXACT_SHARE:
-        return True
-    if n < _MIN_TESTED_ROWS:
-        return False
+    if best.unexplained_share <= EXACT_SHARE or n < _MIN_TESTED_ROWS:
+        return bool(best.unexplained_share <= EXACT_SHARE)
     mean = next(model for model in models if not model.term_indices)
     others = [model.score for model in models if model is not best]
     if mean.score - best.score < _MIN_SCORE_GAIN:

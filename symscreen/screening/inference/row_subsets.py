@@ -45,9 +45,7 @@ def take_task_rows(task: ScreeningTask, rows: Integers) -> ScreeningTask:
     )
 
 
-def find_shown_classes(
-    found: ScoringResult, expressions: Sequence[Expression], dataset: Dataset
-) -> Integers:
+def find_shown_classes(found: ScoringResult, expressions: Sequence[Expression], dataset: Dataset) -> Integers:
     """Find formulas in the ranking of a screen of the rows of a dataset.
 
     Returns
@@ -57,7 +55,9 @@ def find_shown_classes(
         there is none.
     """
     positions = np.full(len(expressions), -1, dtype=np.int64)
-    values = np.array([evaluate_expression(expression, dataset.columns_by_name) for expression in expressions])
+    values = np.array(
+        [evaluate_expression(expression, dataset.columns_by_name) for expression in expressions]
+    )
     values = values.reshape(len(expressions), -1)
     varying = np.flatnonzero(values.min(axis=1) < values.max(axis=1)) if len(values) else np.arange(0)
     positions[varying] = found.classes.find_positions(sort_block(np.ascontiguousarray(values[varying])))

@@ -23,7 +23,7 @@ from symscreen.data import take_rows
 from symscreen.errors import InputError, OptionError
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.messages import name_option
-from symscreen.screeners import SCREENERS, Screener
+from symscreen.screeners import T0, Screener
 from symscreen.screening.inference.row_subsets import find_shown_classes, take_task_rows
 from symscreen.screening.residual_rounds import run_round
 from symscreen.statistics.inference.step_down import adjust_holm
@@ -129,14 +129,14 @@ def add_test_columns(task: ScreeningTask, round_result: RoundResult) -> tuple[Ro
     screener = _find_test_screener(task)
     columns = np.full((len(SPLIT_COLUMNS), len(features)), np.nan)
     p_values, values, usable = _compute_p_values(
-        screener, round_result.expressions, features.direction[shown], dataset, task
+        screener, round_result.expressions, features.direction[shown].astype(np.int64), dataset, task
     )
     columns[0, shown] = adjust_holm(p_values)
     if len(usable):
         target = require_numeric_target(dataset.target, name_option("split"))
         t0 = compute_t0_intervals(values[usable], target, level, None)
         places = shown[usable]
-        scores = SCREENERS["t0"].score(SCREENERS["t0"].statistic(sort_block(values[usable]), target), target)
+        scores = T0.score(T0.statistic(sort_block(values[usable]), target), target)
         columns[1, places] = 1.0 - scores / target.gini_mean_difference
         columns[2:, places] = t0.gini_low, t0.gini_high
     record = {
@@ -202,7 +202,7 @@ def _find_test_screener(task: ScreeningTask) -> Screener:
     """Return the screener that tests: the one that ranks if its null distribution is known, otherwise T0."""
     first = task.screeners[0]
     has_null = isinstance(first, Screener) and first.null_distribution is not None
-    return first if isinstance(first, Screener) and has_null else SCREENERS["t0"]
+    return first if isinstance(first, Screener) and has_null else T0
 
 
 def _compute_p_values(
@@ -219,8 +219,10 @@ def _compute_p_values(
     """
     values, usable = _evaluate(expressions, dataset)
     p_values = np.ones(len(expressions))
-    null = None if screener.null_distribution is None else screener.null_distribution(
-        dataset.target, task.options.seed
+    null = (
+        None
+        if screener.null_distribution is None
+        else screener.null_distribution(dataset.target, task.options.seed)
     )
     if null is None or not len(usable):
         return p_values, values, usable

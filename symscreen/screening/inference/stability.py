@@ -194,4 +194,3 @@ def add_stability(task: ScreeningTask, round_result: RoundResult) -> tuple[Round
     shares = np.full(len(round_result.scoring_result.features), np.nan)
     shares[round_result.shown_indices] = counts / (2 * half_sampling.n_pairs)
     return round_result.add_columns({"stability": shares}), record
-

@@ -32,7 +32,9 @@ def _test_by_hand(formulas, directions, test_rows, seed):
     p_values = []
     for formula, direction in zip(formulas, directions, strict=True):
         own = test_rows.assign(target=test_rows["target"] * (1 if direction == "+" else -1))
-        found = symscreen.screen(own, top="all", sign="positive", seed=seed, **OPTIONS).table.set_index("expression")
+        found = symscreen.screen(own, top="all", sign="positive", seed=seed, **OPTIONS).table.set_index(
+            "expression"
+        )
         p_values.append(found.p_value[formula])
     return np.array(p_values)
 
@@ -56,7 +58,9 @@ def test_one_split_lists_the_formulas_of_the_other_rows_and_tests_them_by_holm(t
     alone = symscreen.screen(search_rows, top=4, seed=1, **OPTIONS)
     assert result.table[alone.table.columns].equals(alone.table)
     p_values = _test_by_hand(result.table.expression, result.table.direction, test_rows, seed=1)
-    assert result.table.split_p.to_numpy() == pytest.approx(adjust_holm(p_values), rel=1e-3)  # shown p-values are rounded
+    assert result.table.split_p.to_numpy() == pytest.approx(
+        adjust_holm(p_values), rel=1e-3
+    )  # shown p-values are rounded
     assert result.record["split"]["test_rows"] == 30
 
 
@@ -122,7 +126,7 @@ def test_a_formula_that_is_undefined_on_the_test_rows_is_not_claimed():
 
 
 @pytest.mark.parametrize("keywords", [{"split": 0.5}, {"splits": 3}])
-def test_results_depend_neither_on_threads_nor_on_the_order_of_rows(table, keywords, rng):
+def test_results_depend_neither_on_threads_nor_on_the_order_of_rows(table, keywords):
     tables = [
         symscreen.screen(each, top=4, jobs=jobs, **keywords, **OPTIONS).table
         for each, jobs in ((table, 1), (table, 2), (table.sample(frac=1, random_state=1), 1))
