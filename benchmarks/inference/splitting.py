@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> None:
         for rows, splits in ((60, 0), (200, 0), (60, 5))
     ]
     rows = collect_rows(keys, measure_splits, chosen.checkpoint, processes=chosen.processes)
-    found = {"machine": describe_machine(), "level": LEVEL, "rows": rows}
+    found = {"machine": describe_machine(), "level": LEVEL, "population": POPULATION, "rows": rows}
     lines = [
         [
             row["target"],

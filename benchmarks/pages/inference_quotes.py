@@ -121,6 +121,36 @@ def quote_family_rates(found: Results) -> dict[str, str]:
     }
 
 
+def quote_splitting(found: Results) -> dict[str, str]:
+    """Quote how often rows kept from a screen are right about the formula that was chosen."""
+    rows = [
+        [
+            row["target"],
+            str(row["rows"]),
+            str(row["splits"] or 1),
+            "" if row["covered"] is None else f"{100 * row['covered'] / row['tables']:.1f}",
+            f"{100 * row['claims'] / row['tables']:.1f}",
+        ]
+        for row in found["rows"]
+    ]
+    head = ["target", "rows", "splits", "intervals that cover, %", "tables with a false claim, %"]
+    return {
+        "rates": format_table(head, rows),
+        "tables": f"{found['rows'][0]['tables']:,}",
+        "population": f"{found['population']:,}",
+    }
+
+
+def quote_autocorrelation(found: Results) -> dict[str, str]:
+    """Quote how often independent series in time are called related."""
+    rows = [
+        [f"{row['phi']:g}", *(f"{100 * row[name] / row['tables']:.1f}" for name in ("ordinary", "shifts"))]
+        for row in found["rows"]
+    ]
+    head = ["correlation of neighbours", "ordinary p-values, %", "circular shifts, %"]
+    return {"rates": format_table(head, rows), "rows": str(found["table_rows"])}
+
+
 def quote_diabetes_p_values(found: Results) -> dict[str, str]:
     """Quote p-values over those of permutations on the diabetes table."""
     quantiles = found["quantiles"]

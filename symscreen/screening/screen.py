@@ -12,6 +12,7 @@ from symscreen.backends import Dask
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.errors import MemoryLimitError
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.logs import log_event
 from symscreen.messages import Message, name_option
 from symscreen.report.notebook import VIEWS
@@ -36,7 +37,9 @@ from symscreen.screening.inference.stability import add_stability
 from symscreen.screening.large_tables import build_large_table_record, format_undefined_notice
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.residual_rounds import build_extra_record, run_rounds
+from symscreen.statistics.inference.effective_rows import estimate_effective_rows
 from symscreen.statistics.nulls.xi_null import build_xi_null, is_dominated_by_one_value
+from symscreen.statistics.ranks.sorted_values import compute_midranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from symscreen.screening.task import ScreeningTask
 
 
+_ALIKE_SHARE = 0.9  # effective rows, relative to all, above which neighbours in time are not alike
 _RESULT_NEUTRAL_OPTIONS = ("jobs", "chunk_size")  # options that do not affect the saved state
 
 
@@ -187,6 +191,7 @@ def _collect_notices(
         *filter(None, [format_selection_notice(record)]),
         *format_undefined_notice(record),
         *_format_null_notices(task),
+        *_format_time_notices(task, round_results[0]),
         *_format_numerical_error_notices(record),
     )
 
@@ -213,6 +218,23 @@ def _format_null_notices(task: ScreeningTask) -> tuple[str, ...]:
     notice = (
         "all p-values are 1: nine tenths of the target are one value, and the null distribution of xi is not "
         f"known for such a target; use {name_option('screener', 't0')}, whose null distribution is known"
+    )
+    return (Message(notice),)
+
+
+def _format_time_notices(task: ScreeningTask, round_result: RoundResult) -> tuple[str, ...]:
+    """Say how many independent rows the rows in the order of time are worth for the best formula."""
+    target, best = task.dataset.target, next(round_result.iterate_expressions(1), None)
+    if task.runs is None or best is None or not target.supports_inference:
+        return ()
+    values = evaluate_expression(best, task.dataset.columns_by_name)
+    x, y = (compute_midranks(each) for each in (values, task.dataset.numeric_target.values))
+    effective = estimate_effective_rows(x, y, task.runs)
+    if effective > _ALIKE_SHARE * target.n:
+        return ()
+    notice = (
+        f"neighbours in time are alike: for the best formula, {target.n:,} rows tell about as much as "
+        f"{effective:,.0f} independent rows would"
     )
     return (Message(notice),)
 
