@@ -45,7 +45,7 @@ def runs():
 
 
 @pytest.fixture(scope="module")
-def gallery(runs):
+def gallery():
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(EXAMPLES.parent / "docs" / "site")
         yield importlib.import_module("gallery")
@@ -285,7 +285,8 @@ def _enzyme(shown):
 def _production(shown):
     assert "exp(capital)" in shown["naive"][0].text
     for row in _table(shown["time"]):
-        assert float(row["p_naive"]) < 1e-6 < 0.04 < float(row["p_family"])
+        assert float(row["p_naive"]) < 1e-6
+        assert float(row["p_family"]) > 0.04
     slope = _table(shown["found"][1:])[1]
     assert float(slope["low"]) < 0.25 < float(slope["high"])
 

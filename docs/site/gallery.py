@@ -1,8 +1,8 @@
 """Run the notebooks, fail where a result has changed, and write the page of the gallery.
 
-``make gallery`` runs all notebooks. What a notebook without stored outputs shows is stored. Where a stored output
-differs from a new one, the notebook stays as it is, and the run ends with status 1. ``--accept NAME`` stores the new
-outputs of a notebook, and ``--accept all`` those of each.
+``make gallery`` runs all notebooks. What a notebook without stored outputs shows is stored. Where a stored
+output differs from a new one, the notebook stays as it is, and the run ends with status 1.
+``--accept NAME`` stores the new outputs of a notebook, and ``--accept all`` those of each.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ DOCS = EXAMPLES.parent / "docs"
 PICTURES = DOCS / "pictures" / "gallery"
 _HEAD = """# Gallery
 
-Each example is a notebook with its results. It says what the naive way would have given, and how far to trust the answer. `make gallery`
-runs all notebooks again, and fails if a result has changed.
+Each example is a notebook with its results. `make gallery` runs all notebooks again, and fails if a result
+has changed. Most say what the naive way gives, and all how far to trust the answer.
 """
 _LISTED = re.compile(r"^- \[([\w-]+)\]\([\w.-]+\): (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _renew(name: str, folder: Path, *, is_accepted: bool) -> list[str]:
-    """Run a notebook; store its outputs if none are stored or they are accepted, else list what has changed."""
+    """Run a notebook; store new or accepted outputs, else list what has changed."""
     stored, fresh = read_notebook(name), read_notebook(name)
     work = folder / name
     work.mkdir()

@@ -1,7 +1,7 @@
 """Run the notebooks of examples/, and compare what they show now with what is stored in them.
 
-A stored output agrees with a new one where both have the same text, but for numbers that differ by one unit of
-their last digit, and the same number of pictures. Whole numbers must be equal.
+A stored output agrees with a new one where both have the same text, but for numbers that differ by one unit
+of their last digit, and the same number of pictures. Whole numbers must be equal.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def start_kernel(folder: Path) -> Iterator[Any]:
     with patch.dict(environ, settings):
         for variable in ("MPLBACKEND", "PYTHONWARNINGS"):
             environ.pop(variable, None)
-        import matplotlib.font_manager  # noqa: F401  # finds the fonts here; in a kernel it would say so on stderr
+        import matplotlib.font_manager  # noqa: F401  # finds the fonts here, and not on stderr of a kernel
         from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_client.manager import KernelManager
 

@@ -472,9 +472,7 @@ def _add_finalists(
     return terms, indices
 
 
-def _compute_features(
-    space: Space, start: int, stop: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _compute_features(space: Space, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Compute the features of a range; return their numbers, shape (m,), and values, shape (m, n)."""
     blocks = list(space.evaluate_range(start, stop))
     numbers = [np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)]

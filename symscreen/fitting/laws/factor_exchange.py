@@ -58,9 +58,7 @@ def exchange_factors(laws: Iterable[RankedLaw], data: LawData) -> list[RankedLaw
     best = _select_products(laws)
     tried: set[tuple[int, int]] = set()
     for _ in range(_N_ROUNDS):
-        factors = {
-            compute_key(factor): factor for law in best for factor in _list_factors(law.law.terms[0])
-        }
+        factors = {compute_key(factor): factor for law in best for factor in _list_factors(law.law.terms[0])}
         found += _find_partners([each for key, each in factors.items() if key not in tried], data)
         tried.update(factors)
         previous, best = best, _select_products([*best, *found])
