@@ -12,7 +12,7 @@ define make-environment
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(2)
 endef
 
-.PHONY: audit fuzz lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
+.PHONY: audit fuzz gallery lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -37,6 +37,10 @@ check: .env-test/ready
 # A link that leads nowhere, or a name without a page, stops it.
 docs: .env-docs/ready
 	NO_MKDOCS_2_WARNING=1 .env-docs/bin/mkdocs build --strict
+
+# Runs all notebooks, and fails where a result differs from the stored one. ACCEPT=09-pendulum, or ACCEPT=all, stores the new results.
+gallery: .env-test/ready
+	.env-test/bin/python docs/site/gallery.py --accept "$(ACCEPT)"
 
 bench: .env-test/ready
 	.env-test/bin/python benchmarks/run.py million

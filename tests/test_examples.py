@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 from html import unescape
@@ -15,7 +16,6 @@ from symscreen.cli.command import run_command
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.ipynb"))
-_SECONDS = 200  # for a cell, on a machine that does other things too
 _MOST_LINES = 15  # of an output: more is a wall
 
 
@@ -36,55 +36,35 @@ def _commands(page):
     return [line for block in blocks for line in block.splitlines()]
 
 
-# What a notebook must not find of the one before: names, its folder, display options, warnings shown once.
-_CLEAN = """
-%reset -f
-import os, sys, warnings
-os.chdir({folder!r})
-with warnings.catch_warnings(action="ignore"):  # this also forgets which warnings were shown
-    if "pandas" in sys.modules:
-        sys.modules["pandas"].reset_option("^display")
-del os, sys, warnings
-"""
+@pytest.fixture(scope="module")
+def runs():
+    """Import the module that runs notebooks, which stands beside the other scripts of the site."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(EXAMPLES.parent / "docs" / "site")
+        yield importlib.import_module("notebook_runs")
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory):
-    """Start one kernel with settings of its own: imports take longer than most cells."""
-    folder = tmp_path_factory.mktemp("kernel")
+def gallery():
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("JUPYTER_PLATFORM_DIRS", "1")  # else jupyter_core warns of its own move
-        for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
-            patched.setenv(variable, str(folder / variable.lower()))
-        for variable in ("MPLBACKEND", "PYTHONWARNINGS"):
-            patched.delenv(variable, raising=False)
-        import matplotlib.font_manager  # noqa: F401  # finds the fonts here; in a kernel it would say so on stderr
-        from jupyter_client.kernelspec import KernelSpecManager
-        from jupyter_client.manager import KernelManager
+        patched.syspath_prepend(EXAMPLES.parent / "docs" / "site")
+        yield importlib.import_module("gallery")
 
-        # without folders to look into, "python3" is this interpreter, whatever kernels the machine has
-        manager = KernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
-        manager.start_kernel()
+
+@pytest.fixture(scope="module")
+def kernel(runs, tmp_path_factory):
+    with runs.start_kernel(tmp_path_factory.mktemp("kernel")) as manager:
         yield manager
-        manager.shutdown_kernel(now=True)
 
 
 @pytest.fixture
-def executed(kernel, tmp_path):
+def executed(runs, kernel, tmp_path):
     """Return a function that runs a notebook in a new folder, with nothing left of the notebook before."""
-    from nbclient import NotebookClient
 
     def execute(notebook):
         folder = tmp_path / "work"
         folder.mkdir(exist_ok=True)
-        clean = nbformat.v4.new_code_cell(_CLEAN.format(folder=str(folder)))
-        notebook.cells.insert(0, clean)
-        client = NotebookClient(notebook, km=kernel, timeout=_SECONDS, startup_timeout=_SECONDS)
-        try:
-            client.execute()
-        finally:
-            client.kc.stop_channels()
-            notebook.cells.remove(clean)
+        runs.run_notebook(notebook, kernel, folder)
         assert not list(folder.iterdir())
         return {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
 
@@ -269,6 +249,61 @@ def _ten_million_rows(shown):
     assert "10 files are read as one table" in _value(shown["notices"])
 
 
+def _metals(shown):
+    assert _value(shown["wrong"]).startswith("'No formula does better than noise")
+    (printed, front) = shown["found"]
+    assert "do better than noise" in printed.text
+    assert _table([front])[2]["formula"].endswith("/resistivity")
+
+
+def _refraction(shown):
+    (printed,) = shown["found"]
+    assert printed.text.startswith("refraction = 0.825*incidence - 0.0025*incidence**2\nexact")
+
+
+def _vapour_pressure(shown):
+    polynomials = _table(shown["naive"])
+    assert float(polynomials[1]["200 °C"]) < 0.5 * float(polynomials[0]["200 °C"])
+    (_, table) = shown["test"]
+    for row in _table([table]):
+        assert float(row["chosen formula"]) == pytest.approx(float(row["truth"]), rel=0.01)
+    assert "exp(-5051.84/kelvin)" in _table(shown["found"])[3]["formula"]
+
+
+def _enzyme(shown):
+    line, rates = _table(shown["naive"])
+    assert float(line["error"]) > float(rates["error"])
+    assert shown["found"][0].text == "rate = a[cells] + b[cells]*log(conc)\n"
+    assert "0.105916" in _table(shown["found"][1:])[3]["formula"]
+    assert (
+        float(_table(shown["limits"])[0]["logarithm"])
+        < 0
+        < float(_table(shown["limits"])[0]["Michaelis-Menten"])
+    )
+
+
+def _production(shown):
+    assert "exp(capital)" in shown["naive"][0].text
+    for row in _table(shown["time"]):
+        assert float(row["p_naive"]) < 1e-6
+        assert float(row["p_family"]) > 0.04
+    slope = _table(shown["found"][1:])[1]
+    assert float(slope["low"]) < 0.25 < float(slope["high"])
+
+
+def _leukaemia(shown):
+    naive = {row["expression"]: float(row["p_value"]) for row in _table(shown["naive"])}
+    found = {row["expression"]: float(row["p_family"]) for row in _table(shown["found"])}
+    assert found["drug"] < 0.05 < naive["drug"]
+
+
+def _galaxies(shown):
+    assert shown["found"][0].text.startswith("velocity = 424*distance\n")
+    errors = _column(_table(shown["wrong"]), "error, km/s")
+    assert errors == sorted(errors)
+    assert all(row < 10 for row in _column(_table(shown["others"]), "difference"))
+
+
 # The others have no more rows than they need.
 FEWER_ROWS = {"11-ten-million-rows": ("rows = 10_000_000", "rows = 20_000")}
 
@@ -284,6 +319,13 @@ RESULTS = {
     "09-pendulum": _pendulum,
     "10-planets": _planets,
     "11-ten-million-rows": _ten_million_rows,
+    "12-metals": _metals,
+    "13-refraction": _refraction,
+    "14-vapour-pressure": _vapour_pressure,
+    "15-enzyme": _enzyme,
+    "16-production": _production,
+    "17-leukaemia": _leukaemia,
+    "18-galaxies": _galaxies,
 }
 
 
@@ -293,7 +335,7 @@ def test_each_notebook_has_a_result_to_show():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_runs_and_shows_its_results(name, executed):
+def test_a_notebook_runs_and_shows_its_results(name, executed, runs):
     notebook = _read(name)
     if name in FEWER_ROWS:
         many, few = FEWER_ROWS[name]
@@ -305,6 +347,8 @@ def test_a_notebook_runs_and_shows_its_results(name, executed):
             assert output.get("name") != "stderr", f"{place}: {output.text}"
             assert _lines(output) <= _MOST_LINES, place
     RESULTS[name](shown)
+    if name not in FEWER_ROWS:
+        assert runs.find_changes(_read(name), notebook) == []
 
 
 @pytest.mark.slow
@@ -329,8 +373,9 @@ def test_a_cell_that_warns_or_fails_is_noticed_in_each_notebook(executed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_is_committed_clean(name):
+def test_a_notebook_is_committed_with_tidy_outputs(name, runs):
     notebook = _read(name)
+    counts, shown = [], ""
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     assert notebook.metadata == {
@@ -344,8 +389,12 @@ def test_a_notebook_is_committed_clean(name):
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", cell.id)
         assert not re.search("assert|!pip|%pip", cell.source), cell.id
         if cell.cell_type == "code":
-            assert cell.outputs == [], cell.id
-            assert cell.execution_count is None, cell.id
+            counts.append(cell.execution_count)
+            assert not [output for output in cell.outputs if output.output_type == "error"], cell.id
+            shown += str(cell.outputs)
+    assert counts == list(range(1, len(counts) + 1))
+    assert not re.search(r" at 0x[0-9a-f]{6}|/tmp/|/home/", shown)
+    assert (EXAMPLES / f"{name}.ipynb").stat().st_size <= runs.MAX_BYTES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -359,7 +408,48 @@ def test_the_first_cell_says_what_the_reader_will_be_able_to_do(name):
 def test_the_list_of_examples_has_a_line_for_each():
     lines = (EXAMPLES / "README.md").read_text().splitlines()
     listed = [re.match(r"- \[(.*)\]\((.*)\): \S", line) for line in lines if line.startswith("-")]
-    assert [(found[1], found[2]) for found in listed] == [(name, f"{name}.ipynb") for name in NAMES]
+    assert sorted((found[1], found[2]) for found in listed) == [(name, f"{name}.ipynb") for name in NAMES]
+
+
+def test_the_page_of_the_gallery_is_that_of_the_stored_notebooks(gallery):
+    assert (gallery.DOCS / "gallery.md").read_text(encoding="utf-8") == gallery.make_page()
+    cards = dict(gallery.list_cards())
+    assert len(cards) >= 12
+    assert {path.stem for path in gallery.PICTURES.iterdir()} == set(cards)
+    for name in cards:
+        assert (gallery.PICTURES / f"{name}.png").read_bytes() == gallery.take_picture(_read(name))
+
+
+@pytest.mark.parametrize(
+    ("stored", "fresh", "agree"),
+    [
+        ("R² = 0.917", "R² = 0.918", True),
+        ("R² = 0.917", "R² = 0.919", False),
+        ("R² = 0.917", "R = 0.917", False),
+        ("12 rows", "13 rows", False),
+        ("6.2e-58", "6.3e-58", True),
+        ("6.2e-58", "6.2e-57", False),
+        ("0.12345678901", "0.12345678999", True),
+        ("-0.5", "0.5", False),
+        ("x1  0.5", "x1 0.5", True),
+        ("x1", "x2", False),
+    ],
+)
+def test_texts_agree_up_to_one_unit_of_the_last_digit(stored, fresh, agree, runs):
+    assert runs.is_same_text(stored, fresh) is agree
+
+
+def test_a_changed_result_is_named_with_its_cell(runs):
+    stored, fresh = _read("13-refraction"), _read("13-refraction")
+    assert runs.find_changes(stored, fresh) == []
+    cells = {cell.id: cell for cell in fresh.cells}
+    cells["picture"].outputs[0].data["image/png"] = "another"
+    assert runs.find_changes(stored, fresh) == []
+    cells["found"].outputs[0].text = "refraction = incidence"
+    (change,) = runs.find_changes(stored, fresh)
+    assert change.startswith("found: stored 'refraction = 0.825")
+    cells["picture"].outputs = []
+    assert "picture: 1 outputs are stored, and now there are 0" in runs.find_changes(stored, fresh)
 
 
 def test_every_link_leads_somewhere():

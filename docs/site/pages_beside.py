@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads a hook by its path
+from notebook_pages import write_notebook_page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -44,6 +48,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "index.md", content=(ROOT / "README.md").read_text()))
     for name in BESIDE:
         files.append(File.generated(config, name, content=(ROOT / name).read_text()))
+    for path in sorted((ROOT / "examples").glob("*.ipynb")):
+        page, pictures = write_notebook_page(path)
+        files.append(File.generated(config, f"examples/{path.stem}.md", content=page))
+        for name, content in pictures.items():
+            files.append(File.generated(config, f"examples/{name}", content=content))
     for path in sorted((ROOT / RESULTS).iterdir()):
         if path.suffix in {".md", ".png"}:
             files.append(File.generated(config, f"{RESULTS}/{path.name}", abs_src_path=str(path)))
@@ -80,7 +89,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     del config
     source = page.file.src_uri
     home = ROOT / "README.md" if source == "index.md" else ROOT / source
-    if not home.exists():
+    if not home.exists() and not home.with_suffix(".ipynb").exists():
         home = ROOT / "docs" / source
 
     def led(link: re.Match[str]) -> str:
@@ -102,4 +111,6 @@ def _uri(path: Path) -> str | None:
     if not path.is_relative_to(ROOT):
         return None
     inside = path.relative_to(ROOT)
+    if inside.suffix == ".ipynb":
+        inside = inside.with_suffix(".md")
     return str(Path(*inside.parts[1:])) if inside.parts[0] == "docs" else str(inside)
