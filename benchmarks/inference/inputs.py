@@ -1,4 +1,4 @@
-"""Which inputs `symscreen inputs` selects on the set-up of PAN+SR, among 50 irrelevant columns for each true one.
+"""Which inputs are selected on the set-up of PAN+SR, with 50 irrelevant columns for each true one.
 
 Tables are drawn from the 116 Feynman problems of SRBench. Irrelevant columns are uniform on the ranges of the
 true inputs. Noise is normal, with the variance of the law over the signal-to-noise ratio. Total Sobol indices
@@ -101,13 +101,18 @@ def summarize(rows: Sequence[dict[str, Any]], prefix: str = "") -> dict[str, Any
     }  # fmt: skip
 
 
+def format_share(part: int, whole: int) -> str:
+    """Write a count and its share."""
+    return f"{part} of {whole} ({100 * part / max(whole, 1):.1f} %)"
+
+
 def format_summary(label: str, counts: dict[str, Any]) -> list[str]:
     """Write the rates as a row of the table."""
     return [
         label,
         str(counts["tables"]),
-        f"{counts['large_found']} of {counts['large']} ({100 * counts['large_found'] / counts['large']:.1f} %)",
-        f"{counts['true_found']} of {counts['true']} ({100 * counts['true_found'] / counts['true']:.1f} %)",
+        format_share(counts["large_found"], counts["large"]),
+        format_share(counts["true_found"], counts["true"]),
         f"{counts['false_positives']} of {counts['irrelevant']:,}",
         str(counts["tables_with_false"]),
         f"{counts['median_seconds']:.1f} ({counts['largest_seconds']:.1f})",
@@ -132,7 +137,7 @@ def main(arguments: list[str]) -> None:
         summaries["symscreen, where BART ran"] = summarize(compared)
         summaries["BART"] = summarize(compared, "bart_")
     head = [
-        "signal to noise", "tables", f"found, total index ≥ {MIN_INDEX}", "found, all inputs", "false positives",
+        "signal to noise", "tables", f"found, total index ≥ {MIN_INDEX}", "all inputs", "false positives",
         "tables with one", "seconds, median (largest)",
     ]  # fmt: skip
     lines = [format_summary(label, counts) for label, counts in summaries.items()]

@@ -66,8 +66,8 @@ def _explain(result: InputScreenResult) -> list[str]:
         "leave of the target that its best formula explains."
     )
     p_value = (
-        f"p-value: compared with the best of {result.permutations} permuted copies of all inputs; those up to "
-        f"{name_option('level', result.level)} are selected."
+        f"p-value: compared with the best of {result.permutations} permuted copies of all inputs; those up "
+        f"to {name_option('level', result.level)} are selected."
     )
     return [columns, p_value]
 

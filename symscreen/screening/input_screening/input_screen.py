@@ -121,9 +121,10 @@ def screen_inputs(
     Each round adds the input whose best formula explains most of what a model of the selected inputs leaves.
     Formulas are functions of the input, alone or multiplied by functions of selected inputs. The input must
     beat the best of permuted copies of all inputs (max-T; Westfall and Young 1993). When no input does,
-    all products of two inputs are tried in the same way. At the end each selected input is tested again, given
-    the others. Rounds and pairs have half of the level each, so p-values are twice (1 + k)/(1 + B), where k of
-    B copies are as good. Of more than 5,000 rows, 5,000 drawn at random are used, and fewer of a wide table.
+    all products of two inputs are tried in the same way. At the end each selected input is tested again,
+    given the others. Rounds and pairs have half of the level each. So p-values are twice (1 + k)/(1 + B),
+    where k of B copies are as good. Of more than 5,000 rows, 5,000 drawn at random are used, and fewer of a
+    wide table.
 
     Examples
     --------
