@@ -131,7 +131,7 @@ def screen_inputs(
     >>> import numpy as np, symscreen
     >>> x = np.random.default_rng(1).uniform(1, 5, (200, 30))
     >>> symscreen.screen_inputs(x, x[:, 3] * x[:, 7] + np.sin(x[:, 11])).selected
-    ['x4', 'x8', 'x12']
+    ['x8', 'x4', 'x12']
     """
     known = list_options(ScreenOptions, verb="inputs")
     given = make_options(ScreenOptions, split_operators(dict(options)), known, "screen_inputs")

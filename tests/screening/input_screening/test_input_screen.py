@@ -53,7 +53,7 @@ def test_the_order_of_rows_and_columns_and_the_threads_change_nothing():
 def test_of_two_equal_columns_one_is_selected():
     frame, rng = _make_frame(4)
     frame["copy"] = frame.x1
-    result = symscreen.screen_inputs(frame, frame.x1 + 0.1 * rng.normal(size=len(frame)))
+    result = symscreen.screen_inputs(frame, frame.x1.to_numpy() + 0.1 * rng.normal(size=len(frame)))
     assert len(result.selected) == 1
     assert result.selected[0] in {"x1", "copy"}
 
