@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from symscreen.screeners.array_api import t0, t0_interval, xi
     from symscreen.screeners.checks import check_screener
     from symscreen.screening.class_members import classes
+    from symscreen.screening.input_screening.input_screen import InputScreenResult, screen_inputs
     from symscreen.screening.plan import plan
     from symscreen.screening.power import power
     from symscreen.screening.run_control import Progress
@@ -41,6 +42,7 @@ __all__ = [
     "FitProgress",
     "FitResult",
     "GroupedFitResult",
+    "InputScreenResult",
     "OdeResult",
     "Progress",
     "ScreenResult",
@@ -72,6 +74,7 @@ __all__ = [
     "run_study",
     "save_bundle",
     "screen",
+    "screen_inputs",
     "t0",
     "t0_interval",
     "trees",
@@ -89,6 +92,7 @@ _HOMES = {
     "FitProgress": "symscreen.fitting.search_monitor",
     "FitResult": "symscreen.results.fit_result",
     "GroupedFitResult": "symscreen.results.fit_result",
+    "InputScreenResult": "symscreen.screening.input_screening.input_screen",
     "OdeResult": "symscreen.dynamics",
     "ScreenResult": "symscreen.results.screen_result",
     "SharedFitResult": "symscreen.results.fit_result",
@@ -115,6 +119,7 @@ _HOMES = {
     "run_study": "symscreen.studies",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.screening.screen",
+    "screen_inputs": "symscreen.screening.input_screening.input_screen",
     "t0": "symscreen.screeners.array_api",
     "t0_interval": "symscreen.screeners.array_api",
     "why": "symscreen.explain",

@@ -21,6 +21,7 @@ _COLLECTED_OBJECTS = 20_000  # Python's own threshold makes a start look through
 VERBS = {  # in the order of the help; the module in this package that defines the function of this name
     "init": "study",
     "run": "study",
+    "inputs": "inputs",
     "screen": "screen",
     "plan": "screen",
     "why": "screen",

@@ -97,7 +97,7 @@ class ScreenerParameters(SharedParameters, total=False):
 
 
 class ScreenKeywords(SharedParameters, total=False):
-    """The options of `symscreen.screen`, `plan`, `why` and `power`."""
+    """The options of `symscreen.screen`, `plan`, `why`, `power` and `screen_inputs`."""
 
     target: Names | None
     inputs: Names | None

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 _SCREENS = ("screen", "plan", "why")  # the verbs that take nearly all options
 _FITS = (*_SCREENS, "fit")
 _ALL = (*_FITS, "power")
+_TABLES = (*_ALL, "inputs")  # options of what is read, and of the run
 
 
 def make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
@@ -110,7 +111,7 @@ class DataOptions:
         "the mean over targets of the share of variance that the model does not explain, so units of "
         "targets do not matter.",
         type="str or sequence of str",
-        verbs=_ALL,
+        verbs=_TABLES,
         estimator=False,
         write=write_names,
     )
@@ -184,7 +185,7 @@ class DataOptions:
         doc="The input columns. By default all columns of numbers but identifiers; a notice lists the columns"
         " that are not used.",
         type="sequence of str",
-        verbs=_ALL,
+        verbs=_TABLES,
         estimator=False,
         write=write_names,
     )
@@ -217,7 +218,7 @@ class DataOptions:
         help="Leave these columns out.",
         doc="Columns that are not used.",
         type="sequence of str",
-        verbs=_ALL,
+        verbs=_TABLES,
         estimator=False,
         write=write_names,
     )
@@ -233,7 +234,7 @@ class DataOptions:
         "and refused otherwise. Rows without a target are dropped, too. `transform`, `predict` and bundles "
         "fill new rows with the same medians; exports to other languages expect complete rows. An estimator "
         'takes ``"impute"`` and ``"indicator"``; without them X has no missing values.',
-        verbs=_ALL,
+        verbs=_TABLES,
         record="given",
     )
     units: str | Path | Mapping[str, str] | None = option(
@@ -341,7 +342,7 @@ class SpaceOptions:
         doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
         "`unary` and `binary`.",
         type="str, Path or sequence of str",
-        verbs=_ALL,
+        verbs=_TABLES,
     )
     unary: Names | None = option(
         None,
@@ -349,7 +350,7 @@ class SpaceOptions:
         help="Unary operators instead of the grammar's.",
         doc='Unary operators instead of the grammar\'s: ``"sin,cos"`` or a list.',
         type="str or sequence of str",
-        verbs=_ALL,
+        verbs=_TABLES,
         record="never",  # the record of the grammar has them
     )
     binary: Names | None = option(
@@ -369,7 +370,7 @@ class SpaceOptions:
         help="More operators, such as sin,cos, in addition to the grammar's.",
         doc='Operators in addition to the grammar\'s: ``"sin,cos"`` or a list.',
         type="str or sequence of str",
-        verbs=_ALL,
+        verbs=_TABLES,
         record="never",  # the record of the grammar has them
     )
     pool: PoolKind = option(
@@ -552,7 +553,7 @@ class ScoringOptions:
         help="The seed of all that is random: folds, trees, permutations, noise.",
         doc="The seed of all that is random: folds, trees, permutations, null distributions, noise, the rows "
         "of a race or sieve, the split of a fit.",
-        verbs=_ALL,
+        verbs=_TABLES,
         fit_record=True,
     )
 
@@ -599,6 +600,7 @@ class InferenceOptions:
         doc="Permute the target this number of times, and compare each feature with the best one of the whole"
         " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
         "1). A column screener must rank.",
+        verbs=(*_SCREENS, "inputs"),
     )
     max_correlation: float | None = option(
         None,
@@ -699,7 +701,7 @@ class RunOptions:
         help="The number of threads, or of Dask's processes; -1 for all cores. No result depends on it.",
         doc="The number of threads; None and -1 mean all cores. No result depends on it. Where a grid search "
         "runs candidates in parallel, 1 is best.",
-        verbs=_ALL,
+        verbs=_TABLES,
         runtime=True,
     )
     chunk_size: int | None = option(
@@ -737,7 +739,7 @@ class RunOptions:
         help="Write no progress and no notices.",
         doc="Write nothing on standard error: no progress line, and no message while kernels are compiled. "
         "Callbacks are called; notices are in the result.",
-        verbs=_ALL,
+        verbs=_TABLES,
         estimator=False,
         runtime=True,
         record="never",

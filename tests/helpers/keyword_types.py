@@ -83,7 +83,7 @@ def format_keyword_types():
             _format_class(
                 "ScreenKeywords",
                 "SharedParameters",
-                "The options of `symscreen.screen`, `plan`, `why` and `power`.",
+                "The options of `symscreen.screen`, `plan`, `why`, `power` and `screen_inputs`.",
                 [field for field in screen if field.name not in {each.name for each in shared}],
             ),
             _format_class(

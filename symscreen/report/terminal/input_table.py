@@ -1,0 +1,83 @@
+"""The terminal table of a search for the inputs that matter."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from symscreen.config.parsing import write_names
+from symscreen.messages import COMMAND_LINE, escape_control_chars, format_count, name_option
+from symscreen.report.terminal.listings import add_row, make_notes, make_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from symscreen.messages import OptionStyle
+    from symscreen.screening.input_screening.input_screen import InputScreenResult
+
+_SHOWN_OTHERS = 3  # inputs that are not selected, the nearest ones
+
+
+def show_inputs(result: InputScreenResult, style: OptionStyle = COMMAND_LINE) -> RenderableType:
+    """Build a table of the selected inputs, and of the nearest others.
+
+    Parameters
+    ----------
+    result : InputScreenResult
+        The result of `symscreen.screen_inputs`.
+    style : OptionStyle
+        How the notes write options.
+
+    Returns
+    -------
+    rich renderable
+        Input for `print_table`.
+    """
+    n_inputs, n_selected = len(result.table), len(result.selected)
+    head = f"{n_selected} of {format_count(n_inputs, 'input')} matter, on {result.n_rows:,} rows"
+    table = make_table(
+        ("input", "left"),
+        ("round", "right"),
+        ("gain", "right"),
+        ("p-value", "right"),
+        ("best formula", "fold"),
+    )
+    for row in result.table.head(n_selected + _SHOWN_OTHERS).to_dict("records"):
+        with_partner = f"{row['formula']}, with {row['partner']}" if row["partner"] else row["formula"]
+        number = row["round"] or "-"
+        add_row(table, (row["input"], number, f"{row['gain']:.3f}", f"{row['p_value']:.3f}", with_partner))
+    return Group(
+        Text(head),
+        Text(""),
+        table,
+        Text(""),
+        make_notes(_explain(result), style),
+        *_write_option(result, style),
+    )
+
+
+def _explain(result: InputScreenResult) -> list[str]:
+    """Explain the columns of the table."""
+    columns = (
+        "round: when an input was selected; - was not. gain: the share of what the other selected inputs "
+        "leave of the target that its best formula explains."
+    )
+    p_value = (
+        f"p-value: compared with the best of {result.permutations} permuted copies of all inputs; those up "
+        f"to {name_option('level', result.level)} are selected."
+    )
+    return [columns, p_value]
+
+
+def _write_option(result: InputScreenResult, style: OptionStyle) -> list[RenderableType]:
+    """Write the selected inputs as other verbs, or functions, take them."""
+    if not result.selected:
+        return []
+    if style is COMMAND_LINE:
+        text = f"--inputs {shlex.quote(write_names(result.selected))}"
+    else:
+        text = f"inputs={result.selected!r}"
+    return [Text(""), Text(escape_control_chars(text), no_wrap=True, overflow="ignore")]

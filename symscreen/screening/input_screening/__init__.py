@@ -1,0 +1,1 @@
+"""Which columns of a table matter: forward selection against permuted copies of all columns."""

@@ -1,0 +1,180 @@
+"""The search for inputs: rounds that add the best input, a pass over pairs, and a last test of each input.
+
+Rounds and pairs each have half of the level, so p-values are doubled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from symscreen.screening.input_screening.input_tests import (
+    RoundTest,
+    compute_residuals,
+    mask_selected,
+    test_round,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symscreen._typing import Integers, Values
+    from symscreen.screening.input_screening.input_tests import InputTable
+
+MAX_SELECTED = 50
+MAX_PAIR_INPUTS = 600  # the pass over pairs costs the square of the number of inputs
+_ROWS_PER_INPUT = 4
+_FAMILIES = 2  # the rounds, and the pass over pairs
+_PAIR_DEGREE = 2  # polynomials of each input of a pair
+
+
+class InputClaim(NamedTuple):
+    """What is known of an input: its round from 1 (0 if it is not selected), p-value and best formula."""
+
+    round: int
+    p_value: float
+    correlation: float
+    function: int
+    partner: int
+
+
+@dataclass(eq=False)
+class InputSearch:
+    """The state of a search.
+
+    Parameters
+    ----------
+    table : InputTable
+        What all rounds share.
+    level : float
+        The level of the whole search.
+    selected : list of int
+        The inputs selected, in order.
+    rounds : dict of int to int
+        The round of each selected input.
+    """
+
+    table: InputTable
+    level: float
+    selected: list[int] = field(default_factory=list)
+    rounds: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> int:
+        """The largest number of inputs that may be selected."""
+        return min(MAX_SELECTED, self.table.n_inputs, self.table.n_rows // _ROWS_PER_INPUT)
+
+    def add(self, inputs: Sequence[int]) -> None:
+        """Select inputs in one round."""
+        number = 1 + max(self.rounds.values(), default=0)
+        self.selected += inputs
+        self.rounds |= dict.fromkeys(inputs, number)
+
+
+def search_inputs(table: InputTable, level: float) -> list[InputClaim]:
+    """Search for the inputs that matter; return one claim for each input."""
+    search = InputSearch(table, level)
+    last = _select_forward(search)
+    retests = _drop_redundant(search)
+    if any(each not in retests for each in search.rounds):  # an input was dropped
+        last = test_round(table, search.selected)
+    claims = []
+    for index in range(table.n_inputs):
+        number = search.rounds[index] if index in retests else 0
+        claims.append(_make_claim(retests.get(index, last), index, number))
+    return claims
+
+
+def _make_claim(test: RoundTest, index: int, number: int) -> InputClaim:
+    """Read what a test says of an input."""
+    return InputClaim(
+        number,
+        min(1.0, _FAMILIES * float(test.p_values[index])),
+        float(test.correlations[index]),
+        int(test.best_functions[index]),
+        int(test.partners[index]),
+    )
+
+
+def _select_forward(search: InputSearch) -> RoundTest:
+    """Add inputs while one is better than the copies; return the last test."""
+    while True:
+        test = test_round(search.table, search.selected)
+        if len(search.selected) >= search.limit:
+            return test
+        best = int(test.distances.argmax())
+        if _FAMILIES * test.p_values[best] <= search.level:
+            search.add([best])
+            continue
+        pair = find_pair(search.table, search.selected, search.level / _FAMILIES)
+        if pair is None:
+            return test
+        search.add(list(pair))
+
+
+def _drop_redundant(search: InputSearch) -> dict[int, RoundTest]:
+    """Test each selected input given the others, and drop the worst one until all pass."""
+    while True:
+        tests = {
+            index: test_round(search.table, [each for each in search.selected if each != index])
+            for index in search.selected
+        }
+        if not tests:
+            return tests
+        worst = max(tests, key=lambda index: (tests[index].p_values[index], search.rounds[index], index))
+        if _FAMILIES * tests[worst].p_values[worst] <= search.level:
+            return tests
+        search.selected.remove(worst)
+
+
+def find_pair(table: InputTable, selected: Sequence[int], level: float) -> tuple[int, int] | None:
+    """Find the pair of other inputs whose product explains most of what is left.
+
+    It is returned if few permutations of the rows give as good a pair. The permutations stop when they are
+    too many already.
+    """
+    inputs = np.flatnonzero(mask_selected(table.n_inputs, selected))
+    if not 2 <= len(inputs) <= MAX_PAIR_INPUTS:
+        return None
+    residuals = compute_residuals(table, selected)
+    polynomials = table.polynomials[inputs][:, :_PAIR_DEGREE].reshape(-1, table.n_rows)
+    pairs = _PairScores(polynomials)
+    best, found = pairs.find_best(residuals)
+    n_permutations = len(table.permutations)
+    n_allowed = int(np.floor(level * (1 + n_permutations))) - 1
+    n_better = 0
+    for rows in table.permutations:
+        n_better += pairs.find_best([residual[rows] for residual in residuals])[0] >= best
+        if n_better > n_allowed:
+            return None
+    first, second = sorted(int(inputs[each // _PAIR_DEGREE]) for each in found)
+    return first, second
+
+
+class _PairScores:
+    """Correlates products of two polynomials of different inputs with targets."""
+
+    def __init__(self, polynomials: Values) -> None:
+        """Take polynomials of inputs, shape (inputs · degree, n)."""
+        lengths = np.sqrt((polynomials * polynomials).sum(axis=1, keepdims=True))
+        lengths[lengths == 0.0] = 1.0  # the polynomial of an input with few values may vanish
+        self._factors = np.asarray(polynomials / lengths, dtype=np.float32)
+        owners: Integers = np.arange(len(polynomials)) // _PAIR_DEGREE
+        self._is_pair = (owners[:, None] < owners[None]).astype(np.float32)
+
+    def find_best(self, targets: Sequence[Values]) -> tuple[float, tuple[int, int]]:
+        """Return the largest score of a pair, and the two polynomials."""
+        best, found = -1.0, (0, 0)
+        for target in targets:
+            centred = target - target.mean()
+            spread = float(np.sqrt((centred * centred).mean()))
+            if spread == 0.0:
+                continue
+            weights = np.asarray(centred / spread, dtype=np.float32)
+            scores = np.abs(self._factors @ (self._factors * weights).T) * self._is_pair
+            at = int(scores.argmax())
+            if scores.flat[at] > best:
+                best, found = float(scores.flat[at]), divmod(at, len(scores))
+        return best, found

@@ -1,0 +1,266 @@
+"""`symscreen.screen_inputs`: which columns of a table matter at all, by the best of their formulas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from symscreen.config.fields import describe_options, list_options, make_options
+from symscreen.config.parsing import check_share
+from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.space_options import split_operators
+from symscreen.errors import DataError, OptionError
+from symscreen.grammar import OPERATORS
+from symscreen.messages import KEYWORD, name_option
+from symscreen.report.html_listings import format_listing_html, format_listing_text
+from symscreen.report.terminal.input_table import show_inputs
+from symscreen.screening.input_screening.column_functions import build_column_functions, build_polynomials
+from symscreen.screening.input_screening.forward_search import MAX_PAIR_INPUTS, search_inputs
+from symscreen.screening.input_screening.input_tests import FITTED, InputTable
+from symscreen.screening.preparation import prepare_screen
+from symscreen.targets.registry import require_numeric_target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from symscreen._typing import Integers, Values
+    from symscreen.config.keyword_types import ScreenKeywords
+    from symscreen.grammar import Operator
+    from symscreen.screening.input_screening.forward_search import InputClaim
+    from symscreen.screening.task import ScreeningTask
+
+DEFAULT_PERMUTATIONS = 99
+_OPERATORS = ("square", "inv", "sqrt", "log", "exp", "sin", "cos")  # besides those of the grammar
+_MIN_ROWS = 20
+_MAX_ROWS = 5_000
+_MAX_CELLS = 1 << 26  # of functions of columns times rows: 256 MB
+_ROW_STREAM, _PERMUTATION_STREAM = 2, 3  # random streams of a seed
+_NORMAL_SCALE = 1.4826  # from the median absolute deviation to the standard deviation of normal values
+
+
+@dataclass(frozen=True, eq=False)
+class InputScreenResult:
+    """Which inputs of a table matter.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row for each input, the selected ones first: ``input``; ``selected``; ``round`` in which it was
+        selected, from 1, and 0 if it was not; ``gain``, the squared correlation of its best formula with what
+        the selected inputs other than this one leave of the target; ``p_value``, see `screen_inputs`;
+        ``formula``, the function of the input in its best formula; ``partner``, the input with which it is
+        multiplied there, empty if there is none.
+    selected : list of str
+        The selected inputs, in the order of their rounds.
+    level : float
+        The level.
+    n_rows : int
+        Number of rows that were used.
+    permutations : int
+        Number of permuted copies of the inputs.
+    notices : tuple of str
+        Notices about the data.
+    """
+
+    table: pd.DataFrame
+    selected: list[str]
+    level: float
+    n_rows: int
+    permutations: int
+    notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return format_listing_text(show_inputs(self, KEYWORD), self.notices)
+
+    def _repr_html_(self) -> str:
+        return format_listing_html(show_inputs(self, KEYWORD), self.notices)
+
+
+@describe_options(list_options(ScreenOptions, verb="inputs"))
+def screen_inputs(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None = None,
+    *,
+    level: float = 0.05,
+    **options: Unpack[ScreenKeywords],
+) -> InputScreenResult:
+    """Say which inputs of a table matter, by the best formulas of each.
+
+    Parameters
+    ----------
+    X, y
+        As in `symscreen.screen`. The target must be numeric.
+    level : float
+        The error rate, between 0 and 1. While the selected inputs explain all that is not noise, a round
+        selects an input that is independent of all others and of the target with at most this probability.
+    **options : object
+        Of `symscreen.screen`: options of the data, ``operators``, ``unary`` and ``with_operators``,
+        ``seed``, ``jobs`` and ``quiet``. ``permutations`` is the number of permuted copies of the inputs, 99
+        by default.
+
+    Returns
+    -------
+    InputScreenResult
+
+    Raises
+    ------
+    DataError
+        If the table has fewer than 20 rows.
+    OptionError
+        If an option has no meaning here, the target is not numeric, or the permutations are too few for the
+        level.
+
+    Notes
+    -----
+    Each round adds the input whose best formula explains most of what a model of the selected inputs leaves.
+    Formulas are functions of the input, alone or multiplied by functions of selected inputs. The input must
+    beat the best of permuted copies of all inputs (max-T; Westfall and Young 1993). When no input does,
+    all products of two inputs are tried in the same way. At the end each selected input is tested again,
+    given the others. Rounds and pairs have half of the level each. So p-values are twice (1 + k)/(1 + B),
+    where k of B copies are as good. Of more than 5,000 rows, 5,000 drawn at random are used, and fewer of a
+    wide table.
+
+    Examples
+    --------
+    >>> import numpy as np, symscreen
+    >>> x = np.random.default_rng(1).uniform(1, 5, (200, 30))
+    >>> symscreen.screen_inputs(x, x[:, 3] * x[:, 7] + np.sin(x[:, 11])).selected
+    ['x8', 'x4', 'x12']
+    """
+    known = list_options(ScreenOptions, verb="inputs")
+    given = make_options(ScreenOptions, split_operators(dict(options)), known, "screen_inputs")
+    level = float(check_share("level", level, 1.0, above_zero=True))
+    permutations = DEFAULT_PERMUTATIONS if given.permutations is None else given.permutations
+    _check_permutations(permutations, level)
+    task = prepare_screen(X, y, replace(given, search="exact", permutations=None, p_values=False))
+    require_numeric_target(task.target, "screen_inputs")
+    rows = _choose_rows(task)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):  # or rounding would depend on the number of threads
+        table, functions = _build_table(task, rows, permutations)
+        claims = search_inputs(table, level)
+    frame = _build_frame(claims, task.dataset.names, functions)
+    return InputScreenResult(
+        table=frame,
+        selected=[str(name) for name in frame["input"][frame["selected"]]],
+        level=level,
+        n_rows=len(rows),
+        permutations=permutations,
+        notices=(*task.dataset.notices, *_format_notices(task, len(rows))),
+    )
+
+
+def _check_permutations(permutations: int, level: float) -> None:
+    """Refuse permutations that are too few for any input to be selected."""
+    needed = math.ceil(2.0 / level - 1e-9) - 1
+    if permutations < needed:
+        raise OptionError(
+            f"{name_option('permutations')} is {permutations}, too few for {name_option('level', level)}: "
+            f"give at least {needed}"
+        )
+
+
+def _choose_rows(task: ScreeningTask) -> Integers:
+    """Choose the rows of the dataset that are used, ascending."""
+    n, n_inputs = task.target.n, len(task.dataset.names)
+    if n < _MIN_ROWS:
+        raise DataError(f"the table has {n} rows that can be used; give at least {_MIN_ROWS} to test inputs")
+    n_functions = 1 + len(_list_operators(task))
+    limit = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_CELLS // (n_inputs * n_functions)))
+    if n <= limit:
+        return np.arange(n)
+    generator = np.random.default_rng(np.random.SeedSequence((task.options.seed, _ROW_STREAM)))
+    return np.sort(generator.choice(n, limit, replace=False))
+
+
+def _list_operators(task: ScreeningTask) -> list[Operator]:
+    """List the unary operators: the usual ones, then the others of the grammar."""
+    names = dict.fromkeys([*_OPERATORS, *(operator.name for operator in task.grammar.unary)])
+    return [task.grammar.operators.get(name) or OPERATORS[name] for name in names if name != "id"]
+
+
+def _build_table(
+    task: ScreeningTask, rows: Integers, n_permutations: int
+) -> tuple[InputTable, tuple[str, ...]]:
+    """Build what the rounds share, and the formulas of its functions."""
+    columns = np.ascontiguousarray(task.dataset.columns[:, rows])
+    functions = build_column_functions(columns, task.dataset.names, _list_operators(task))
+    generator = np.random.default_rng(np.random.SeedSequence((task.options.seed, _PERMUTATION_STREAM)))
+    permutations = np.stack([generator.permutation(len(rows)) for _ in range(n_permutations)])
+    table = InputTable(
+        functions=functions,
+        polynomials=build_polynomials(columns),
+        targets=_scale_target(task.dataset.numeric_target.values[rows]),  # noqa: PD011  # no frame
+        permutations=permutations.astype(np.int32),
+        backend=task.backend,
+    )
+    return table, functions.formulas
+
+
+def _scale_target(values: Values) -> tuple[Values, Values]:
+    """Return the target as it is and on a scale on which outliers are close, both with variance 1.
+
+    The second scale is asinh of the distance from the median in standard deviations of the bulk.
+    """
+    largest = float(np.abs(values).max())
+    scaled = values / largest
+    centred = scaled - np.median(scaled)
+    spread = _NORMAL_SCALE * float(np.median(np.abs(centred))) or float(np.abs(centred).mean())
+    compressed: Values = np.asarray(np.arcsinh(centred / spread), dtype=np.float64)
+    return _standardize(scaled), _standardize(compressed)
+
+
+def _standardize(values: Values) -> Values:
+    """Give values (n,) mean 0 and variance 1; a constant becomes 0."""
+    centred = values - values.mean()
+    spread = float(centred.std())
+    return np.asarray(centred / spread) if spread > 0.0 else centred
+
+
+def _build_frame(
+    claims: Sequence[InputClaim], names: Sequence[str], functions: Sequence[str]
+) -> pd.DataFrame:
+    """Build the table of a result: selected inputs by round, then the others by p-value and gain."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for name, claim in zip(names, claims, strict=True):
+        partner = (
+            "the model" if claim.partner == FITTED else names[claim.partner] if claim.partner >= 0 else ""
+        )
+        rows.append(
+            {
+                "input": name,
+                "selected": claim.round > 0,
+                "round": claim.round,
+                "gain": round(claim.correlation**2, 6),
+                "p_value": claim.p_value,
+                "formula": functions[claim.function] if claim.correlation > 0.0 else "",
+                "partner": partner,
+            }
+        )
+    order = sorted(
+        rows, key=lambda row: (row["round"] or math.inf, row["p_value"], -row["gain"], row["input"])
+    )
+    return pd.DataFrame(order)
+
+
+def _format_notices(task: ScreeningTask, n_rows: int) -> list[str]:
+    """Say what was left out."""
+    notices = []
+    if n_rows < task.target.n:
+        notices.append(
+            f"{n_rows:,} of {task.target.n:,} rows were drawn at random; inputs are tested on these"
+        )
+    if len(task.dataset.names) > MAX_PAIR_INPUTS:
+        notices.append(
+            f"there are more than {MAX_PAIR_INPUTS} inputs, so pairs without a main effect were not tried"
+        )
+    return notices

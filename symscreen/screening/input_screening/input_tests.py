@@ -1,0 +1,193 @@
+"""The test of one round: the best formulas of each input against the best of permuted copies of all inputs.
+
+A formula of input j is f(x_j), or f(x_j)·h with h a function of the inputs selected before. Its statistic is
+the correlation of f(x_j) with r·h, where r is what the model of the selected inputs leaves of the target.
+Permuting the rows of r·h is the same as permuting the rows of all other inputs together. So the copies cost
+one matrix product. Each kind of formulas is compared with its own copies, in standard deviations of their
+best statistic, and the largest of these distances counts (max-T; Westfall and Young 1993).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from symscreen.screening.input_screening.polynomial_model import fit_polynomials
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.backends import Backend
+    from symscreen.screening.input_screening.column_functions import ColumnFunctions
+
+    SingleValues = NDArray[np.float32]
+
+_PARTNER_DEGREE = 3  # polynomials of a selected input in products
+_BLOCK_COLUMNS = 256  # permuted vectors in a matrix product, about
+FITTED = -1  # the partner of a product with the model itself
+ALONE = -2  # the partner of a formula of one input
+
+
+@dataclass(frozen=True, eq=False)
+class InputTable:
+    """What all rounds share.
+
+    Parameters
+    ----------
+    functions : ColumnFunctions
+        The formulas of single inputs.
+    polynomials : float64 array, shape (d, degree, n)
+        The polynomials of the inputs for models.
+    targets : tuple of float64 arrays, each of shape (n,)
+        The target on its scales.
+    permutations : int32 array, shape (B, n)
+        The permutations of the rows.
+    backend : Backend
+        Where the work runs.
+    """
+
+    functions: ColumnFunctions
+    polynomials: Values
+    targets: tuple[Values, ...]
+    permutations: Rows
+    backend: Backend
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return len(self.polynomials)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.polynomials.shape[2])
+
+
+class FormulaKind(NamedTuple):
+    """Formulas that are compared with each other: the vectors r·h, shape (m, n), and the partner of each."""
+
+    vectors: SingleValues
+    partners: tuple[int, ...]
+
+
+class RoundTest(NamedTuple):
+    """What a round says of the inputs that are not selected.
+
+    Parameters
+    ----------
+    distances : float64 array, shape (d,)
+        The largest distance of each input from the copies; -inf of selected inputs.
+    p_values : float64 array, shape (d,)
+        The share of copies whose best formula is as good; 1 of selected inputs.
+    correlations : float64 array, shape (d,)
+        The absolute correlation of the best formula.
+    best_functions, partners : int64 array, shape (d,)
+        The function of the best formula, and its partner.
+    """
+
+    distances: Values
+    p_values: Values
+    correlations: Values
+    best_functions: Integers
+    partners: Integers
+
+
+def compute_residuals(table: InputTable, selected: Sequence[int]) -> list[Values]:
+    """Compute what a model of the selected inputs leaves of the target, on each scale."""
+    chosen = table.polynomials[list(selected)]
+    return [model.residual for model in fit_polynomials(chosen, table.targets)]
+
+
+def build_kinds(table: InputTable, selected: Sequence[int]) -> list[FormulaKind]:
+    """Build the kinds of formulas of a round: for each scale formulas of one input, and products."""
+    chosen = table.polynomials[list(selected)]
+    kinds = []
+    for residual, fitted in fit_polynomials(chosen, table.targets):
+        kinds.append(FormulaKind(_normalize_rows(residual[None]), (ALONE,)))
+        if selected:
+            factors = chosen[:, :_PARTNER_DEGREE].reshape(-1, table.n_rows)
+            partners = tuple(index for index in selected for _ in range(_PARTNER_DEGREE))
+            products = np.vstack([residual * factors, residual * fitted])
+            kinds.append(FormulaKind(_normalize_rows(products), (*partners, FITTED)))
+    return kinds
+
+
+def _normalize_rows(vectors: Values) -> SingleValues:
+    """Centre vectors (m, n) and give them length 1; a constant one becomes 0."""
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    lengths = np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+    return np.asarray(
+        np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 0.0), np.float32
+    )
+
+
+def test_round(table: InputTable, selected: Sequence[int]) -> RoundTest:
+    """Test all inputs that are not selected."""
+    kinds = build_kinds(table, selected)
+    is_open = ~np.isin(table.functions.owners, list(selected))
+    values = table.functions.values[is_open]
+    d = table.n_inputs
+    shape = (len(kinds), d)
+    best, functions, partners = np.zeros(shape), np.zeros(shape, np.int64), np.full(shape, ALONE)
+    maxima = np.empty((len(kinds), len(table.permutations)))
+    numbers, owners = np.flatnonzero(is_open), table.functions.owners[is_open]
+    for k, kind in enumerate(kinds):
+        correlations = np.abs(values @ kind.vectors.T)
+        best_vectors = correlations.argmax(axis=1)
+        best_values = correlations[np.arange(len(values)), best_vectors]
+        order = np.lexsort((np.arange(len(values)), -best_values))[::-1]  # the best of an input comes last
+        best[k, owners[order]] = best_values[order]
+        functions[k, owners[order]] = numbers[order]
+        partners[k, owners[order]] = np.array(kind.partners)[best_vectors[order]]
+        maxima[k] = _compute_null_maxima(table, values, kind.vectors)
+    centres = maxima.mean(axis=1, keepdims=True)
+    spreads = np.maximum(maxima.std(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    distances = (best - centres) / spreads
+    winners = distances.argmax(axis=0)
+    null = ((maxima - centres) / spreads).max(axis=0)
+    every = np.arange(d)
+    own = distances[winners, every]
+    own[list(selected)] = -np.inf
+    counts = (null[None] >= own[:, None]).sum(axis=1)
+    p_values = np.where(np.isneginf(own), 1.0, (1.0 + counts) / (1.0 + len(null)))
+    return RoundTest(own, p_values, best[winners, every], functions[winners, every], partners[winners, every])
+
+
+@dataclass(frozen=True, eq=False)
+class _NullMaxima:
+    """Computes the best correlation of a kind of formulas under some permutations."""
+
+    values: SingleValues
+    vectors: SingleValues
+    permutations: Rows
+
+    def __call__(self, chunk: tuple[int, int]) -> Values:
+        first, last = chunk
+        rows = self.permutations[first:last]
+        permuted = self.vectors[:, rows].transpose(1, 0, 2).reshape(-1, rows.shape[1])
+        correlations = self.values @ permuted.T
+        best = np.maximum(correlations.max(axis=0), -correlations.min(axis=0))
+        return np.asarray(best.reshape(len(rows), -1).max(axis=1), dtype=np.float64)
+
+
+def _compute_null_maxima(table: InputTable, values: SingleValues, vectors: SingleValues) -> Values:
+    """Compute the best correlation of a kind under each permutation, shape (B,)."""
+    n_permutations = len(table.permutations)
+    if not len(values):
+        return np.zeros(n_permutations)
+    step = max(1, _BLOCK_COLUMNS // len(vectors))
+    chunks = [(at, min(at + step, n_permutations)) for at in range(0, n_permutations, step)]
+    compute = _NullMaxima(values, vectors, table.permutations)
+    return np.concatenate(list(table.backend.map(compute, chunks)))
+
+
+def mask_selected(n_inputs: int, selected: Sequence[int]) -> Flags:
+    """Return which inputs are not selected, shape (d,)."""
+    mask = np.ones(n_inputs, dtype=np.bool_)
+    mask[list(selected)] = False
+    return mask

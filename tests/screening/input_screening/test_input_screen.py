@@ -1,0 +1,73 @@
+"""Which inputs are selected: planted ones, seldom others, and the same in every order."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.errors import DataError, OptionError
+
+
+def _make_frame(seed, n=200, d=12):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(rng.uniform(1, 5, (n, d)), columns=[f"x{k}" for k in range(d)]), rng
+
+
+def test_planted_inputs_are_selected_and_others_are_not():
+    frame, rng = _make_frame(1)
+    y = frame.x3 * frame.x7 + np.sin(frame.x11) + 0.1 * rng.normal(size=len(frame))
+    result = symscreen.screen_inputs(frame, y)
+    assert set(result.selected) == {"x3", "x7", "x11"}
+    chosen = result.table[result.table.selected]
+    assert (chosen.p_value <= 0.05).all()
+    assert chosen["round"].tolist() == [1, 2, 3]
+    assert "<table>" in result._repr_html_()
+    assert f"inputs={result.selected!r}" in repr(result)
+
+
+def test_a_pure_interaction_is_found_as_a_pair():
+    frame, rng = _make_frame(2)
+    y = (frame.x2 - 3) * (frame.x5 - 3) + 0.3 * rng.normal(size=len(frame))
+    result = symscreen.screen_inputs(frame, y)
+    assert set(result.selected) == {"x2", "x5"}
+
+
+def test_noise_is_selected_about_as_seldom_as_the_level_says():
+    n_tables, n_claims = 40, 0
+    for seed in range(n_tables):
+        frame, rng = _make_frame(100 + seed, n=60, d=6)
+        noise = rng.normal(size=60)
+        n_claims += bool(symscreen.screen_inputs(frame, noise, level=0.2, permutations=19).selected)
+    assert n_claims <= 0.2 * n_tables + 3 * np.sqrt(n_tables * 0.2 * 0.8)
+
+
+def test_the_order_of_rows_and_columns_and_the_threads_change_nothing():
+    frame, rng = _make_frame(3)
+    frame["y"] = frame.x0 / frame.x1 + 0.2 * rng.normal(size=len(frame))
+    mixed = frame.sample(frac=1, random_state=0)[frame.columns[::-1]]
+    first = symscreen.screen_inputs(frame, target="y", jobs=1)
+    assert first.table.equals(symscreen.screen_inputs(mixed, target="y", jobs=2).table)
+    assert first.selected
+
+
+def test_of_two_equal_columns_one_is_selected():
+    frame, rng = _make_frame(4)
+    frame["copy"] = frame.x1
+    result = symscreen.screen_inputs(frame, frame.x1.to_numpy() + 0.1 * rng.normal(size=len(frame)))
+    assert len(result.selected) == 1
+    assert result.selected[0] in {"x1", "copy"}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"level": 0.0}, OptionError, "level"),
+        ({"permutations": 10}, OptionError, "too few"),
+        ({"layers": "ub"}, OptionError, "screen_inputs has no option 'layers'"),
+        ({"rows": 10}, DataError, "at least 20"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused(options, error, message):
+    frame, rng = _make_frame(5, n=options.pop("rows", 40))
+    with pytest.raises(error, match=message):
+        symscreen.screen_inputs(frame, rng.normal(size=len(frame)), **options)
