@@ -84,7 +84,7 @@ def start_kernel(folder: Path) -> Iterator[Any]:
 
 
 def run_notebook(notebook: Any, kernel: Any, folder: Path) -> None:
-    """Run a notebook in an empty folder, with nothing left of the notebook before; its outputs are replaced."""
+    """Run a notebook in an empty folder without what the one before left, and replace its outputs."""
     from nbclient import NotebookClient
 
     metadata = nbformat.from_dict(notebook.metadata)
