@@ -60,8 +60,10 @@ def test_the_law_is_found_with_notices_of_rows_left_out_and_of_their_dependence(
     assert result.table["expression"][0] == "lag2(x)*z"
     assert result.notices == (
         "left out: 4 rows of 60 at the start of runs; the operators of time need 2 rows before a row",
-        "neighbours in time are alike: for the best formula, 56 rows tell about as much as 14 independent"
-        + " rows would",
+        (
+            "neighbours in time are alike: for the best formula, 56 rows tell about as much as 14 "
+            "independent rows would"
+        ),
     )
     assert result.record["data"]["inputs"] == sorted(
         ["x", "z", *(f"{operator}({name})" for operator in OPTIONS["unary"].split(",") for name in "xz")]
