@@ -153,6 +153,8 @@ class SharedFitParameters(TypedDict, total=False):
     criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int
     split: float
+    bands: Literal["split", "cv+"] | None
+    bands_level: float
     level: float
     snap: bool
 
