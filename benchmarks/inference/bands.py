@@ -92,6 +92,13 @@ def summarize(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def format_cell(value: object) -> str:
+    """Format a value of the table."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def main(arguments: list[str]) -> None:
     """Run the benchmark."""
     parser = make_parser(__doc__)
@@ -110,6 +117,6 @@ def main(arguments: list[str]) -> None:
     save_results(
         "bands",
         {"level": LEVEL, "fresh_rows": FRESH_ROWS, "summary": summary},
-        format_table(head, [list(row.values()) for row in summary]),
+        format_table(head, [list(map(format_cell, row.values())) for row in summary]),
         chosen.results,
     )
