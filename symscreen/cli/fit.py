@@ -72,6 +72,7 @@ def fit(
       symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
+      symscreen fit data.csv --split 0.5 --bands split --out model.json
       symscreen fit data.csv --per material --out model.json
       symscreen apply model.json new.csv
     """
@@ -150,8 +151,7 @@ def print_fit(result: AnyFitResult) -> None:
         click.echo("\n".join([format_equation(result), result.verdict]))
         print_table(show_grouped_fit(result))
         return
-    excluded = [] if result.exclusion is None else [result.exclusion]
-    click.echo("\n".join([format_equation(result), result.verdict, *excluded]))
+    click.echo("\n".join([format_equation(result), *result.claims]))
     print_table(show_fit(result))
 
 
@@ -174,7 +174,8 @@ def apply(
 ) -> None:
     """Compute a saved formula, or saved features, on new data.
 
-    Saved equations of motion are integrated from the first row of each run.
+    A model of y with a prediction band has the columns y_low and y_high, too. Saved equations of motion are
+    integrated from the first row of each run.
 
     \b
     Examples:

@@ -127,7 +127,33 @@ _PER_REASON = (
 )
 PER_CONFLICTS = tuple(
     Conflict("per", name, _PER_REASON)
-    for name in ("preset", "weights", "units", "must_use", "split", "criterion")
+    for name in ("preset", "weights", "units", "must_use", "split", "criterion", "bands")
+)
+_WHOLE_REASON = (
+    "{option} cannot be combined with {other}: each fold repeats the whole fit; leave one of them out"
+)
+BAND_CONFLICTS = (
+    Conflict(
+        "bands",
+        "time",
+        "{option} cannot be combined with {other}: a band assumes that rows are exchangeable, and rows in "
+        "the order of time are not; leave one of them out",
+    ),
+    Conflict(
+        "bands",
+        "unsafe",
+        "{option} cannot be combined with {other}: it would choose the model by the ranges of the rows that "
+        f"calibrate the band; use {name_option('unsafe', 'mark')}",
+    ),
+)
+CV_PLUS_CONFLICTS = (
+    Conflict(
+        "bands",
+        "split",
+        "{option} cannot be combined with {other}: it needs no rows apart from its folds; leave one of them "
+        f"out, or use {name_option('bands', 'split')}",
+    ),
+    Conflict("bands", "time_limit", _WHOLE_REASON),
 )
 # the values of options that conflict with others; of the rest, each value but None and False does, ...
 _CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
@@ -192,6 +218,28 @@ def check_per_conflicts(options: FitOptions) -> None:
     if options.per_inner and options.per is None:
         raise OptionError(f"{name_option('per_inner')} needs groups: give {name_option('per')}")
     _check(options, PER_CONFLICTS)
+
+
+def check_band_conflicts(options: FitOptions) -> None:
+    """Refuse what excludes a prediction band, as `check_conflicts` does.
+
+    Examples
+    --------
+    >>> from symscreen.config.screen_options import FitOptions
+    >>> check_band_conflicts(FitOptions(bands="split"))
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OptionError: bands='split' needs rows that the search does not use, and half of them
+    calibrate the band: give split=0.5
+    """
+    if options.bands == "split" and options.split == 0.0:
+        raise OptionError(
+            f"{name_option('bands', 'split')} needs rows that the search does not use, and half of them "
+            f"calibrate the band: give {name_option('split', 0.5)}"
+        )
+    _check(options, BAND_CONFLICTS)
+    if options.bands == "cv+":
+        _check(options, CV_PLUS_CONFLICTS)
 
 
 def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:

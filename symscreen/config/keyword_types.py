@@ -155,6 +155,8 @@ class SharedFitParameters(TypedDict, total=False):
     max_terms: int
     criterion: Literal["ebic", "bic", "aic", "cv"]
     folds: int
+    bands: Literal["split", "cv+"] | None
+    bands_level: float
     level: float
     snap: bool
 

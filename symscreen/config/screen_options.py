@@ -976,6 +976,27 @@ class FitOptions(ScreenOptions):
         verbs=("fit",),
         fit_record=True,
     )
+    bands: Literal["split", "cv+"] | None = option(
+        None,
+        choices=("split", "cv+"),
+        help="A prediction band: from half of the rows of --split, or by CV+, which repeats the fit in 10 "
+        "folds.",
+        doc='A prediction band for new rows. With ``"split"`` (split conformal) half of the rows that '
+        "`split` keeps from the search calibrate the band, and the others estimate the coefficients. With "
+        '``"cv+"`` the whole fit is repeated without each of 10 folds. Both assume that the rows of the table and the '
+        "new row are exchangeable, so a band cannot be combined with `time`, `per` or `weights`. See "
+        "`FitResult.predict_interval`.",
+        verbs=("fit",),
+    )
+    bands_level: float = option(
+        0.9,
+        metavar="P",
+        check=partial(check_share, upper=1.0, above_zero=True),
+        help="The probability with which the band holds a new row.",
+        doc="The probability with which the band holds a new row, on average over tables and rows. CV+ "
+        "guarantees less, and usually reaches it.",
+        verbs=("fit",),
+    )
     level: float = option(
         0.95,
         metavar="P",

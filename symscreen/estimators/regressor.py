@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import RegressorOptions
-from symscreen.errors import ExtrapolationWarning
+from symscreen.errors import ExtrapolationWarning, OptionError
 from symscreen.estimators.base import SymbolicEstimator, check_row_weights, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets
 from symscreen.expressions.grouped_formula import predict_model
 from symscreen.fitting.fit import fit
+from symscreen.results.fit_result import FitResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,6 +162,38 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         if self._target_order is None:
             return predicted
         return predicted.reshape(len(predicted), -1)[:, self._target_order]
+
+    def predict_interval(self, X: Any) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn's name
+        """Compute the prediction band of the option `bands`; see `symscreen.FitResult.predict_interval`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (m, d)
+            Rows with the same columns.
+
+        Returns
+        -------
+        float64 array, shape (m, 2)
+            The lower and the upper limit.
+
+        Raises
+        ------
+        OptionError
+            If `bands` was not given.
+
+        Warns
+        -----
+        ExtrapolationWarning, UserWarning
+            As in `predict`.
+        """
+        check_is_fitted(self)
+        result = self.result_
+        if not isinstance(result, FitResult):
+            raise OptionError("predict_interval is for one target without groups: fit each target by itself")
+        band_terms = () if result.band is None else result.band.terms
+        columns = self._read_new_rows(X, (*self.formula_.terms, *band_terms))
+        with raise_estimator_errors():
+            return result.predict_interval(columns, clip=self.clip)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
         """Compute R² of the predictions on rows with known targets.

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from symscreen.data import DerivedColumn
+    from symscreen.export.prediction_band import PredictionBand
     from symscreen.expressions.input_ranges import InputRanges
     from symscreen.grammar import Operator
 
@@ -773,9 +774,9 @@ def apply_bundle(
     Returns
     -------
     pandas.DataFrame, shape (m, k)
-        One column per target (models) or per feature, named after the target or the feature's text. The
-        index is that of `rows` if `rows` is a frame. Values are NaN where a formula is undefined or an
-        input is missing.
+        One column per target (models) or per feature, named after the target or the feature's text. A model
+        of y with a prediction band has the columns ``y_low`` and ``y_high``, too. The index is that of `rows`
+        if `rows` is a frame. Values are NaN where a formula is undefined or an input is missing.
 
     Raises
     ------
@@ -805,14 +806,18 @@ def apply_bundle(
     """
     import pandas as pd
 
+    from symscreen.export.prediction_band import read_prediction_band  # that module reads bundles
+
     ranges: InputRanges | None = None
     box: InputRanges | None = None
+    band: PredictionBand | None = None
     if isinstance(bundle, (str, os.PathLike, Bundle)):
         source_name = "the bundle" if isinstance(bundle, Bundle) else str(bundle)
         loaded = bundle if isinstance(bundle, Bundle) else read_bundle(bundle)
         formulas: SavedFormulas = loaded.formulas
         ranges = _read_input_ranges(loaded.record, "input_ranges", source_name)
         box = _read_input_ranges(loaded.record, "box", source_name)
+        band = read_prediction_band(loaded.record, source_name)
     else:
         formulas = bundle
     if clip and box is None:
@@ -831,7 +836,20 @@ def apply_bundle(
         )
         if isinstance(formulas, SharedFormula):
             return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
-        return pd.DataFrame({formulas.target: predictions}, index=index)
+        columns = {formulas.target: predictions}
+        if band is not None and isinstance(formulas, Formula):
+            limits = band.compute_limits(
+                formulas,
+                predictions,
+                rows,
+                stacklevel=3,
+                input_ranges=ranges,
+                clip_box=box if clip else None,
+            )
+            columns |= {
+                f"{formulas.target}_{end}": limits[:, place] for place, end in enumerate(("low", "high"))
+            }
+        return pd.DataFrame(columns, index=index)
     values = evaluate_formulas(formulas, rows, box=box, clip=clip, stacklevel=3)
     names = [to_text(feature) for feature in formulas]
     nan_counts = np.isnan(values).sum(axis=1)

@@ -168,18 +168,18 @@ def evaluate_formulas(
     ...     [2.0, 4.0]])).tolist()
     [[2.0, 4.0], [nan, 0.25]]
     """
-    columns = keep_in_box(_read_inputs(expressions, rows), box, clip=clip, stacklevel=stacklevel)
-    return _evaluate_on_columns(expressions, columns)
+    columns = keep_in_box(read_inputs(expressions, rows), box, clip=clip, stacklevel=stacklevel)
+    return evaluate_on_columns(expressions, columns)
 
 
-def _read_inputs(expressions: Sequence[Expression], rows: Any) -> dict[str, NDArray[np.float64]]:
+def read_inputs(expressions: Sequence[Expression], rows: Any) -> dict[str, NDArray[np.float64]]:
     """Read the inputs of expressions; without inputs, a placeholder column gives the number of rows."""
     names = collect_inputs(expressions)
     indicators = collect_indicators(expressions)
     return read_columns(rows, names, indicators) if names else {"": np.zeros(read_frame(rows).n)}
 
 
-def _evaluate_on_columns(
+def evaluate_on_columns(
     expressions: Sequence[Expression], columns: dict[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Evaluate expressions on the columns that they need, shape (k, m)."""
@@ -591,7 +591,7 @@ def predict_formula(
     the highest value of each input in the training rows, it warns of rows outside of them. With `clip_box`,
     inputs are moved into this box instead.
     """
-    columns = _read_inputs(formula.terms, rows)
+    columns = read_inputs(formula.terms, rows)
     if clip_box is not None:
         columns = clip_to_box(columns, clip_box)
     elif input_ranges is not None:
@@ -610,7 +610,7 @@ def evaluate_model(
 
     `stacklevel` is that of `warnings.warn`, relative to this function.
     """
-    values = _evaluate_on_columns(formula.terms, columns)
+    values = evaluate_on_columns(formula.terms, columns)
     total = formula.sum_terms(values)
     is_undefined = np.isnan(total).reshape(len(total), -1).any(axis=1)
     if is_expected is not None:

@@ -245,7 +245,10 @@ def _report_fold(task: FitTask, fold: int, n_folds: int) -> None:
 
 def _predict_by_formula(task: FitTask, training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
     """Fit a formula to training rows and predict test rows."""
-    result = run_fit(replace(task, dataset=take_rows(task.dataset, training), on_progress=None))
+    options = replace(task.options, bands=None)
+    result = run_fit(
+        replace(task, dataset=take_rows(task.dataset, training), options=options, on_progress=None)
+    )
     formula = result.formula
     assert isinstance(formula, Formula)  # noqa: S101  # there is one target
     return np.asarray(predict_on_dataset(formula, task.dataset)[test])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from symscreen._option_values import split_column_names
-from symscreen.config.conflicts import check_conflicts, check_per_conflicts
+from symscreen.config.conflicts import check_band_conflicts, check_conflicts, check_per_conflicts
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit, to_tuple
 from symscreen.config.screen_options import FitOptions, make_fit_options
@@ -124,6 +124,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
     """Read the data, in base units, and the options of a fit."""
     check_conflicts(options)
     check_per_conflicts(options)
+    check_band_conflicts(options)
     run_control = build_run_control(options)
     weights = read_fit_weights(source, options)
     weight_column = options.weights if isinstance(options.weights, str) else None

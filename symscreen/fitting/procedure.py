@@ -40,8 +40,15 @@ from symscreen.fitting.model_selection import (
     select_model,
 )
 from symscreen.fitting.number_evidence import compute_number_evidence
+from symscreen.fitting.prediction_bands import (
+    CalibrationRows,
+    calibrate_split_band,
+    check_band_task,
+    check_calibrating_rows,
+    fit_with_cv_plus,
+)
 from symscreen.fitting.required_inputs import format_requirement_notices
-from symscreen.fitting.row_splits import choose_folds, choose_held_out_rows
+from symscreen.fitting.row_splits import choose_band_rows, choose_folds, choose_held_out_rows
 from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
 from symscreen.fitting.search_stages import FitTask, run_search
 from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
@@ -87,12 +94,15 @@ def run_fit(task: FitTask) -> AnyFitResult:
     with threadpool_limits(1):
         if task.groups is not None:
             return run_grouped_fit(task, task.groups)
+        check_band_task(task)
+        if task.options.bands == "cv+":
+            return fit_with_cv_plus(task, _fit_in_one_thread)
         return _fit_in_one_thread(task)
 
 
 def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     """Run a fit; BLAS must be limited to one thread."""
-    task, search_rows, held_out_rows = _split_rows(task)
+    task, search_rows, held_out_rows, calibration = _split_rows(task)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     notices = [*task.dataset.notices, *format_median_notice(task)]
     choice = _search_and_choose(task, search_rows, estimation_rows, notices)
@@ -129,6 +139,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     record |= build_box_record(task, expressions)
     if options.unsafe != "keep":
         record |= build_safety_record(reasons)
+    if calibration is not None:
+        record["bands"] = calibrate_split_band(fits[0][0], calibration, task)
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 
@@ -364,23 +376,34 @@ def _judge_model(
     return {"kind": "approximation" if p_value < _VERDICT_LEVEL else "noise", "p_value": p_value}
 
 
-def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None]:
+def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None, CalibrationRows | None]:
     """Choose the rows that are kept from the search, without using the target, so that intervals are valid.
 
-    Return the task, whose missing values are filled from the rows of the search, these rows, and the others.
+    Return the task, whose missing values are filled from the rows of the search, these rows, those that
+    estimate the coefficients if they are others, and those that calibrate a band. The dataset of the task
+    does not have the last ones, so that nothing of them can decide anything.
     """
     split, n = task.options.split, task.dataset.target.n
     if split == 0:
-        return task, task.dataset, None
-    is_held_out = choose_held_out_rows(task)
-    if is_held_out.sum() < _MIN_ESTIMATING_ROWS or (~is_held_out).sum() < _MIN_CHOOSING_ROWS:
+        return task, task.dataset, None, None
+    if task.options.bands == "split":
+        search_rows, held_out_rows, calibrating_rows = choose_band_rows(task)
+        check_calibrating_rows(len(calibrating_rows), task)
+    else:
+        is_held_out = choose_held_out_rows(task)
+        search_rows, held_out_rows = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        calibrating_rows = None
+    if len(held_out_rows) < _MIN_ESTIMATING_ROWS or len(search_rows) < _MIN_CHOOSING_ROWS:
         raise OptionError(
             f"{n} rows are too few to keep a share of {split:g} from the search: it needs at least "
             f"{_MIN_CHOOSING_ROWS} rows, and the estimates at least {_MIN_ESTIMATING_ROWS}"
         )
-    search_rows, held_out_rows = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
     task = fill_from_rows(task, search_rows)
-    return task, take_rows(task.dataset, search_rows), take_rows(task.dataset, held_out_rows)
+    dataset, calibration = task.dataset, None
+    if calibrating_rows is not None:
+        calibration = CalibrationRows(dataset, calibrating_rows)
+        task = replace(task, dataset=take_rows(dataset, np.concatenate((search_rows, held_out_rows))))
+    return task, take_rows(dataset, search_rows), take_rows(dataset, held_out_rows), calibration
 
 
 def _choose_model(

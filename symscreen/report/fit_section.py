@@ -40,7 +40,7 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
         else [formula]
     )
     table = fit.constants if isinstance(fit, GroupedFitResult) else fit.terms
-    statements = [fit.verdict, *([] if fit.exclusion is None else [fit.exclusion]), *_describe_errors(fit)]
+    statements = [*fit.claims, *_describe_errors(fit)]
     return {
         "equations": [_build_equation(each.round_numbers(_DIGITS)) for each in formulas],
         "statements": [escape_control_chars(render_message(text, COMMAND_LINE)) for text in statements],

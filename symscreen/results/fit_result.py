@@ -17,7 +17,7 @@ from symscreen._repr import format_repr, format_summary
 from symscreen.errors import OptionError
 from symscreen.expressions.grouped_formula import GroupedFormula, predict_model
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, name_option
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.data import Dataset
+    from symscreen.export.prediction_band import PredictionBand
     from symscreen.grammar import Operator
 
     AnyFitResult: TypeAlias = "FitResult | SharedFitResult | GroupedFitResult"
@@ -154,7 +155,20 @@ class _BaseFitResult:
     @property
     def _statements(self) -> tuple[str, ...]:
         """What the result says of its formula, and the notices."""
-        return (self.verdict, *([] if self.exclusion is None else [self.exclusion]), *self.notices)
+        return (*self.claims, *self.notices)
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What the result says of its formula: the verdict, the exclusion and the promise of the band."""
+        band = None if self.band is None else str(self.band)
+        return (self.verdict, *(each for each in (self.exclusion, band) if each is not None))
+
+    @property
+    def band(self) -> PredictionBand | None:
+        """The prediction band, if the option `bands` was given; its text says what it promises."""
+        from symscreen.export.prediction_band import read_prediction_band
+
+        return read_prediction_band(self.record, "the record")
 
     @property
     def is_partial(self) -> bool:
@@ -330,6 +344,62 @@ class FitResult(_BaseFitResult):
 
         columns = ["term", "place", "number", "estimate", "low", "high", "p_value"]
         return pd.DataFrame(self.record.get("numbers", []), columns=columns)
+
+    def predict_interval(self, rows: Any, *, clip: bool = False) -> NDArray[np.float64]:
+        """Compute the prediction band on new rows; the fit needs the option `bands`.
+
+        The rows of the table and a new row must be exchangeable, for example independent draws from one
+        distribution. `band` says what is promised then.
+
+        Parameters
+        ----------
+        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+            Data with the inputs, as in `predict`. Those of a CV+ band are all inputs that the model of a fold
+            has.
+        clip : bool
+            As in `predict`.
+
+        Returns
+        -------
+        float64 array, shape (m, 2)
+            The lower and the upper limit, in the original units of the target. NaN where an input is missing.
+            Where the formula is undefined, a split band is NaN. A CV+ band is infinite where too many of its
+            models are undefined.
+
+        Raises
+        ------
+        OptionError
+            If the fit has no band.
+
+        Warns
+        -----
+        ExtrapolationWarning
+            As in `predict`. The promise does not hold for such rows alone.
+        UserWarning
+            As in `predict`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symscreen
+        >>> rng = np.random.default_rng(0)
+        >>> x, noise = rng.uniform(1.0, 3.0, 200), rng.uniform(-1.0, 1.0, 200)
+        >>> result = symscreen.fit({"x": x}, x**2 + noise, layers="u[square]", split=0.5, bands="split")
+        >>> result.record["bands"]["rows"], result.predict_interval({"x": [2.0]}).round(1).tolist()
+        (50, [[3.0, 4.9]])
+        """
+        band = self.band
+        if band is None:
+            raise OptionError(
+                f"the fit has no prediction band: fit with {name_option('bands', 'cv+')}, or with "
+                f"{name_option('bands', 'split')} and {name_option('split', 0.5)}"
+            )
+        ranges, box = self.record["input_ranges"], self.record["box"] if clip else None
+        formula = cast("Formula", self.formula_in_original_units)
+        predictions = predict_model(formula, rows, stacklevel=3, input_ranges=ranges, clip_box=box)
+        return band.compute_limits(
+            formula, predictions, rows, stacklevel=3, input_ranges=ranges, clip_box=box
+        )
 
     def _repr_html_(self) -> str:
         from symscreen.expressions.printing import format_mathml_body

@@ -29,6 +29,7 @@ def estimate_effective_rows(x: Values, y: Values, runs: Sequence[Integers]) -> f
 
     Examples
     --------
+    >>> import numpy as np
     >>> places = np.arange(40.0)
     >>> alternating = (-1.0) ** places
     >>> estimate_effective_rows(alternating, places, [np.arange(40)])
