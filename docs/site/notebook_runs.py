@@ -15,6 +15,8 @@ from unittest.mock import patch
 
 import nbformat
 
+from symscreen._numba import COMPILE_MESSAGE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -108,6 +110,8 @@ def _tidy_outputs(outputs: list[Any], count: int) -> list[Any]:
     """Join the pieces of a stream, and keep of other outputs what readers see, without metadata."""
     tidy: list[Any] = []
     for output in outputs:
+        if output.get("text") == COMPILE_MESSAGE:  # only the first run on a machine writes it
+            continue
         if output.output_type == "stream" and tidy and tidy[-1].get("name") == output.name:
             tidy[-1].text += output.text
             continue

@@ -131,9 +131,9 @@ def _build_result(task: ScreeningTask) -> ScreenResult:
     if options.stability is not None:
         round_results[0], extra_record["stability"] = add_stability(task, round_results[0])
     if options.splits is not None:
-        round_results[0], extra_record["split"] = add_combined_p_values(task, round_results[0])
+        round_results[0], extra_record["sample_splitting"] = add_combined_p_values(task, round_results[0])
     elif task.test_dataset is not None:
-        round_results[0], extra_record["split"] = add_test_columns(task, round_results[0])
+        round_results[0], extra_record["sample_splitting"] = add_test_columns(task, round_results[0])
     if options.intervals is not None:
         round_results[0], extra_record["intervals"] = add_intervals(task, round_results[0])
     if task.large_table is None:

@@ -65,7 +65,7 @@ def _without_laws(monkeypatch):
 )
 def test_a_split_takes_disjoint_rows(rng, n, share, held):
     table = _table(rng, n)
-    _, choosing, estimating = procedure._split_rows(_job(table, split=share))
+    _, choosing, estimating, _ = procedure._split_rows(_job(table, split=share))
     ours, theirs = (set(map(tuple, part.columns.T.tolist())) for part in (choosing, estimating))
     assert not ours & theirs
     assert ours | theirs == set(map(tuple, table.columns.T.tolist()))
@@ -77,7 +77,7 @@ def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
     both = 0
     for seed in range(40):
         table = _table(rng, 60)
-        *_, estimating = procedure._split_rows(_job(table, split=0.5, seed=seed))
+        *_, estimating, _ = procedure._split_rows(_job(table, split=0.5, seed=seed))
         at = np.isin(table.target.values, estimating.target.values)
         both += int((at[::2] & at[1::2]).sum())
     expected = 40 * 30 * (30 * 29) / (60 * 59)
@@ -105,7 +105,7 @@ def test_the_seed_says_which_rows_are_kept(rng):
 def test_nothing_but_the_rows_kept_gives_the_coefficients(rng):
     table = _table(rng, 80)
     result = run_fit(_job(table, split=0.5))
-    *_, estimating = procedure._split_rows(_job(table, split=0.5))
+    *_, estimating, _ = procedure._split_rows(_job(table, split=0.5))
     assert _terms(result) == ["x1**3", "x2"]
     x1, x2 = estimating.columns
     design = np.vstack([np.ones(estimating.target.n), x1**3, x2]).T
@@ -117,7 +117,7 @@ def test_nothing_but_the_rows_kept_gives_the_coefficients(rng):
 
 def test_the_response_of_the_rows_kept_does_not_choose(rng):
     table = _table(rng, 80)
-    *_, estimating = procedure._split_rows(_job(table, split=0.5))
+    *_, estimating, _ = procedure._split_rows(_job(table, split=0.5))
     rows = dict(zip(table.names, table.columns, strict=True))
     held = np.isin(table.columns[0], estimating.columns[0])
     y = table.target.values.copy()
@@ -141,7 +141,7 @@ def test_a_formula_undefined_on_the_rows_kept_gives_way(rng):
     x = rng.uniform(0.1, 4.0, n)
     y = np.log(x)
     table = read_dataset(x[:, None], y=y)
-    *_, estimating = procedure._split_rows(_job(table, split=0.5))
+    *_, estimating, _ = procedure._split_rows(_job(table, split=0.5))
     x[int(np.flatnonzero(x == estimating.columns[0][3])[0])] *= -1
     spoilt = read_dataset(x[:, None], y=y)
     result = run_fit(_job(spoilt, "u", "basic", split=0.5))

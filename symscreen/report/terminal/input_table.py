@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from symscreen.config.parsing import write_names
-from symscreen.messages import COMMAND_LINE, escape_control_chars, format_count, name_option
+from symscreen.messages import COMMAND_LINE, escape_control_chars, format_count, name_option, render_message
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def _write_option(result: InputScreenResult, style: OptionStyle) -> list[Rendera
     if not result.selected:
         return []
     if style is COMMAND_LINE:
-        text = f"--inputs {shlex.quote(write_names(result.selected))}"
+        option = render_message(name_option("inputs"), style)
+        text = f"{option} {shlex.quote(write_names(result.selected))}"
     else:
         text = f"inputs={result.selected!r}"
     return [Text(""), Text(escape_control_chars(text), no_wrap=True, overflow="ignore")]

@@ -38,8 +38,8 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
         )
     if "stability" in record:
         lines.append(_explain_stability(record["stability"]))
-    if "split" in record:
-        lines.append(_explain_split(record["split"]))
+    if "sample_splitting" in record:
+        lines.append(_explain_split(record["sample_splitting"]))
     if "groups" in record.get("intervals", {}):
         groups = escape_control_chars(record["intervals"]["groups"])
         lines.append(f"the intervals leave out groups by {groups}.")
@@ -70,7 +70,9 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     is_numeric = find_recorded_type(data).supports_inference
     is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["prune_by"]
     is_plain = options["screener"][0] == "t0" and options["top"] != "all"
-    has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS) or "split" in record
+    has_diagnostics = (
+        any(options.get(name) is not None for name in _TRUST_OPTIONS) or "sample_splitting" in record
+    )
     if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
     suggested: list[tuple[str, Any]] = [("permutations", 200)]

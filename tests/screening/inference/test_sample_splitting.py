@@ -61,7 +61,7 @@ def test_one_split_lists_the_formulas_of_the_other_rows_and_tests_them_by_holm(t
     assert result.table.split_p.to_numpy() == pytest.approx(
         adjust_holm(p_values), rel=1e-3
     )  # shown p-values are rounded
-    assert result.record["split"]["test_rows"] == 30
+    assert result.record["sample_splitting"]["test_rows"] == 30
 
 
 def test_gini_and_its_interval_are_those_of_the_test_rows(table):
@@ -108,7 +108,7 @@ def test_noise_is_seldom_below_the_level(rng):
 
 def test_a_joint_screener_that_ranks_is_tested_by_t0(table):
     result = symscreen.screen(table, split=0.5, screener="lasso", **OPTIONS)
-    assert result.record["split"]["screener"] == "t0"
+    assert result.record["sample_splitting"]["screener"] == "t0"
     assert result.table.split_p.min() < 0.01
 
 
