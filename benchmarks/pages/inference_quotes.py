@@ -219,7 +219,7 @@ def quote_bands(found: Results) -> dict[str, str]:
             row["band_rows"],
             f"{row['tables']:,}",
             f"{100 * row['coverage']:.1f} ± {100 * row['error']:.1f} %",
-            f"{100 * row['guarantee']:.1f} %",
+            f"{math.floor(1000 * row['guarantee']) / 10:.1f} %",
             f"{100 * row['lowest_twentieth']:.1f} %",
         ]
         for row in found["summary"]
