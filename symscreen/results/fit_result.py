@@ -386,7 +386,7 @@ class FitResult(_BaseFitResult):
         >>> x, noise = rng.uniform(1.0, 3.0, 200), rng.uniform(-1.0, 1.0, 200)
         >>> result = symscreen.fit({"x": x}, x**2 + noise, layers="u[square]", split=0.5, bands="split")
         >>> result.record["bands"]["rows"], result.predict_interval({"x": [2.0]}).round(1).tolist()
-        (50, [[3.1, 4.9]])
+        (50, [[3.0, 4.9]])
         """
         band = self.band
         if band is None:
