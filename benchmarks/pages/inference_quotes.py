@@ -240,6 +240,28 @@ def quote_law_claims(found: Results) -> dict[str, str]:
     return {"summary": format_table(head, [list(row.values()) for row in found["summary"]])}
 
 
+def quote_bands(found: Results) -> dict[str, str]:
+    """Quote how often prediction bands hold fresh rows."""
+    rows = [
+        [
+            row["method"],
+            row["law"],
+            row["band_rows"],
+            f"{row['tables']:,}",
+            f"{100 * row['coverage']:.1f} ± {100 * row['error']:.1f} %",
+            f"{math.floor(1000 * row['guarantee']) / 10:.1f} %",
+            f"{100 * row['lowest_twentieth']:.1f} %",
+        ]
+        for row in found["summary"]
+    ]
+    head = ["method", "law", "rows of the band", "tables", "coverage", "guarantee", "5 % of tables are below"]
+    return {
+        "coverage": format_table(head, rows),
+        "fresh": f"{found['fresh_rows']:,}",
+        "level": f"{100 * found['level']:g}",
+    }
+
+
 def quote_comparison(found: Results) -> dict[str, str]:
     """Quote cross-validated R² of fits by the default comparison and by repetition of the whole search."""
     compared = [row for row in found["rows"] if row["default"] is not None]

@@ -39,6 +39,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "bart_trees": recovery_quotes.quote_bart_trees,
     "deep_formulas": recovery_quotes.quote_deep_formulas,
     "comparison": inference_quotes.quote_comparison,
+    "bands": inference_quotes.quote_bands,
     "law_claims": inference_quotes.quote_law_claims,
     "first_answer": inference_quotes.quote_first_answer,
     "coverage": inference_quotes.quote_coverage,

@@ -984,8 +984,8 @@ class FitOptions(ScreenOptions):
         doc='A prediction band for new rows. With ``"split"`` (split conformal) half of the rows that '
         "`split` keeps from the search calibrate the band, and the others estimate the coefficients. With "
         '``"cv+"`` the whole fit is repeated without each of 10 folds. Both assume that the rows of the '
-        "table and the new row are exchangeable, so a band excludes `time`, `per` and `weights`. "
-        "See `FitResult.predict_interval`.",
+        "table and the new row are exchangeable, so a band cannot be combined with `time`, `per` or "
+        "`weights`. See `FitResult.predict_interval`.",
         verbs=("fit",),
     )
     bands_level: float = option(
