@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     "--level",
     metavar="P",
     type=float,
-    default=0.05,
+    default=0.01,
     show_default=True,
-    help="The probability with which a round may select an input that does not matter.",
+    help="The expected share of inputs that do not matter but are selected.",
 )
 @add_options(
     "inputs",
     help_texts={
         "inputs": "Test these columns only.",
-        "permutations": "The number of permuted copies of the inputs; 99 by default.",
+        "permutations": "The number of permuted copies of the inputs; 99 by default, more for few inputs.",
         "seed": "The seed of the permutations.",
     },
 )
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 def inputs(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Say which columns of a table matter at all, before formulas are searched.
 
-    Each column is judged by its best formula, alone and multiplied by functions of others. It must be better
-    than the best formula of permuted copies of all columns. The last line printed is an option that the
+    Each column is judged by its best formula, alone and multiplied by functions of others. It is compared
+    with the best formulas of permuted copies of all columns. The last line printed is an option that the
     other verbs take.
 
     \b
     Examples:
       symscreen inputs data.csv
       symscreen inputs data.csv --target y --exclude id --out inputs.csv
-      symscreen inputs data.csv --level 0.01 --permutations 199
+      symscreen inputs data.csv --level 0.001 --permutations 499
     """
     from symscreen.report.terminal.input_table import show_inputs
     from symscreen.report.terminal.listings import print_table

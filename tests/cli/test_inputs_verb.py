@@ -25,4 +25,4 @@ def test_the_selected_columns_are_printed_as_an_option_and_written(tmp_path):
     assert CliRunner().invoke(command, ["inputs", str(data), "--out", str(out)]).exit_code == 0
     assert json.loads(out.read_text())["selected"] == selected
     again = CliRunner().invoke(command, ["inputs", str(data), "--out", "-"])
-    assert again.output.splitlines()[0] == "input,selected,round,gain,p_value,formula,partner"
+    assert again.output.splitlines()[0] == "input,selected,round,gain,p_value,p_family,formula,partner"

@@ -37,18 +37,20 @@ def show_inputs(result: InputScreenResult, style: OptionStyle = COMMAND_LINE) ->
         Input for `print_table`.
     """
     n_inputs, n_selected = len(result.table), len(result.selected)
-    head = f"{n_selected} of {format_count(n_inputs, 'input')} matter, on {result.n_rows:,} rows"
+    head = f"{n_selected} of {format_count(n_inputs, 'input')} selected, on {result.n_rows:,} rows"
     table = make_table(
         ("input", "left"),
         ("round", "right"),
         ("gain", "right"),
         ("p-value", "right"),
+        ("p, family", "right"),
         ("best formula", "fold"),
     )
     for row in result.table.head(n_selected + _SHOWN_OTHERS).to_dict("records"):
         with_partner = f"{row['formula']}, with {row['partner']}" if row["partner"] else row["formula"]
         number = row["round"] or "-"
-        add_row(table, (row["input"], number, f"{row['gain']:.3f}", f"{row['p_value']:.3f}", with_partner))
+        p_values = [_format_p_value(row[name]) for name in ("p_value", "p_family")]
+        add_row(table, (row["input"], number, f"{row['gain']:.3f}", *p_values, with_partner))
     return Group(
         Text(head),
         Text(""),
@@ -65,11 +67,20 @@ def _explain(result: InputScreenResult) -> list[str]:
         "round: when an input was selected; - was not. gain: the share of what the other selected inputs "
         "leave of the target that its best formula explains."
     )
+    n_expected = f"{result.level * len(result.table):.2g}"
     p_value = (
-        f"p-value: compared with the best of {result.permutations} permuted copies of all inputs; those up "
-        f"to {name_option('level', result.level)} are selected."
+        f"p-value: compared with {result.permutations} permuted copies of each input; those up to "
+        f"{name_option('level', result.level)} are selected. About {n_expected} inputs at most pass by chance."
     )
-    return [columns, p_value]
+    family = (
+        "p, family: compared with the best copy of all inputs; one of at most 0.05 is hardly there by chance."
+    )
+    return [columns, p_value, family]
+
+
+def _format_p_value(p_value: float) -> str:
+    """Write a p-value with two digits, and at most four decimals."""
+    return f"{p_value:.2g}" if p_value >= 0.001 else f"{p_value:.4f}"
 
 
 def _write_option(result: InputScreenResult, style: OptionStyle) -> list[RenderableType]:

@@ -1,6 +1,8 @@
 """The search for inputs: rounds that add the best input, a pass over pairs, and a last test of each input.
 
-Rounds and pairs each have half of the level, so p-values are doubled.
+Rounds and pairs each have half of the level, so p-values are doubled. The level is the expected share of
+irrelevant inputs that are selected. So a pair, which is two inputs, may be false in a quarter of level times
+the number of inputs, and at most in 5 % of tables.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ MAX_SELECTED = 50
 MAX_PAIR_INPUTS = 600  # the pass over pairs costs the square of the number of inputs
 _ROWS_PER_INPUT = 4
 _FAMILIES = 2  # the rounds, and the pass over pairs
+_MAX_PAIR_LEVEL = 0.05
 _PAIR_DEGREE = 2  # polynomials of each input of a pair
 
 
 class InputClaim(NamedTuple):
-    """What is known of an input: its round from 1 (0 if it is not selected), p-value and best formula."""
+    """What is known of an input: its round from 1 (0 if it is not selected), p-values and best formula."""
 
     round: int
     p_value: float
+    family_p_value: float
     correlation: float
     function: int
     partner: int
@@ -92,6 +96,7 @@ def _make_claim(test: RoundTest, index: int, number: int) -> InputClaim:
     return InputClaim(
         number,
         min(1.0, _FAMILIES * float(test.p_values[index])),
+        min(1.0, _FAMILIES * float(test.family_p_values[index])),
         float(test.correlations[index]),
         int(test.best_functions[index]),
         int(test.partners[index]),
@@ -108,25 +113,36 @@ def _select_forward(search: InputSearch) -> RoundTest:
         if _FAMILIES * test.p_values[best] <= search.level:
             search.add([best])
             continue
-        pair = find_pair(search.table, search.selected, search.level / _FAMILIES)
+        pair = find_pair(
+            search.table, search.selected, compute_pair_level(search.level, search.table.n_inputs)
+        )
         if pair is None:
             return test
         search.add(list(pair))
 
 
 def _drop_redundant(search: InputSearch) -> dict[int, RoundTest]:
-    """Test each selected input given the others, and drop the worst one until all pass."""
-    while True:
-        tests = {
-            index: test_round(search.table, [each for each in search.selected if each != index])
-            for index in search.selected
-        }
-        if not tests:
-            return tests
-        worst = max(tests, key=lambda index: (tests[index].p_values[index], search.rounds[index], index))
-        if _FAMILIES * tests[worst].p_values[worst] <= search.level:
-            return tests
-        search.selected.remove(worst)
+    """Test each selected input given the others, the last one first; drop those that fail."""
+    tests: dict[int, RoundTest] = {}
+    for index in reversed(search.selected.copy()):
+        others = [each for each in search.selected if each != index]
+        test = test_round(search.table, others)
+        if _FAMILIES * test.p_values[index] <= search.level:
+            tests[index] = test
+        else:
+            search.selected = others
+    return tests
+
+
+def compute_pair_level(level: float, n_inputs: int) -> float:
+    """Return the probability with which the pass over pairs may select a false pair.
+
+    Examples
+    --------
+    >>> compute_pair_level(0.01, 10), compute_pair_level(0.01, 300)
+    (0.025, 0.05)
+    """
+    return min(level * n_inputs / (2.0 * _FAMILIES), _MAX_PAIR_LEVEL)
 
 
 def find_pair(table: InputTable, selected: Sequence[int], level: float) -> tuple[int, int] | None:

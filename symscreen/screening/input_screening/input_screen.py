@@ -14,11 +14,15 @@ from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import split_operators
 from symscreen.errors import DataError, OptionError
 from symscreen.grammar import OPERATORS
-from symscreen.messages import KEYWORD, name_option
+from symscreen.messages import KEYWORD, format_count, name_option
 from symscreen.report.html_listings import format_listing_html, format_listing_text
 from symscreen.report.terminal.input_table import show_inputs
 from symscreen.screening.input_screening.column_functions import build_column_functions, build_polynomials
-from symscreen.screening.input_screening.forward_search import MAX_PAIR_INPUTS, search_inputs
+from symscreen.screening.input_screening.forward_search import (
+    MAX_PAIR_INPUTS,
+    compute_pair_level,
+    search_inputs,
+)
 from symscreen.screening.input_screening.input_tests import FITTED, InputTable
 from symscreen.screening.preparation import prepare_screen
 from symscreen.targets.registry import require_numeric_target
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from symscreen.screening.input_screening.forward_search import InputClaim
     from symscreen.screening.task import ScreeningTask
 
+DEFAULT_LEVEL = 0.01
 DEFAULT_PERMUTATIONS = 99
 _OPERATORS = ("square", "inv", "sqrt", "log", "exp", "sin", "cos")  # besides those of the grammar
 _MIN_ROWS = 20
@@ -53,9 +58,9 @@ class InputScreenResult:
     table : pandas.DataFrame
         One row for each input, the selected ones first: ``input``; ``selected``; ``round`` in which it was
         selected, from 1, and 0 if it was not; ``gain``, the squared correlation of its best formula with what
-        the selected inputs other than this one leave of the target; ``p_value``, see `screen_inputs`;
-        ``formula``, the function of the input in its best formula; ``partner``, the input with which it is
-        multiplied there, empty if there is none.
+        the selected inputs other than this one leave of the target; ``p_value`` and ``p_family``, see
+        `screen_inputs`; ``formula``, the function of the input in its best formula; ``partner``, the input
+        with which it is multiplied there, empty if there is none.
     selected : list of str
         The selected inputs, in the order of their rounds.
     level : float
@@ -87,7 +92,7 @@ def screen_inputs(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    level: float = 0.05,
+    level: float = DEFAULT_LEVEL,
     **options: Unpack[ScreenKeywords],
 ) -> InputScreenResult:
     """Say which inputs of a table matter, by the best formulas of each.
@@ -97,12 +102,13 @@ def screen_inputs(
     X, y
         As in `symscreen.screen`. The target must be numeric.
     level : float
-        The error rate, between 0 and 1. While the selected inputs explain all that is not noise, a round
-        selects an input that is independent of all others and of the target with at most this probability.
+        The expected share of irrelevant inputs that a round selects, between 0 and 1. Irrelevant inputs are
+        independent of all others and of the target, and the selected inputs must explain all that is not
+        noise. With 0.01 and 200 irrelevant inputs, expect two that are false.
     **options : object
         Of `symscreen.screen`: options of the data, ``operators``, ``unary`` and ``with_operators``,
-        ``seed``, ``jobs`` and ``quiet``. ``permutations`` is the number of permuted copies of the inputs, 99
-        by default.
+        ``seed``, ``jobs`` and ``quiet``. ``permutations`` is the number of permuted copies of the inputs, at
+        least 99 by default, and more where a table has few inputs.
 
     Returns
     -------
@@ -119,12 +125,14 @@ def screen_inputs(
     Notes
     -----
     Each round adds the input whose best formula explains most of what a model of the selected inputs leaves.
-    Formulas are functions of the input, alone or multiplied by functions of selected inputs. The input must
-    beat the best of permuted copies of all inputs (max-T; Westfall and Young 1993). When no input does,
-    all products of two inputs are tried in the same way. At the end each selected input is tested again,
-    given the others. Rounds and pairs have half of the level each. So p-values are twice (1 + k)/(1 + B),
-    where k of B copies are as good. Of more than 5,000 rows, 5,000 drawn at random are used, and fewer of a
-    wide table.
+    Formulas are functions of the input, alone or multiplied by functions of selected inputs. The p-value
+    compares it with the best formulas of permuted copies of all inputs. When no input passes, all products of
+    two inputs are compared with the best product under each permutation. At the end each selected input is
+    tested again, given the others. Rounds and pairs have half of the level each. So ``p_value`` is twice
+    (1 + k)/(1 + B·d), where k of the B·d copies of d inputs are as good. ``p_family`` is twice
+    (1 + k)/(1 + B), where in k of B permutations the best copy of all inputs is as good (max-T; Westfall and
+    Young 1993). An input with a ``p_family`` of at most 0.05 is hardly there by chance. Of more than 5,000
+    rows, 5,000 drawn at random are used, and fewer of a wide table.
 
     Examples
     --------
@@ -136,10 +144,9 @@ def screen_inputs(
     known = list_options(ScreenOptions, verb="inputs")
     given = make_options(ScreenOptions, split_operators(dict(options)), known, "screen_inputs")
     level = float(check_share("level", level, 1.0, above_zero=True))
-    permutations = DEFAULT_PERMUTATIONS if given.permutations is None else given.permutations
-    _check_permutations(permutations, level)
     task = prepare_screen(X, y, replace(given, search="exact", permutations=None, p_values=False))
     require_numeric_target(task.target, "screen_inputs")
+    permutations = _choose_permutations(given.permutations, level, len(task.dataset.names))
     rows = _choose_rows(task)
     from threadpoolctl import threadpool_limits
 
@@ -157,14 +164,18 @@ def screen_inputs(
     )
 
 
-def _check_permutations(permutations: int, level: float) -> None:
-    """Refuse permutations that are too few for any input to be selected."""
-    needed = math.ceil(2.0 / level - 1e-9) - 1
-    if permutations < needed:
+def _choose_permutations(given: int | None, level: float, n_inputs: int) -> int:
+    """Choose as many permutations as tests need at a level; refuse a number that is too small."""
+    pair_level = compute_pair_level(level, n_inputs)
+    needed = max(math.ceil(2.0 / level / n_inputs), math.ceil(1.0 / pair_level - 1e-9) - 1)
+    if given is None:
+        return max(DEFAULT_PERMUTATIONS, needed)
+    if given < needed:
         raise OptionError(
-            f"{name_option('permutations')} is {permutations}, too few for {name_option('level', level)}: "
-            f"give at least {needed}"
+            f"{name_option('permutations')} is {given}, too few for {name_option('level', level)} and "
+            f"{format_count(n_inputs, 'input')}: give at least {needed}"
         )
+    return given
 
 
 def _choose_rows(task: ScreeningTask) -> Integers:
@@ -242,6 +253,7 @@ def _build_frame(
                 "round": claim.round,
                 "gain": round(claim.correlation**2, 6),
                 "p_value": claim.p_value,
+                "p_family": claim.family_p_value,
                 "formula": functions[claim.function] if claim.correlation > 0.0 else "",
                 "partner": partner,
             }

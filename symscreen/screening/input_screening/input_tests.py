@@ -3,8 +3,9 @@
 A formula of input j is f(x_j), or f(x_j)·h with h a function of the inputs selected before. Its statistic is
 the correlation of f(x_j) with r·h, where r is what the model of the selected inputs leaves of the target.
 Permuting the rows of r·h is the same as permuting the rows of all other inputs together. So the copies cost
-one matrix product. Each kind of formulas is compared with its own copies, in standard deviations of their
-best statistic, and the largest of these distances counts (max-T; Westfall and Young 1993).
+one matrix product. Each kind of formulas is measured in standard deviations of its best copy, and the largest
+of these distances counts. The copies of all inputs together give the p-value of one input. The best copy of
+each permutation gives the p-value for the whole family of inputs (max-T; Westfall and Young 1993).
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ class RoundTest(NamedTuple):
     distances : float64 array, shape (d,)
         The largest distance of each input from the copies; -inf of selected inputs.
     p_values : float64 array, shape (d,)
-        The share of copies whose best formula is as good; 1 of selected inputs.
+        The share of copies of inputs whose best formula is as good; 1 of selected inputs.
+    family_p_values : float64 array, shape (d,)
+        The share of permutations in which the best copy of all inputs is as good; 1 of selected inputs.
     correlations : float64 array, shape (d,)
         The absolute correlation of the best formula.
     best_functions, partners : int64 array, shape (d,)
@@ -92,6 +95,7 @@ class RoundTest(NamedTuple):
 
     distances: Values
     p_values: Values
+    family_p_values: Values
     correlations: Values
     best_functions: Integers
     partners: Integers
@@ -134,7 +138,7 @@ def test_round(table: InputTable, selected: Sequence[int]) -> RoundTest:
     d = table.n_inputs
     shape = (len(kinds), d)
     best, functions, partners = np.zeros(shape), np.zeros(shape, np.int64), np.full(shape, ALONE)
-    maxima = np.empty((len(kinds), len(table.permutations)))
+    copies = np.empty((len(kinds), len(table.permutations), d), np.float32)
     numbers, owners = np.flatnonzero(is_open), table.functions.owners[is_open]
     for k, kind in enumerate(kinds):
         correlations = np.abs(values @ kind.vectors.T)
@@ -144,46 +148,62 @@ def test_round(table: InputTable, selected: Sequence[int]) -> RoundTest:
         best[k, owners[order]] = best_values[order]
         functions[k, owners[order]] = numbers[order]
         partners[k, owners[order]] = np.array(kind.partners)[best_vectors[order]]
-        maxima[k] = _compute_null_maxima(table, values, kind.vectors)
-    centres = maxima.mean(axis=1, keepdims=True)
-    spreads = np.maximum(maxima.std(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        copies[k] = _compute_copies(table, is_open, kind.vectors)
+    maxima = copies.max(axis=2).astype(np.float64)
+    centres = maxima.mean(axis=1)[:, None]
+    spreads = np.maximum(maxima.std(axis=1), np.finfo(np.float64).tiny)[:, None]
     distances = (best - centres) / spreads
     winners = distances.argmax(axis=0)
-    null = ((maxima - centres) / spreads).max(axis=0)
+    null = ((copies - centres[:, None]) / spreads[:, None]).max(axis=0)
     every = np.arange(d)
     own = distances[winners, every]
     own[list(selected)] = -np.inf
-    counts = (null[None] >= own[:, None]).sum(axis=1)
-    p_values = np.where(np.isneginf(own), 1.0, (1.0 + counts) / (1.0 + len(null)))
-    return RoundTest(own, p_values, best[winners, every], functions[winners, every], partners[winners, every])
+    found = best[winners, every], functions[winners, every], partners[winners, every]
+    return RoundTest(own, *_compute_p_values(own, null), *found)
+
+
+def _compute_p_values(distances: Values, copies: Values) -> tuple[Values, Values]:
+    """Compute p-values of inputs (d,) and for their family from the distances of copies, shape (B, d)."""
+    is_open = ~np.isneginf(distances)
+    p_values, family = np.ones(len(distances)), np.ones(len(distances))
+    for null, target in ((copies[:, is_open].ravel(), p_values), (copies.max(axis=1), family)):
+        n_better = len(null) - np.searchsorted(np.sort(null), distances[is_open])
+        target[is_open] = (1.0 + n_better) / (1.0 + len(null))
+    return p_values, family
 
 
 @dataclass(frozen=True, eq=False)
-class _NullMaxima:
-    """Computes the best correlation of a kind of formulas under some permutations."""
+class _CopyScores:
+    """Computes the best correlation of each input with a kind of formulas, under some permutations."""
 
     values: SingleValues
+    starts: Integers
     vectors: SingleValues
     permutations: Rows
 
-    def __call__(self, chunk: tuple[int, int]) -> Values:
+    def __call__(self, chunk: tuple[int, int]) -> SingleValues:
         first, last = chunk
         rows = self.permutations[first:last]
         permuted = self.vectors[:, rows].transpose(1, 0, 2).reshape(-1, rows.shape[1])
         correlations = self.values @ permuted.T
-        best = np.maximum(correlations.max(axis=0), -correlations.min(axis=0))
-        return np.asarray(best.reshape(len(rows), -1).max(axis=1), dtype=np.float64)
+        np.abs(correlations, out=correlations)
+        best = np.maximum.reduceat(correlations, self.starts, axis=0)
+        return np.asarray(best.reshape(len(best), len(rows), -1).max(axis=2).T, dtype=np.float32)
 
 
-def _compute_null_maxima(table: InputTable, values: SingleValues, vectors: SingleValues) -> Values:
-    """Compute the best correlation of a kind under each permutation, shape (B,)."""
+def _compute_copies(table: InputTable, is_open: Flags, vectors: SingleValues) -> SingleValues:
+    """Compute the best correlation of each input under each permutation, (B, d); 0 without open functions."""
     n_permutations = len(table.permutations)
-    if not len(values):
-        return np.zeros(n_permutations)
+    copies = np.zeros((n_permutations, table.n_inputs), np.float32)
+    owners = table.functions.owners[is_open]
+    if not len(owners):
+        return copies
+    inputs, starts = np.unique(owners, return_index=True)
     step = max(1, _BLOCK_COLUMNS // len(vectors))
     chunks = [(at, min(at + step, n_permutations)) for at in range(0, n_permutations, step)]
-    compute = _NullMaxima(values, vectors, table.permutations)
-    return np.concatenate(list(table.backend.map(compute, chunks)))
+    compute = _CopyScores(table.functions.values[is_open], starts, vectors, table.permutations)
+    copies[:, inputs] = np.concatenate(list(table.backend.map(compute, chunks)))
+    return copies
 
 
 def mask_selected(n_inputs: int, selected: Sequence[int]) -> Flags:

@@ -19,7 +19,8 @@ def test_planted_inputs_are_selected_and_others_are_not():
     result = symscreen.screen_inputs(frame, y)
     assert set(result.selected) == {"x3", "x7", "x11"}
     chosen = result.table[result.table.selected]
-    assert (chosen.p_value <= 0.05).all()
+    assert (chosen.p_value <= 0.01).all()
+    assert (chosen.p_family <= 0.05).all()
     assert chosen["round"].tolist() == [1, 2, 3]
     assert "<table>" in result._repr_html_()
     assert f"inputs={result.selected!r}" in repr(result)
@@ -32,13 +33,16 @@ def test_a_pure_interaction_is_found_as_a_pair():
     assert set(result.selected) == {"x2", "x5"}
 
 
-def test_noise_is_selected_about_as_seldom_as_the_level_says():
-    n_tables, n_claims = 40, 0
+def test_the_share_of_noise_that_is_selected_is_about_the_level_at_most():
+    n_tables, n_inputs, n_claims, n_families = 40, 6, 0, 0
     for seed in range(n_tables):
-        frame, rng = _make_frame(100 + seed, n=60, d=6)
-        noise = rng.normal(size=60)
-        n_claims += bool(symscreen.screen_inputs(frame, noise, level=0.2, permutations=19).selected)
-    assert n_claims <= 0.2 * n_tables + 3 * np.sqrt(n_tables * 0.2 * 0.8)
+        frame, rng = _make_frame(100 + seed, n=60, d=n_inputs)
+        table = symscreen.screen_inputs(frame, rng.normal(size=60), level=0.1, permutations=39).table
+        n_claims += table.selected.sum()
+        n_families += (table.p_family <= 0.05).any()
+    n_noise = n_tables * n_inputs
+    assert n_claims <= 0.1 * n_noise + 3 * np.sqrt(n_noise * 0.1 * 0.9)
+    assert n_families <= 0.05 * n_tables + 3 * np.sqrt(n_tables * 0.05 * 0.95)
 
 
 def test_the_order_of_rows_and_columns_and_the_threads_change_nothing():
@@ -62,7 +66,7 @@ def test_of_two_equal_columns_one_is_selected():
     ("options", "error", "message"),
     [
         ({"level": 0.0}, OptionError, "level"),
-        ({"permutations": 10}, OptionError, "too few"),
+        ({"permutations": 10}, OptionError, "too few for level=0.01 and 12 inputs: give at least 33"),
         ({"layers": "ub"}, OptionError, "screen_inputs has no option 'layers'"),
         ({"rows": 10}, DataError, "at least 20"),
     ],
