@@ -223,6 +223,29 @@ def test_a_state_reads_back_as_it_was(rng):
     )
 
 
+def test_counts_and_numbers_beyond_four_billion_read_back(rng):
+    state = _state(rng, 11)
+    features = state.top_features[0]
+    numbers = np.sort(rng.integers(2**33, 2**40, len(features)))
+    seen = state.inference_state.p_value_counts
+    large = replace(
+        state,
+        top_features=(replace(features, number=numbers), state.top_features[1]),
+        n_scored=2**41,
+        n_done=2**42,
+        n_total=2**43,
+        n_invalid={CandidateStatus.UNDEFINED: 2**42 - 2**41},
+        inference_state=InferenceState(
+            replace(seen, counts=seen.counts + 2**35), state.inference_state.max_statistics
+        ),
+    )
+    back = load_state(dump_state(large, "run"), "run")
+    assert (back.n_scored, back.n_done, back.n_total) == (2**41, 2**42, 2**43)
+    assert back.n_invalid == large.n_invalid
+    assert back.top_features[0].number.tolist() == numbers.tolist()
+    assert back.inference_state.p_value_counts.total == seen.total + 2**35 * len(seen.counts)
+
+
 def test_a_state_of_another_run_or_shape_is_refused(rng):
     with pytest.raises(ValueError, match="not of this run"):
         load_state(dump_state(_state(rng, 2), "run"), "other")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from symscreen.statistics.inference.p_value_counts import (
     compute_harmonic_number,
     compute_q_values,
     count_p_values,
+    count_p_values_per_bin,
     count_rejections,
     decode_p_values,
     encode_p_values,
@@ -88,6 +90,19 @@ def test_q_values_of_many_are_exact_too(seed):
             == q.tobytes()
         )
         assert count_rejections(tally, method, 0.05) == int((q <= 0.05).sum()) > 0
+
+
+@given(P_VALUES.filter(len), st.integers(2**31, 2**40))
+def test_counts_beyond_four_billion_give_the_q_values_of_one_copy(p, copies):
+    """Each p-value repeated equally often leaves the rule of Benjamini and Hochberg as it was."""
+    once = count_p_values(p)
+    parts = [replace(once, counts=once.counts * copies), replace(once, counts=once.counts * 3)]
+    merged = merge_p_value_counts(parts)
+    assert merged.total == (copies + 3) * len(p)
+    assert np.allclose(compute_q_values(merged, "bh"), compute_q_values(once, "bh"), rtol=1e-12)
+    rejected = count_rejections(merged, "bh", 0.05)
+    assert rejected == merged.counts[compute_q_values(merged, "bh") <= 0.05].sum()
+    assert count_p_values_per_bin(merged).sum() == merged.total
 
 
 def test_of_nothing_there_is_nothing():
