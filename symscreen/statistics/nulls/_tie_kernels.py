@@ -42,12 +42,18 @@ def _find_tie_levels(order: Rows, values: Values, is_mirrored: bool, levels: Val
     """
     n = order.size
     n_levels, start = 0, 0
-    for k in range(1, n + 1):
-        if k == n or values[order[k]] != values[order[k - 1]]:
-            levels[n_levels] = start + k - n
-            counts[n_levels] = k - start
-            n_levels += 1
-            start = k
+    last = values[order[0]]
+    for k in range(1, n):  # without a branch: ties are hard to predict
+        value = values[order[k]]
+        levels[n_levels] = start + k - n
+        counts[n_levels] = k - start
+        is_new = value != last
+        n_levels += is_new
+        start = k if is_new else start
+        last = value
+    levels[n_levels] = start
+    counts[n_levels] = n - start
+    n_levels += 1
     if is_mirrored:
         for i in range((n_levels + 1) // 2):
             j = n_levels - 1 - i
@@ -144,13 +150,14 @@ def _invert_cornish_fisher(x: float, skewness: float, excess: float) -> float:
     is_small = square < _SMALL_SKEWNESS * _SMALL_SKEWNESS and abs(excess) < _SMALL_EXCESS
     u = min(max(x, -2.0), 2.0) if is_small else 0.0
     x = max(x, _LOWEST_STATISTIC)
+    # the right side is c_0 + c_1 u + c_2 u² + c_3 u³
+    c_0, c_1 = -skewness / 6.0, 1.0 - excess / 8.0 + 5.0 * square / 36.0
+    c_2, c_3 = skewness / 6.0, excess / 24.0 - square / 18.0
     for _ in range(_MAX_CORNISH_FISHER_STEPS):
-        slope = 1.0 + skewness * u / 3.0 + excess * (u * u - 1.0) / 8.0 - square * (6.0 * u * u - 5.0) / 36.0
+        slope = c_1 + u * (2.0 * c_2 + 3.0 * c_3 * u)
         if slope < _MIN_CORNISH_FISHER_SLOPE:
             break
-        value = u + skewness * (u * u - 1.0) / 6.0 + excess * (u * u - 3.0) * u / 24.0
-        value -= square * (2.0 * u * u - 5.0) * u / 36.0
-        step = (x - value) / slope
+        step = (x - (c_0 + u * (c_1 + u * (c_2 + u * c_3)))) / slope
         longest = max(0.5, 0.5 * abs(u))
         u += min(max(step, -longest), longest)
         if abs(step) < 1e-9:
@@ -199,18 +206,25 @@ def _find_common_step(levels: Values, n_levels: int) -> float:
 
 
 @compile_kernel
-def _sum_powers(levels: Values, counts: Values, n_levels: int, power_sums: Values) -> float:
-    """Write Σ b^k, k = 1, …, 4, of centred ranks; return the log of the permutations within the groups."""
-    power_sums[:] = 0.0
-    log_permutations = 0.0
+def _sum_powers(levels: Values, counts: Values, n_levels: int, power_sums: Values) -> None:
+    """Write Σ b^k, k = 1, …, 4, of centred ranks."""
+    second = third = fourth = 0.0
     for level in range(n_levels):
         b, count = levels[level], counts[level]
-        power_sums[1] += count * b * b
-        power_sums[2] += count * b * b * b
-        power_sums[3] += count * b * b * b * b
-        if count > 1.0:
-            log_permutations += math.lgamma(count + 1.0)
-    return log_permutations
+        second += count * b * b
+        third += count * b * b * b
+        fourth += count * b * b * b * b
+    power_sums[0], power_sums[1], power_sums[2], power_sums[3] = 0.0, second, third, fourth
+
+
+@compile_kernel
+def _compute_log_share(counts: Values, n_levels: int, n: int, log_score_ties: float) -> float:
+    """Compute the log of the share of permutations that leave the ranks, or the scores, as they are."""
+    log_permutations = 0.0
+    for level in range(n_levels):
+        if counts[level] > 1.0:
+            log_permutations += math.lgamma(counts[level] + 1.0)
+    return max(log_permutations, log_score_ties) - math.lgamma(n + 1.0)
 
 
 @compile_kernel
@@ -295,8 +309,8 @@ def fill_tied_p_values(
     for i in range(features.size):
         f, s = features[i], statistics[i]
         n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
-        log_permutations = _sum_powers(levels, counts, n_levels, power_sums)
-        step = score_step * _find_common_step(levels, n_levels)
+        _sum_powers(levels, counts, n_levels, power_sums)
+        step = score_step * _find_common_step(levels, n_levels) if score_step > 0.0 else 0.0
         # of the lattice points at most −s, the one nearest to it
         below = step * math.ceil(2.0 * s / step - _STEP_ROUNDING) - s if step > 0.0 else s
         n_groups = 1
@@ -332,9 +346,10 @@ def fill_tied_p_values(
             if is_two_sided:
                 u = _invert_cornish_fisher((below - 0.5 * step + heavy_sum) / deviation, -skewness, excess)
                 lower += probability * _compute_smooth_tail(table, knots, tails, cell_starts, spacing, u)
-        # permutations within the groups of the feature, or of the scores, do not change the statistic
-        log_share = max(log_permutations, log_score_ties) - math.lgamma(n + 1.0)
-        p_value = max(upper + (lower if is_two_sided else 0.0), math.exp(max(log_share, -690.0)))
+        p_value = upper + (lower if is_two_sided else 0.0)
+        if p_value * n <= 2.0:  # only then can the share of equal arrangements, at most 1/n, be larger
+            log_share = _compute_log_share(counts, n_levels, n, log_score_ties)
+            p_value = max(p_value, math.exp(max(log_share, -690.0)))
         p_values[i] = min(p_value, 1.0) if is_known else np.nan
 
 
