@@ -53,6 +53,7 @@ def test_the_figures_stand_after_the_size_of_the_class(frame):
     assert 0 < least <= result.table.q_value.min()
     assert not told.pop("best_is_bound")
     assert told == {
+        "source": "null distribution",
         "method": "bh",
         "tests": result.n_scored,
         "permutations": 19,

@@ -121,6 +121,66 @@ def quote_family_rates(found: Results) -> dict[str, str]:
     }
 
 
+def quote_permutation_rates(found: Results) -> dict[str, str]:
+    """Quote the rates of p- and q-values by permutations, and what they cost."""
+    noise, signal, cost = (
+        [row for row in found["rows"] if row["measurement"] == name] for name in ("noise", "signal", "cost")
+    )
+    noise_rows = [
+        [
+            row["target"],
+            f"{100 * row['p_values'] / row['tests']:.1f}",
+            *(f"{100 * row[name] / row['tables']:.1f}" for name in ("family", "bh", "by")),
+        ]
+        for row in noise
+    ]
+    signal_rows = [
+        [
+            row["target"],
+            *(
+                f"{100 * row['false_share'][method]:.1f} ± {100 * row['error'][method]:.1f}"
+                for method in ("bh", "by")
+            ),
+            f"{100 * row['family_wrong'] / row['tables']:.1f}",
+            *(f"{row['found'][method] / row['tables']:.0f}" for method in ("bh", "by", "family")),
+        ]
+        for row in signal
+    ]
+    cost_rows = [
+        [row["target"], *(f"{row['seconds'][kind]:.2f}" for kind in ("plain", "max_t", "q_values"))]
+        for row in cost
+    ]
+    noise_head = ["target", "p ≤ 0.05, %", "max-T claims, %", "bh claims, %", "by claims, %"]
+    signal_head = [
+        "target",
+        "bh, FDR %",
+        "by, FDR %",
+        "max-T, any false %",
+        "bh finds",
+        "by finds",
+        "max-T finds",
+    ]
+    cost_head = ["target", "no permutations, s", "max-T, s", "with q-values, s"]
+    tables, level = noise[0]["tables"], found["level"]
+    return {
+        "noise": format_table(noise_head, noise_rows),
+        "signal": format_table(signal_head, signal_rows),
+        "cost": format_table(cost_head, cost_rows),
+        "level": f"{100 * level:g}",
+        "rows": f"{found['data_rows']}",
+        "permutations": f"{found['permutations']}",
+        "noise_tables": f"{tables:,}",
+        "noise_error": f"{100 * math.sqrt(level * (1 - level) / tables):.1f}",
+        "signal_tables": f"{signal[0]['tables']:,}",
+        "signal_error": f"{100 * math.sqrt(level * (1 - level) / signal[0]['tables']):.1f}",
+        "features": f"{noise[0]['tests'] / tables:,.0f}",
+        "true": f"{signal[0]['true'] / signal[0]['tables']:,.0f}",
+        "cost_features": f"{cost[0]['scored']:,}",
+        "cost_rows": f"{found['cost_rows']:,}",
+        "cost_permutations": f"{found['cost_permutations']}",
+    }
+
+
 def quote_splitting(found: Results) -> dict[str, str]:
     """Quote how often rows kept from a screen are right about the formula that was chosen."""
     rows = [

@@ -47,6 +47,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "nulls": inference_quotes.quote_nulls,
     "tied_nulls": inference_quotes.quote_tied_nulls,
     "family_rates": inference_quotes.quote_family_rates,
+    "permutation_rates": inference_quotes.quote_permutation_rates,
     "splitting": inference_quotes.quote_splitting,
     "autocorrelation": inference_quotes.quote_autocorrelation,
     "diabetes_p_values": inference_quotes.quote_diabetes_p_values,

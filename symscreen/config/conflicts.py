@@ -22,11 +22,14 @@ class Conflict:
         The names.
     reason : str
         The message; ``{option}`` and ``{other}`` are the options as the command line has them.
+    remedy : str, optional
+        The name of an option with which the two can be used together.
     """
 
     option: str
     other: str
     reason: str
+    remedy: str | None = None
 
 
 _TARGET_REASON = "both {name} and {other} are given: the target is one of them, not both"
@@ -34,7 +37,7 @@ _EXACT = name_option("search", "exact")
 _SEARCH_REASON = f"{{option}} needs every feature's place, and {{other}} drops most: use {_EXACT}"
 _GROUPS_REASON = (
     "{option} cannot be combined with {other}: null distributions take rows for exchangeable, and those of "
-    f"one group are not; leave one of them out, or use {name_option('permutations')}, which shuffles by group"
+    f"one group are not; add {name_option('permutations', 200)}, which shuffles by group"
 )
 _WEIGHTS_REASON = (
     "{name} cannot be combined with {other}: what it infers takes all rows to count alike; leave one "
@@ -49,8 +52,8 @@ CONFLICTS = (
     Conflict("event", "target_type", _TARGET_REASON),
     Conflict("top", "search", f"{{option}} shows every feature, and {{other}} drops most: use {_EXACT}"),
     Conflict("rounds", "search", _SEARCH_REASON),
-    Conflict("fdr", "groups", _GROUPS_REASON),
-    Conflict("p_values", "groups", _GROUPS_REASON),
+    Conflict("fdr", "groups", _GROUPS_REASON, "permutations"),
+    Conflict("p_values", "groups", _GROUPS_REASON, "permutations"),
     Conflict(
         "top",
         "max_correlation",
@@ -78,9 +81,19 @@ CONFLICTS = (
             name,
             "time",
             "{name} cannot be combined with {other}: it assumes independent rows, which neighbours in time "
+            f"are not; add {name_option('permutations', 200)}, which shifts runs in time",
+            "permutations",
+        )
+        for name in ("p_values", "fdr")
+    ),
+    *(
+        Conflict(
+            name,
+            "time",
+            "{name} cannot be combined with {other}: it assumes independent rows, which neighbours in time "
             f"are not; leave it out, or use {name_option('permutations', 200)}, which shifts runs in time",
         )
-        for name in ("p_values", "fdr", "stability", "intervals")
+        for name in ("stability", "intervals")
     ),
     Conflict(
         "groups",
@@ -105,9 +118,18 @@ CONFLICTS = (
     *(Conflict("time_limit", name, _TIME_REASON) for name in ("stability", "class_members")),
 )
 # these hold only where rows have different weights
-WEIGHT_CONFLICTS = tuple(
-    Conflict(name, "weights", _WEIGHTS_REASON)
-    for name in ("p_values", "fdr", "intervals", "stability", "groups")
+WEIGHT_CONFLICTS = (
+    *(
+        Conflict(
+            name,
+            "weights",
+            "{name} cannot be combined with {other}: null distributions take all rows to count alike; add "
+            f"{name_option('permutations', 200)}, which keeps weights with the rows of the target",
+            "permutations",
+        )
+        for name in ("p_values", "fdr")
+    ),
+    *(Conflict(name, "weights", _WEIGHTS_REASON) for name in ("intervals", "stability", "groups")),
 )
 _SPLIT_REASON = (
     "{name} cannot be combined with {other}: the test of the formulas shown does not have it; leave one of "
@@ -244,7 +266,8 @@ def check_band_conflicts(options: FitOptions) -> None:
 
 def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
     for conflict in conflicts:
-        if _is_used(options, conflict.option) and _is_used(options, conflict.other):
+        is_resolved = conflict.remedy is not None and _is_used(options, conflict.remedy)
+        if _is_used(options, conflict.option) and _is_used(options, conflict.other) and not is_resolved:
             raise OptionError(
                 conflict.reason.format(
                     name=name_option(conflict.option),

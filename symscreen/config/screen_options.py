@@ -269,8 +269,9 @@ class DataOptions:
         " of rows has the product of their weights, so an integer weight is equivalent to as many equal "
         'rows. Weights need a numeric target, a screener that takes them (``"weighted"`` in `accepts` of '
         "its record), one round and exact search. Rows of weight 0 are left out, even where values are "
-        "missing. p-values, intervals and other inference are not available, because they assume rows of "
-        "equal weight. Weights that are all equal have no effect and are allowed with every option.",
+        "missing. p-values come from `permutations`. Intervals and stability are not available, because they "
+        "assume rows of equal weight. Weights that are all equal have no effect and are allowed with every "
+        "option.",
         estimator=False,
         record="given",
     )
@@ -280,7 +281,8 @@ class DataOptions:
         help="Rows with the same label in this column stay together in halves, intervals, permutations.",
         doc="A column of labels: text, numbers or dates. Rows with the same label stay together when rows are"
         " halved (`stability`), left out (`intervals`) or permuted (`permutations`). The column is not an"
-        " input. p- and q-values are not available with it, because they assume exchangeable rows.",
+        " input. p- and q-values come from `permutations`, because null distributions assume exchangeable "
+        "rows.",
         estimator=False,
         record="given",
     )
@@ -292,9 +294,8 @@ class DataOptions:
         "table, and is no input unless `inputs` names it. The unary operators of the grammar may then be "
         "``lag1``, ``lag2`` and so on (the value one or two rows before), ``diff`` (the difference to the "
         "row before) and ``mean7`` (the mean of this row and the six before). They act on columns, before "
-        "the first layer, and never use a later row or another run. p-values are not computed, and "
-        "permutations are circular shifts of each run. `split` and the folds of a fit hold out stretches of "
-        "time.",
+        "the first layer, and never use a later row or another run. p-values come from `permutations`, which "
+        "are circular shifts of each run. `split` and the folds of a fit hold out stretches of time.",
         type="str",
         verbs=_ALL,
         estimator=False,
@@ -571,8 +572,9 @@ class InferenceOptions:
         "first screener, and to show ``p_value`` and ``q_value`` of the features returned. By default they "
         "are computed where they are available: where the screener has a null distribution, search is exact, "
         "no pruning used the target, rows have neither weights nor groups, and the number of features times "
-        f"the number of rows is at most {MAX_P_VALUE_CELLS:,}. True is an error where they are not "
-        "available. The verdict of the result is derived from them.",
+        f"the number of rows is at most {MAX_P_VALUE_CELLS:,}. Where no null distribution is known, "
+        "`permutations` gives them. True is an error where they are not available. The verdict of the result "
+        "is derived from them.",
         type="bool",
         negatable=True,
     )
@@ -599,7 +601,8 @@ class InferenceOptions:
         help="Compare with the best feature of the space under B permutations of the target.",
         doc="Permute the target this number of times, and compare each feature with the best one of the whole"
         " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
-        "1). A column screener must rank.",
+        "1). A column screener must rank. Where no null distribution is known, as with weights, groups, "
+        "rankings, stages or classes, the permutations also give ``p_value`` and ``q_value``.",
         verbs=(*_SCREENS, "inputs"),
     )
     max_correlation: float | None = option(

@@ -19,7 +19,8 @@ from symscreen.expressions.safety import analyze_safety
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.expressions.tree import parse_printed_expression
 from symscreen.screeners import Screener
-from symscreen.screening.inference.error_control import build_inference, compute_error_control
+from symscreen.screening.inference.error_control import build_inference
+from symscreen.screening.inference.error_control_columns import compute_error_control
 from symscreen.screening.inference.numerical_error import estimate_numerical_error
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
@@ -452,9 +453,12 @@ def apply_display_filters(
         explanation = replace(explanation, status="unsafe")
     elif generated.task.is_selective:
         explanation = _apply_selection(explanation, generated)
-    if explanation.status not in {"redundant", "unsafe"} and control is not None and control.fdr is not None:
-        explanation = _apply_fdr(explanation, generated, replace(control, permutations=0), control.fdr)
-    return explanation
+    if explanation.status in {"redundant", "unsafe"} or control is None or control.fdr is None:
+        return explanation
+    fdr = control.fdr
+    if control.source == "null distribution":  # the permutations give no q-value
+        control = replace(control, permutations=0)
+    return _apply_fdr(explanation, generated, control, fdr)
 
 
 def _apply_selection(explanation: Explanation, generated: GeneratedSpace) -> Explanation:

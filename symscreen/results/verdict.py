@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.config.parsing import DEFAULT_FDR, MAX_P_VALUE_CELLS
 from symscreen.messages import Message, escape_control_chars, name_option
+from symscreen.statistics.inference.p_value_counts import compute_harmonic_number
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from symscreen.targets import Target
+
 # why a screen has no p-values
 Obstacle = Literal["off", "cost", "joint", "target", "search", "pruning", "groups", "time", "null"]
 
+_PERMUTATIONS = name_option("permutations", 200)
 _RANK_SCREENERS = ("t0", "spearman", "xi")  # a rank statistic of n rows has no p-value below 2/n!
 
 
@@ -57,8 +61,12 @@ def build_verdict_record(
     """
     if error_control is not None and "tests" in error_control:
         passing, least = error_control["passing"], error_control["least_q"]
-        floor = _compute_smallest_p_value(n_rows) if screener in _RANK_SCREENERS else 0.0
-        is_possible = floor * error_control["tests"] <= error_control["rate"]
+        if _is_by_permutations(error_control):
+            least_possible = _compute_smallest_q_value(error_control, error_control["permutations"])
+            is_possible = least_possible <= error_control["rate"]
+        else:
+            floor = _compute_smallest_p_value(n_rows) if screener in _RANK_SCREENERS else 0.0
+            is_possible = floor * error_control["tests"] <= error_control["rate"]
         return _describe_outcome(passing, least, error_control["rate"], is_possible=is_possible, by="q_value")
     if error_control is not None and "p_family" in table:
         p_values = table["p_family"].dropna()
@@ -79,6 +87,17 @@ def _describe_outcome(
 def _compute_smallest_p_value(n_rows: int) -> float:
     """Compute 2/n!, the p-value of a feature that orders n rows exactly as the target does."""
     return min(1.0, math.exp(math.log(2.0) - math.lgamma(n_rows + 1.0)))
+
+
+def _is_by_permutations(error_control: Mapping[str, Any]) -> bool:
+    """Return whether q-values come from permutations; older records do not say, and have none of them."""
+    return error_control.get("source") == "permutations"
+
+
+def _compute_smallest_q_value(error_control: Mapping[str, Any], n_permutations: int) -> float:
+    """Compute the q-value of features that do better than under any of some permutations."""
+    scale = compute_harmonic_number(error_control["tests"]) if error_control["method"] == "by" else 1.0
+    return scale / (n_permutations + 1.0)
 
 
 def format_verdict(record: Mapping[str, Any], table: pd.DataFrame) -> Message:
@@ -113,6 +132,14 @@ def _format_fdr_verdict(record: Mapping[str, Any], table: pd.DataFrame) -> str:
     verdict, error_control, data = record["verdict"], record["error_control"], record["data"]
     n_tests, rate = f"{error_control['tests']:,}", f"{100 * verdict['rate']:g} %"
     formulas = "1 formula" if error_control["tests"] == 1 else f"{n_tests} formulas"
+    by = f", by {_format_permutations(error_control)}" if _is_by_permutations(error_control) else ""
+    if verdict["kind"] == "undecided" and by:
+        least = _compute_smallest_q_value(error_control, error_control["permutations"])
+        n_needed = math.ceil(_compute_smallest_q_value(error_control, 0) / verdict["rate"]) - 1
+        return (
+            f"No verdict: with {_format_permutations(error_control)} no q-value is below {least:.2g}. At "
+            f"least {n_needed:,} are needed."
+        )
     if verdict["kind"] == "undecided":
         return (
             f"No verdict: {data['rows']:,} rows are too few. Even a formula that orders all rows as the "
@@ -124,19 +151,24 @@ def _format_fdr_verdict(record: Mapping[str, Any], table: pd.DataFrame) -> str:
             bound = " Its values repeat, so its q-value is an upper bound."
         return (
             f"No formula does better than noise: the best of {formulas} has a q-value of "
-            f"{verdict['least']:.2g}, above the limit of {verdict['rate']:g}.{bound}"
+            f"{verdict['least']:.2g}, above the limit of {verdict['rate']:g}{by}.{bound}"
         )
     passing = verdict["passing"]
     count = f"{passing:,} of {formulas} {'does' if passing == 1 else 'do'} better than noise"
-    return f"{count} (false discovery rate {rate}). {_describe_best(record, table, 'q_value')}"
+    return f"{count} (false discovery rate {rate}{by}). {_describe_best(record, table, 'q_value')}"
+
+
+def _format_permutations(error_control: Mapping[str, Any]) -> str:
+    """Write the number of permutations, as in "199 permutations of the target"."""
+    number = error_control["permutations"]
+    kind = "circular shift" if "runs" in error_control else "permutation"
+    return f"{number:,} {kind}{'' if number == 1 else 's'} of the target"
 
 
 def _format_family_verdict(record: Mapping[str, Any], table: pd.DataFrame) -> str:
     """Write a verdict from permutations of the target, which compare with the best of the whole space."""
     verdict, error_control = record["verdict"], record["error_control"]
-    n_permutations = error_control["permutations"]
-    kind = "circular shift" if "runs" in error_control else "permutation"
-    permutations = f"{n_permutations:,} {kind}{'' if n_permutations == 1 else 's'} of the target"
+    n_permutations, permutations = error_control["permutations"], _format_permutations(error_control)
     if verdict["kind"] == "undecided":
         return (
             f"No verdict: with {permutations} no p-value is below {1 / (n_permutations + 1):.2g}. At least "
@@ -179,14 +211,20 @@ def _explain_obstacle(record: Mapping[str, Any]) -> str:
         "cost": f"p-values are left out where formulas times rows exceed {MAX_P_VALUE_CELLS:.0e}; "
         f"{name_option('p_values')} computes them",
         "joint": f"there are no p-values for {screener}, which judges formulas together",
-        "target": f"there are no p-values for {find_recorded_type(data).description}",
+        "target": f"there are no p-values for {find_recorded_type(data).description}"
+        f"{_advise_permutations(find_recorded_type(data))}",
         "search": f"there are no p-values with {name_option('search', options['search'])}, which does not "
         "score every formula over all rows",
         "pruning": "there are no p-values, because pruning between layers used the target",
-        "groups": "there are no p-values where rows come in groups; "
-        f"{name_option('permutations', 200)} compares with noise",
-        "time": "p-values assume independent rows, which rows in the order of time are not; "
-        f"{name_option('permutations', 200)} compares with shifts of the target in time",
-        "null": f"there are no p-values for {screener}",
+        "groups": "no null distribution is known where rows come in groups; "
+        f"{_PERMUTATIONS} computes p-values",
+        "time": "null distributions assume independent rows, which rows in the order of time are not; "
+        f"{_PERMUTATIONS} compares with shifts of the target in time",
+        "null": f"no null distribution is known for {screener}; {_PERMUTATIONS} computes p-values",
     }
     return reasons[obstacle]
+
+
+def _advise_permutations(target_type: type[Target]) -> str:
+    """Advise permutations for a target whose null distribution is unknown; several targets have none."""
+    return "" if target_type.combines_outputs else f"; {_PERMUTATIONS} computes them"

@@ -31,6 +31,7 @@ from symscreen.screening.inference.error_control import InferenceState
 from symscreen.screening.scoring.streaming import StreamResult
 from symscreen.screening.scoring.top_features import FeatureTable, make_empty_features
 from symscreen.statistics.inference.p_value_counts import PValueCounts
+from symscreen.statistics.inference.statistic_counts import StatisticCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -263,6 +264,10 @@ def dump_state(state: StreamResult, run_digest: str) -> bytes:
     arrays |= {"tally_keys": p_value_counts.keys, "tally_counts": p_value_counts.counts}
     if max_statistics is not None:
         arrays["seen_best"] = max_statistics
+    statistic_counts = state.inference_state.statistic_counts
+    if statistic_counts is not None:
+        for column in fields(StatisticCounts):
+            arrays[f"level_{column.name}"] = getattr(statistic_counts, column.name)
     invalid_counts = [(status.value, count) for status, count in state.n_invalid.items()]
     arrays["lost"] = np.array(invalid_counts, dtype=np.int64).reshape(-1, 2)
     totals = [len(state.top_features), state.n_scored, state.n_done, state.n_total, state.n_chunks]
@@ -354,13 +359,20 @@ def _build_state(arrays: dict[str, NDArray[Any]]) -> StreamResult:
     max_statistics = None
     if "seen_best" in arrays:
         max_statistics = _take_array(arrays, "seen_best", np.float64, (None,))
+    statistic_counts = None
+    if "level_levels" in arrays:
+        levels = _take_array(arrays, "level_levels", np.int32, (None,))
+        observed, permuted = (
+            _take_array(arrays, f"level_{name}", np.int64, levels.shape) for name in ("observed", "permuted")
+        )
+        statistic_counts = StatisticCounts(levels, observed, permuted)
     if arrays:
         raise ValueError(f"it contains an unknown array {escape_control_chars(min(arrays))[:40]!r}")
     return StreamResult(
         tuple(feature_lists),
         n_scored,
         n_invalid,
-        InferenceState(p_value_counts, max_statistics),
+        InferenceState(p_value_counts, max_statistics, statistic_counts),
         n_done=n_done,
         n_total=n_total,
         n_chunks=n_chunks,

@@ -22,6 +22,7 @@ from symscreen.screeners import PEARSON
 from symscreen.screening.scoring.correlation_bounds import estimate_bounds_bytes
 from symscreen.screening.scoring.score_space import find_shortlist_kinds
 from symscreen.screening.scoring.streaming import MAX_BOUNDED_CHUNK, MAX_COMPARED_VALUES, add_margin
+from symscreen.statistics.inference.statistic_counts import N_LEVELS
 
 if TYPE_CHECKING:
     from symscreen.expansion import Space, SpaceSizeEstimate
@@ -207,7 +208,10 @@ def _estimate_inference_bytes(n_rows: int, task: ScreeningTask) -> int:
         return 0
     permutations = task.error_control.permutations
     block = compute_block_size(n_rows) * (n_rows + permutations) if permutations and n_rows else 0
-    return _P_VALUE_COUNTS_BYTES + _VALUE_BYTES * (n_rows * permutations + task.backend.jobs * block)
+    values = n_rows * permutations + task.backend.jobs * block
+    if task.error_control.source == "permutations":  # the counts of each thread
+        values += task.backend.jobs * 2 * N_LEVELS
+    return _P_VALUE_COUNTS_BYTES + _VALUE_BYTES * values
 
 
 def _compute_max_list_length(limit: int | None, n_features: int | None) -> int:

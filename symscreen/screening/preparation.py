@@ -218,17 +218,17 @@ def _read_columns(
 
 
 def _respect_dependence(task: ScreeningTask) -> ScreeningTask:
-    """Permute whole groups of rows, or shift runs in time; no null distribution does so, so no p-values."""
+    """Permute whole groups of rows, or shift runs in time: p-values come from these permutations alone."""
     error_control, runs = task.error_control, task.runs
     if error_control is None or (task.row_groups is None and runs is None):
         return task
-    cause: Obstacle = "groups" if runs is None else "time"
-    obstacle = cause if error_control.p_values else task.p_value_obstacle
+    if not error_control.permutations:
+        cause: Obstacle = "groups" if runs is None else "time"
+        obstacle = cause if error_control.p_values else task.p_value_obstacle
+        return replace(task, error_control=None, p_value_obstacle=obstacle)
     groups = None if task.row_groups is None else task.row_groups.group_ids
-    changed = replace(error_control, p_values=False, groups=groups, runs=runs)
-    return replace(
-        task, error_control=changed if error_control.permutations else None, p_value_obstacle=obstacle
-    )
+    changed = replace(error_control, groups=groups, runs=runs, source="permutations")
+    return replace(task, error_control=changed)
 
 
 def _check_against_rows(

@@ -8,7 +8,7 @@ import symscreen
 from symscreen.config import parsing
 from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.results.ranking_files import write_ranking
-from symscreen.results.verdict import build_verdict_record
+from symscreen.results.verdict import build_verdict_record, format_verdict
 from symscreen.screening.inference import error_control
 
 SMALL = {"layers": "b", "top": 5}
@@ -72,6 +72,19 @@ def test_few_rows_leave_a_rank_statistic_undecided(screener):
     assert kinds == ["undecided", "noise"]
 
 
+@pytest.mark.parametrize(("method", "n_needed"), [("bh", 19), ("by", 149)])
+def test_too_few_permutations_leave_their_q_values_undecided(method, n_needed):
+    control = {"tests": 1000, "passing": 0, "least_q": 1.0, "rate": 0.05, "source": "permutations"}
+    control |= {"method": method}
+    table = pd.DataFrame({"q_value": [1.0]})
+    for n_permutations, kind in ((n_needed, "noise"), (n_needed - 1, "undecided")):
+        told = control | {"permutations": n_permutations}
+        verdict = build_verdict_record(told, table, None, screener="t0", n_rows=4)
+        assert verdict["kind"] == kind
+    record = {"verdict": verdict, "error_control": told, "data": {"rows": 4}}
+    assert f"At least {n_needed} are needed." in format_verdict(record, table)
+
+
 def test_the_best_p_value_of_permutations_is_the_smallest():
     table = pd.DataFrame({"p_family": [0.02, 0.5, np.nan]})
     record = build_verdict_record({"permutations": 199}, table, None, screener="t0", n_rows=60)
@@ -94,7 +107,7 @@ def test_too_few_rows_for_any_verdict(frame):
         ({"screener": "lasso"}, "there are no p-values for lasso, which judges formulas together"),
         ({"target": "x1,target"}, "there are no p-values for several targets"),
         ({"weights": "x2"}, "there are no p-values for a target with weights"),
-        ({"groups": "x3", "intervals": True}, "there are no p-values where rows come in groups"),
+        ({"groups": "x3", "intervals": True}, "no null distribution is known where rows come in groups"),
     ],
     ids=["off", "search", "pruning", "joint", "several", "weighted", "groups"],
 )

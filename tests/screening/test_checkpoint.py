@@ -72,9 +72,11 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("screener", ["t0", "t0,xi,lasso"])
-def test_an_interrupted_run_goes_on_with_other_jobs_and_chunks(frame, tmp_path, screener):
-    asked = OPTIONS | {"screener": screener}
+@pytest.mark.parametrize("changes", [{}, {"screener": "t0,xi,lasso"}, {"groups": "site"}])
+def test_an_interrupted_run_goes_on_with_other_jobs_and_chunks(frame, tmp_path, changes):
+    asked = OPTIONS | changes
+    if "groups" in changes:  # p-values come from permutations
+        frame["site"] = np.arange(60) // 5
 
     def interrupt(standing):
         if standing.n_done > 200:
@@ -374,13 +376,39 @@ CRAFTED = {
 }
 
 
+CRAFTED_BY_PERMUTATIONS = {
+    "levels as floats": ("level_levels", lambda values: values.astype(float)),
+    "levels below none": ("level_levels", _put(0, -1)),
+    "levels above all": ("level_levels", _put(-1, 2**31 - 1)),
+    "levels in disorder": ("level_levels", lambda values: values[::-1].copy()),
+    "no levels": ("level_levels", None),
+    "fewer features": ("level_observed", _times(0)),
+    "a negative count of features": ("level_observed", lambda values: values - np.eye(1, len(values))[0] * 9),
+    "more permutations": ("level_permuted", lambda values: values + 1),
+    "a count that runs over": ("level_permuted", lambda values: values * 0 + 2**62),
+    "counts of another shape": ("level_permuted", lambda values: values[None]),
+}
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     """The state file of a complete run, its arrays, and a function that reads it."""
-    folder, asked = tmp_path_factory.mktemp("stored"), []
+    return _store(tmp_path_factory.mktemp("stored"))
+
+
+@pytest.fixture(scope="module")
+def stored_by_permutations(tmp_path_factory):
+    """The same of a run whose p-values come from permutations."""
+    return _store(tmp_path_factory.mktemp("stored"), groups="site")
+
+
+def _store(folder, **options):
+    asked = []
     rng = np.random.default_rng(7)
     x1, x2 = rng.uniform(0.5, 2.0, (2, 60))
     frame = pd.DataFrame({"x1": x1, "x2": x2, "target": x1**2 + x2 + rng.normal(0, 0.1, 60)})
+    if "groups" in options:
+        frame["site"] = np.arange(60) // 5
     own = checkpoint.CheckpointStore.load
 
     def found(self, *given):
@@ -389,7 +417,7 @@ def stored(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(checkpoint.CheckpointStore, "load", found)
-        symscreen.screen(frame, checkpoint=folder / "kept", **OPTIONS)
+        symscreen.screen(frame, checkpoint=folder / "kept", **OPTIONS, **options)
     (path,) = (folder / "kept").glob("*.state")
     with np.load(io.BytesIO(path.read_bytes().partition(b"\n")[2])) as held:
         arrays = dict(held)
@@ -405,8 +433,24 @@ def test_an_untouched_state_that_was_sealed_anew_is_read(stored):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CRAFTED)
 def test_a_crafted_state_with_a_right_checksum_is_refused_in_one_line(stored, case):
+    _refuse(stored, *CRAFTED[case])
+
+
+@pytest.mark.parametrize("case", CRAFTED_BY_PERMUTATIONS)
+def test_crafted_counts_of_permutations_are_refused_in_one_line(stored_by_permutations, case):
+    _refuse(stored_by_permutations, *CRAFTED_BY_PERMUTATIONS[case])
+
+
+def test_counts_of_permutations_are_refused_where_none_were_asked_for(stored, stored_by_permutations):
+    counts = stored_by_permutations[1]
     path, arrays, read = stored
-    name, change = CRAFTED[case]
+    _sealed(path, arrays | {name: counts[name] for name in counts if name.startswith("level_")})
+    with pytest.raises(OutputError, match="which were not requested"):
+        read()
+
+
+def _refuse(stored, name, change):
+    path, arrays, read = stored
     altered = dict(arrays)
     if change is None:
         del altered[name]

@@ -42,10 +42,9 @@ def test_intervals_leave_out_groups_and_say_so(frame):
 def test_permutations_keep_groups_together_and_say_so(frame):
     even = frame.assign(site=np.arange(60) // 5, x3=frame["x3"] + 1)
     result = symscreen.screen(even, groups="site", permutations=20, **SMALL)
-    assert result.record["error_control"] == {
-        "permutations": 20,
-        "groups": {"units": 12, "trade_places": 12},
-    }
+    told = result.record["error_control"]
+    assert (told["source"], told["tests"], told["permutations"]) == ("permutations", result.n_scored, 20)
+    assert told["groups"] == {"units": 12, "trade_places": 12}
     assert result.notices == ()
     text = "by 20 permutations of the target, the rows of each of 12 groups by site together"
     assert text in _printed(result)
@@ -64,9 +63,11 @@ def test_what_takes_rows_for_exchangeable_is_refused_or_left_out(frame):
         with pytest.raises(OptionError, match=f"{name} cannot be combined with groups='site': null"):
             symscreen.screen(sites, groups="site", stability=2, **SMALL, **asked)
     result = symscreen.screen(sites, groups="site", permutations=20, **SMALL)
-    assert "p_value" not in result.table
-    assert "p_family" in result.table
-    assert result.record["verdict"]["by"] == "p_family"
+    assert {"p_value", "q_value", "p_family"} <= set(result.table)
+    assert result.record["verdict"]["by"] == "q_value"
+    only = symscreen.screen(sites, groups="site", permutations=20, p_values=False, **SMALL)
+    assert "p_value" not in only.table
+    assert only.record["verdict"]["by"] == "p_family"
 
 
 def test_too_few_groups_or_groups_that_nothing_heeds_are_refused(frame):

@@ -68,7 +68,7 @@ def test_the_law_is_found_with_notices_of_rows_left_out_and_of_their_dependence(
     assert result.record["data"]["inputs"] == sorted(
         ["x", "z", *(f"{operator}({name})" for operator in OPTIONS["unary"].split(",") for name in "xz")]
     )
-    assert "p-values assume independent rows" in str(result.verdict)
+    assert "null distributions assume independent rows" in str(result.verdict)
 
 
 def test_results_depend_on_the_order_of_neither_rows_nor_columns(table, result):

@@ -134,7 +134,10 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
         ({"screener": "xi"}, "^the screener xi does not support row weights; t0, spearman and pearson do$"),
         ({"screener": "t0,lasso"}, "the screener lasso does not support row weights"),
         ({"prune_by": "xi", "pool_size": 5}, "the screener xi does not support row weights"),
-        ({"p_values": True}, "p_values= cannot be combined with weights='w': what it infers takes all rows"),
+        (
+            {"p_values": True},
+            "p_values= cannot be combined with weights='w': null distributions take",
+        ),
         ({"fdr": 0.1}, "fdr= cannot be combined with weights='w'"),
         ({"intervals": True}, "intervals= cannot be combined with weights='w'"),
         ({"stability": 5}, "stability= cannot be combined with weights='w'"),

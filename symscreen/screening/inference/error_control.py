@@ -1,8 +1,9 @@
 """Error control over a whole space: p-values, q-values and max-T p-values.
 
 While a space streams by, an `InferenceAccumulator` counts the p-value of every feature and tracks the best
-statistic under each permutation of the target. Its states are merged over chunks, and the figures of the
-features shown are computed at the end (`compute_error_control`).
+statistic under each permutation of the target. Where no null distribution is known, the permutations give the
+p-values and the q-values, too. The states are merged over chunks, and the figures of the features shown are
+computed at the end (`symscreen.screening.inference.error_control_columns`).
 
 The p-values of a screen are valid for features that were fixed before the target was seen. So there are none
 if the target chose the space (pruning between layers, later rounds), and none if some features were not
@@ -12,36 +13,37 @@ scored on all rows (race, sieve).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from symscreen.config.parsing import DEFAULT_FDR, MAX_P_VALUE_CELLS
+from symscreen.config.parsing import MAX_P_VALUE_CELLS
 from symscreen.errors import OptionError
 from symscreen.messages import name_option
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.screening.inference.permuted_rows import permute_rows
 from symscreen.statistics.inference.max_t import (
-    compute_max_t_p_values,
-    count_exchangeable_groups,
     permute_target,
 )
 from symscreen.statistics.inference.p_value_counts import (
     PValueCounts,
-    compute_q_values,
     count_keys,
-    count_p_values_per_bin,
-    count_rejections,
-    decode_p_values,
     encode_p_values,
     merge_p_value_counts,
+)
+from symscreen.statistics.inference.statistic_counts import (
+    StatisticCounter,
+    StatisticCounts,
+    compute_permutation_p_values,
+    count_exceeding,
+    merge_statistic_counts,
 )
 from symscreen.statistics.nulls.correlation_nulls import PearsonNull
 from symscreen.statistics.nulls.pearson_keys import encode_correlations
 from symscreen.targets.registry import TARGET_TYPES, require_numeric_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -58,7 +60,9 @@ if TYPE_CHECKING:
     from symscreen.targets import Target, TargetType
 
 
-_MAX_WAITING_COUNTS = 1 << 20  # distinct p-values in states that are not merged yet
+PValueSource = Literal["null distribution", "permutations"]
+
+_MAX_WAITING_COUNTS = 1 << 20  # distinct p-values and levels in states that are not merged yet
 _MAX_PARTS = 256  # states that are not merged yet
 
 
@@ -76,12 +80,20 @@ class InferenceConfig:
         Distribution of the statistic under independence; None if no p-values are wanted.
     permuted_target : PermutedTarget, PermutedRows or None
         Permutations of the target, or of the rows of features; None if no max-T p-values are wanted.
+    counts_permutations : bool
+        Whether p- and q-values come from the permutations. There is no null distribution then.
     """
 
     screener: Screener
     sign: Sign
     null: NullDistribution | None
     permuted_target: PermutedTarget | PermutedRows | None
+    counts_permutations: bool = False
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether the p-value of every feature is counted."""
+        return self.null is not None or self.counts_permutations
 
     @property
     def needs_correlations_only(self) -> bool:
@@ -100,6 +112,18 @@ class InferenceConfig:
             return self.null.encode(statistics, self.sign)
         return encode_p_values(self.compute_p_values(block, statistics))
 
+    def permute(
+        self, block: SortedBlock, workspace: Workspace
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Compute permutation p-values of a block, encoded, shape (m,), and the statistics that give them.
+
+        The statistics have the shapes (m,) and (m, B): see `PermutedTarget.compute_permuted_statistics`.
+        """
+        assert self.permuted_target is not None  # noqa: S101  # the callers check this
+        own, permuted = self.permuted_target.compute_permuted_statistics(block, workspace)
+        p_values = compute_permutation_p_values(count_exceeding(own, permuted), permuted.shape[1])
+        return encode_p_values(p_values), own, permuted
+
 
 @dataclass(frozen=True, eq=False)
 class InferenceState:
@@ -111,10 +135,19 @@ class InferenceState:
         Counts of their p-values; empty if none are wanted.
     max_statistics : float64 array, shape (B,), or None
         Maximum statistic of these features under each of B permutations.
+    statistic_counts : StatisticCounts, optional
+        Counts of the statistics, of the data and of all permutations, if q-values come from permutations.
     """
 
     p_value_counts: PValueCounts
     max_statistics: NDArray[np.float64] | None
+    statistic_counts: StatisticCounts | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of counts."""
+        levels = () if self.statistic_counts is None else self.statistic_counts.levels
+        return len(self.p_value_counts.keys) + len(levels)
 
 
 EMPTY_INFERENCE_STATE = InferenceState(merge_p_value_counts([]), None)
@@ -134,16 +167,25 @@ class InferenceAccumulator:
     def __init__(self, inference: InferenceConfig, workspace: Workspace) -> None:
         self._inference, self._workspace = inference, workspace
         self._keys = [np.zeros(0, dtype=np.int32)]
-        self._max_statistics = (
-            None if inference.permuted_target is None else inference.permuted_target.initial_max
-        )
+        permuted_target = inference.permuted_target
+        self._max_statistics = None if permuted_target is None else permuted_target.initial_max
+        self._counter: StatisticCounter | None = None
+        if inference.counts_permutations and permuted_target is not None:
+            self._counter = StatisticCounter(permuted_target.level_scale)
 
     def update(self, block: SortedBlock, statistics: NDArray[np.float64]) -> None:
         """Add a block of m features with their statistics, shape (m,)."""
         if self._inference.null is not None:
             self._keys.append(self._inference.encode_p_values(block, statistics))
-        if self._inference.permuted_target is not None and self._max_statistics is not None:
+        if self._inference.permuted_target is None or self._max_statistics is None:
+            return
+        if self._counter is None:
             self._inference.permuted_target.update_max(block, self._max_statistics, self._workspace)
+            return
+        keys, own, permuted = self._inference.permute(block, self._workspace)
+        self._keys.append(keys)
+        self._counter.update(own, permuted)
+        np.maximum(self._max_statistics, permuted.max(axis=0), out=self._max_statistics)
 
     def add_correlations(self, r: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Count p-values by Pearson's correlations, which are known up to an error, shape (m,).
@@ -163,7 +205,8 @@ class InferenceAccumulator:
     @property
     def state(self) -> InferenceState:
         """The accumulated state."""
-        return InferenceState(count_keys(np.concatenate(self._keys)), self._max_statistics)
+        statistic_counts = None if self._counter is None else self._counter.counts
+        return InferenceState(count_keys(np.concatenate(self._keys)), self._max_statistics, statistic_counts)
 
 
 def merge_inference_states(parts: Sequence[InferenceState]) -> InferenceState:
@@ -180,60 +223,19 @@ def merge_inference_states(parts: Sequence[InferenceState]) -> InferenceState:
     """
     maxima = [part.max_statistics for part in parts if part.max_statistics is not None]
     maximum = np.maximum.reduce(maxima) if maxima else None
-    return InferenceState(merge_p_value_counts([part.p_value_counts for part in parts]), maximum)
+    levels = [part.statistic_counts for part in parts if part.statistic_counts is not None]
+    return InferenceState(
+        merge_p_value_counts([part.p_value_counts for part in parts]),
+        maximum,
+        merge_statistic_counts(levels) if levels else None,
+    )
 
 
 def merge_inference_states_if_due(parts: list[InferenceState]) -> list[InferenceState]:
     """Merge states once the later ones exceed twice the size of the first (amortised constant cost)."""
-    n_waiting = sum(len(part.p_value_counts.keys) for part in parts[1:])
-    is_due = (
-        n_waiting > max(_MAX_WAITING_COUNTS, 2 * len(parts[0].p_value_counts.keys)) or len(parts) > _MAX_PARTS
-    )
+    n_waiting = sum(part.size for part in parts[1:])
+    is_due = n_waiting > max(_MAX_WAITING_COUNTS, 2 * parts[0].size) or len(parts) > _MAX_PARTS
     return [merge_inference_states(parts)] if is_due else parts
-
-
-def compute_feature_p_values(
-    inference: InferenceConfig, inference_state: InferenceState, blocks: Iterator[SortedBlock], target: Target
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute the p-values of the features that are shown.
-
-    Parameters
-    ----------
-    inference : InferenceConfig
-        The configuration of the stream.
-    inference_state : InferenceState
-        The state of the whole space.
-    blocks : iterator of SortedBlock
-        The k features shown, in their order.
-    target : Target
-        The target, n rows.
-
-    Returns
-    -------
-    keys : int32 array, shape (k,) or (0,)
-        Encoded p-values (see `encode_p_values`); empty if none are wanted.
-    family : float64 array, shape (k,) or (0,)
-        Max-T p-values; empty if none are wanted.
-    is_bound : bool array, shape (k,) or (0,)
-        Whether a p-value is an upper bound, because values of the feature repeat.
-    """
-    keys, family = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
-    is_bound = [np.zeros(0, dtype=np.bool_)]
-    for block in blocks:
-        if inference.null is not None:
-            statistics = inference.screener.statistic(block, target)
-            keys.append(inference.encode_p_values(block, statistics))
-            is_bound.append(_find_bounds(inference.null, block))
-        if inference.permuted_target is not None and inference_state.max_statistics is not None:
-            own = inference.permuted_target.compute_statistics(block)
-            family.append(compute_max_t_p_values(own, inference_state.max_statistics))
-    return np.concatenate(keys), np.concatenate(family), np.concatenate(is_bound)
-
-
-def _find_bounds(null: NullDistribution, block: SortedBlock) -> NDArray[np.bool_]:
-    """Find the features of a block whose p-values are upper bounds, shape (m,); none by default."""
-    find_bounds = getattr(null, "find_bounds", None)
-    return np.zeros(len(block.values), dtype=np.bool_) if find_bounds is None else find_bounds(block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ class ErrorControl:
     Parameters
     ----------
     p_values : bool
-        Whether p- and q-values are computed; the ranking screener then has a null distribution.
+        Whether p- and q-values are computed.
     method : {"bh", "by"}
         Method of the q-values: Benjamini and Hochberg, or Benjamini and Yekutieli.
     fdr : float or None
@@ -256,6 +258,8 @@ class ErrorControl:
         Group number of each row; permutations keep groups together.
     runs : tuple of int64 array, optional
         The rows of each run in the order of time; permutations are circular shifts of runs.
+    source : {"null distribution", "permutations"}
+        What p- and q-values are computed from.
     """
 
     p_values: bool = True
@@ -265,6 +269,7 @@ class ErrorControl:
     groups: NDArray[np.int64] | None = field(default=None, compare=False)
     is_requested: bool = False
     runs: tuple[NDArray[np.int64], ...] | None = field(default=None, compare=False, repr=False)
+    source: PValueSource = "null distribution"
 
 
 def parse_error_control(
@@ -301,14 +306,19 @@ def parse_error_control(
     >>> options = ScreenOptions(permutations=200, p_values=False)
     >>> screener = SCREENERS["t0"]
     >>> parse_error_control(options, ranking_screener=screener, target_type="numeric", has_pruning=False)
-    (ErrorControl(p_values=False, method='bh', fdr=None, permutations=200, groups=None, is_requested=False),
-    'off')
+    (ErrorControl(p_values=False, method='bh', fdr=None, permutations=200, groups=None, is_requested=False,
+    source='null distribution'), 'off')
     """
     fdr, n_permutations, is_requested = options.fdr, options.permutations or 0, bool(options.p_values)
     search = options.search or "exact"
     obstacle = _find_obstacle(ranking_screener, target_type, search, has_pruning=has_pruning)
     has_null = isinstance(ranking_screener, Screener) and ranking_screener.null_distribution is not None
     p_value_obstacle: Obstacle | None = obstacle or (None if has_null else "null")
+    has_losses = not TARGET_TYPES[target_type].combines_outputs  # one loss for each feature
+    permutation_obstacle = None if obstacle == "target" and has_losses else obstacle
+    source: PValueSource = "null distribution"
+    if p_value_obstacle is not None and permutation_obstacle is None and n_permutations:
+        source, p_value_obstacle = "permutations", None
     if is_requested or fdr is not None:
         option = name_option("p_values") if fdr is None else name_option("fdr", fdr)
         _check_available(option, p_value_obstacle, ranking_screener, target_type, search)
@@ -319,8 +329,6 @@ def parse_error_control(
             )
         is_requested = True
     if n_permutations:
-        has_losses = not TARGET_TYPES[target_type].combines_outputs  # one loss for each feature
-        permutation_obstacle = None if obstacle == "target" and has_losses else obstacle
         option = name_option("permutations", n_permutations)
         _check_available(option, permutation_obstacle, ranking_screener, target_type, search)
     if p_value_obstacle is None and options.p_values is False and fdr is None:
@@ -328,7 +336,12 @@ def parse_error_control(
     if p_value_obstacle is not None and not n_permutations:
         return None, p_value_obstacle
     control = ErrorControl(
-        p_value_obstacle is None, options.fdr_method, fdr, n_permutations, is_requested=is_requested
+        p_value_obstacle is None,
+        options.fdr_method,
+        fdr,
+        n_permutations,
+        is_requested=is_requested,
+        source=source,
     )
     return control, p_value_obstacle
 
@@ -338,6 +351,8 @@ def limit_cost(
 ) -> tuple[ErrorControl | None, Obstacle | None]:
     """Leave out p-values that were not asked for if features times rows exceed `MAX_P_VALUE_CELLS`.
 
+    Those of permutations stay, because the permutations were asked for.
+
     Returns
     -------
     control : ErrorControl or None
@@ -346,7 +361,9 @@ def limit_cost(
         ``"cost"`` if p-values are left out.
     """
     is_costly = n_features * n_rows > MAX_P_VALUE_CELLS
-    if error_control is None or not error_control.p_values or error_control.is_requested or not is_costly:
+    if error_control is None or not error_control.p_values or not is_costly:
+        return error_control, None
+    if error_control.is_requested or error_control.source == "permutations":
         return error_control, None
     return (replace(error_control, p_values=False) if error_control.permutations else None), "cost"
 
@@ -361,15 +378,17 @@ def _check_available(
     """Refuse an option that needs p-values or permutations where there is an obstacle."""
     if obstacle is None:
         return
+    target = TARGET_TYPES[target_type]
+    remedy = f"add {name_option('permutations', 200)}"
     reasons = {
         "joint": f"{screener.name} judges features together, put a column screener such as t0 first",
-        "target": f"the target is {TARGET_TYPES[target_type].description}",
+        "target": f"the target is {target.description}{'' if target.combines_outputs else f', {remedy}'}",
         "search": f"{name_option('search', search)} does not score every feature over all rows, use "
         f"{name_option('search', 'exact')}",
         "pruning": "pruning between layers chose the features by the same target; leave out "
         f"{name_option('pool_size')} and {name_option('prune_by')}",
         "null": f"the null distribution of {screener.name} is unknown, put "
-        f"{_list_screeners_with_null()} first",
+        f"{_list_screeners_with_null()} first, or {remedy}",
     }
     raise OptionError(f"{option} is not available: {reasons[obstacle]}")
 
@@ -420,11 +439,12 @@ def build_inference(
     """
     if error_control is None or not isinstance(ranking_screener, Screener):
         return None
-    null = None
-    if error_control.p_values and ranking_screener.null_distribution is not None:
+    null, has_null = None, error_control.source == "null distribution"
+    if error_control.p_values and has_null and ranking_screener.null_distribution is not None:
         null = ranking_screener.null_distribution(require_numeric_target(target, "p-values"), seed)
     permuted_target = _permute_target(error_control, target, ranking_screener, sign, seed)
-    return InferenceConfig(ranking_screener, sign, null, permuted_target)
+    counts_permutations = error_control.p_values and not has_null and permuted_target is not None
+    return InferenceConfig(ranking_screener, sign, null, permuted_target, counts_permutations)
 
 
 def _permute_target(
@@ -438,66 +458,3 @@ def _permute_target(
         return permute_rows(screener, target, count, seed=seed, sign=sign, groups=groups, runs=runs)
     weights = screener.rank_weights(require_numeric_target(target, "permutations"))
     return permute_target(weights, count, seed=seed, sign_free=sign == "free", groups=groups, runs=runs)
-
-
-def compute_error_control(
-    inference: InferenceConfig,
-    error_control: ErrorControl,
-    inference_state: InferenceState,
-    blocks: Iterator[SortedBlock],
-    target: Target,
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Compute the error control columns of the features that are shown.
-
-    Parameters
-    ----------
-    inference : InferenceConfig
-        The configuration of the stream.
-    error_control : ErrorControl
-        Settings of error control.
-    inference_state : InferenceState
-        The state of the whole space.
-    blocks : iterator of SortedBlock
-        The k features shown, in their order.
-    target : Target
-        The target, n rows.
-
-    Returns
-    -------
-    columns : dict of str to array, shape (k,)
-        ``p_value`` and ``q_value``, ``p_family``: those that were requested. ``p_is_bound``, bool, if some
-        p-values are upper bounds.
-    record : dict
-        Method, counts and settings, for the record.
-    """
-    keys, family, is_bound = compute_feature_p_values(inference, inference_state, blocks, target)
-    columns: dict[str, NDArray[Any]] = {}
-    record: dict[str, Any] = {}
-    if inference.null is not None:
-        counts = inference_state.p_value_counts
-        q = compute_q_values(counts, error_control.method)
-        columns = {"p_value": decode_p_values(keys), "q_value": q[np.searchsorted(counts.keys, keys)]}
-        rate = DEFAULT_FDR if error_control.fdr is None else error_control.fdr
-        record = {
-            "method": error_control.method,
-            "tests": counts.total,
-            "histogram": count_p_values_per_bin(counts).tolist(),
-            "fdr": error_control.fdr,
-            "rate": rate,
-            "passing": count_rejections(counts, error_control.method, rate),
-            "least_q": float(q[0]) if len(q) else None,
-            "best_is_bound": bool(is_bound[:1].any()),
-        }
-        if is_bound.any():
-            columns["p_is_bound"] = is_bound
-    if inference.permuted_target is not None:
-        columns["p_family"] = family
-        record["permutations"] = error_control.permutations
-        if error_control.groups is not None:
-            record["groups"] = {
-                "units": int(error_control.groups.max()) + 1,
-                "trade_places": count_exchangeable_groups(error_control.groups),
-            }
-        if error_control.runs is not None:
-            record["runs"] = len(error_control.runs)
-    return columns, record

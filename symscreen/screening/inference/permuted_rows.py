@@ -1,4 +1,4 @@
-"""Max-T p-values for any target and column screener, by permutations of the rows of the features.
+"""Permutation p-values for any target and column screener, by permutations of the rows of the features.
 
 `symscreen.statistics.inference.max_t` permutes the target of a linear rank statistic by a matrix product.
 Other statistics, and other targets than one number a row, have no such product. Here the rows of the features
@@ -16,18 +16,23 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.statistics.inference.max_t import draw_permutations
+from symscreen.statistics.inference.statistic_counts import LevelScale
 from symscreen.statistics.ranks.sorted_block import permute_block_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.screeners import Screener
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.workspace import Workspace
     from symscreen.targets import Target
+
+
+_LOSSES = LevelScale(-2.0, 0.0)  # a loss is 0 for a perfect feature and about 1 under independence
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +71,31 @@ class PermutedRows:
     ) -> None:
         """Update the maximum statistic under each permutation, shape (B,), with a block of features."""
         del workspace
-        for b, (rows, inverse_rows) in enumerate(zip(self.rows, self._inverse_rows, strict=True)):
-            permuted = permute_block_rows(ordered, rows, inverse_rows)
-            max_statistics[b] = max(max_statistics[b], float(self.compute_statistics(permuted).max()))
+        for b, statistics in enumerate(self._iterate_permuted(ordered)):
+            max_statistics[b] = max(max_statistics[b], float(statistics.max()))
+
+    def compute_permuted_statistics(
+        self, ordered: SortedBlock, workspace: Workspace
+    ) -> tuple[Values, Values]:
+        """Compute the statistic of each feature, shape (m,), and that under each permutation, shape (m, B).
+
+        The second array is a view of the workspace.
+        """
+        shape = (len(ordered.values), len(self.rows))
+        permuted = workspace.get_array("permuted statistics", shape, np.float64)
+        for b, statistics in enumerate(self._iterate_permuted(ordered)):
+            permuted[:, b] = statistics
+        return self.compute_statistics(ordered), permuted
+
+    @property
+    def level_scale(self) -> LevelScale:
+        """The range of the negative loss, for counting."""
+        return _LOSSES
+
+    def _iterate_permuted(self, ordered: SortedBlock) -> Iterator[Values]:
+        """Yield the statistics of a block under each permutation, shape (m,)."""
+        for rows, inverse_rows in zip(self.rows, self._inverse_rows, strict=True):
+            yield self.compute_statistics(permute_block_rows(ordered, rows, inverse_rows))
 
     def compute_statistics(self, ordered: SortedBlock) -> NDArray[np.float64]:
         """Compute the negative loss of each feature of a block, shape (m,)."""

@@ -16,11 +16,8 @@ from symscreen.expressions.printing import to_text
 from symscreen.expressions.safety import SafetyAnalysis
 from symscreen.results.screen_result import ScreenerComparison, compare_screeners
 from symscreen.screeners import Screener
-from symscreen.screening.inference.error_control import (
-    build_inference,
-    compute_error_control,
-    limit_cost,
-)
+from symscreen.screening.inference.error_control import build_inference, limit_cost
+from symscreen.screening.inference.error_control_columns import compute_error_control
 from symscreen.screening.inference.feature_safety import build_safety_record
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values, make_mirrored_spec
 from symscreen.screening.scoring.distinct_features import select_distinct_features

@@ -55,6 +55,7 @@ from symscreen.screening.scoring.top_features import (
     select_best_classes,
 )
 from symscreen.statistics.inference.p_value_counts import MAX_KEYS
+from symscreen.statistics.inference.statistic_counts import N_LEVELS
 from symscreen.statistics.ranks.sorted_block import compute_affine_signatures, sort_block
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import RunControl
     from symscreen.screening.scoring.correlation_bounds import CorrelationBounds
     from symscreen.screening.scoring.top_features import EquivalenceClasses
+    from symscreen.statistics.inference.statistic_counts import StatisticCounts
     from symscreen.targets.registry import RegressionTarget
 
     Chunk = tuple[int, int]
@@ -285,8 +287,10 @@ def compute_max_state_bytes(scorer: Scorer) -> int:
     n_entries = sum(_compute_max_entries(spec, scorer.space.size) for spec in scorer.top_k_specs)
     permuted_target = None if scorer.inference is None else scorer.inference.permuted_target
     n_permutations = 0 if permuted_target is None else len(permuted_target.initial_max)
+    has_levels = scorer.inference is not None and scorer.inference.counts_permutations
+    counts = 12 * MAX_KEYS + (20 * N_LEVELS if has_levels else 0)
     overhead = _STATE_OVERHEAD_BYTES * (1 + len(scorer.top_k_specs))
-    return int(overhead + entry_bytes * n_entries + 8 * n_permutations + 12 * MAX_KEYS)
+    return int(overhead + entry_bytes * n_entries + 8 * n_permutations + counts)
 
 
 def _compute_max_entries(spec: TopKSpec, n_features: int) -> int:
@@ -331,9 +335,10 @@ def _check_inference_state(
     counts = [int(count) for count in inference_state.p_value_counts.counts]
     if len(keys) and (keys[0] < 0 or keys[-1] >= MAX_KEYS or (np.diff(keys) <= 0).any()):
         raise ValueError("its p-values are invalid")
-    n_expected = n_scored if inference is not None and inference.null is not None else 0
+    n_expected = n_scored if inference is not None and inference.has_p_values else 0
     if any(count < 1 for count in counts) or sum(counts) != n_expected:
         raise ValueError(f"it has {sum(counts)} p-values, not {n_expected}")
+    _check_statistic_counts(inference_state.statistic_counts, inference, n_scored)
     permuted_target = None if inference is None else inference.permuted_target
     max_statistics = inference_state.max_statistics
     if permuted_target is None or max_statistics is None:
@@ -342,6 +347,26 @@ def _check_inference_state(
         return
     if not permuted_target.are_possible(max_statistics, has_features=n_scored > 0):
         raise ValueError("its permutation maxima have another shape or are out of range")
+
+
+def _check_statistic_counts(
+    counts: StatisticCounts | None, inference: InferenceConfig | None, n_scored: int
+) -> None:
+    """Check saved counts of statistics against the plan of the run."""
+    permuted_target = None if inference is None else inference.permuted_target
+    if inference is None or permuted_target is None or not inference.counts_permutations:
+        if counts is not None:
+            raise ValueError("it has counts of statistics, which were not requested")
+        return
+    if counts is None:
+        raise ValueError("its counts of statistics are missing")
+    levels, expected = counts.levels, (n_scored, n_scored * len(permuted_target.initial_max))
+    if len(levels) and (levels[0] < 0 or levels[-1] >= N_LEVELS or (np.diff(levels) <= 0).any()):
+        raise ValueError("its levels of statistics are invalid")
+    for each, number in zip((counts.observed, counts.permuted), expected, strict=True):
+        values = [int(count) for count in each]  # Python integers, whose sum cannot overflow
+        if any(value < 0 for value in values) or sum(values) != number:
+            raise ValueError(f"it has {sum(values)} statistics, not {number}")
 
 
 def _recheck_features(spec: TopKSpec, features: FeatureTable, scorer: Scorer) -> None:

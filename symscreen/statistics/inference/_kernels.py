@@ -1,4 +1,4 @@
-"""Compiled kernels of the max-T permutation test."""
+"""Compiled kernels of permutation tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from symscreen._numba import compile_kernel
 from symscreen.statistics.ranks._kernels import write_doubled_ranks
 
 if TYPE_CHECKING:
-    from symscreen._typing import Flags, Rows, Values
+    from symscreen._typing import Flags, Integers, Rows, Values
+
+LEVEL_TOLERANCE = 1e-6  # of the width of a level: statistics that differ by less are equal
 
 
 @compile_kernel
@@ -46,3 +48,26 @@ def fill_max(sums: Values, scale: Values, sign_free: bool, max_statistics: Value
         else:
             for b in range(permutations):
                 max_statistics[b] = max(max_statistics[b], feature_sums[b] * factor)
+
+
+@compile_kernel
+def count_levels(
+    own: Values,
+    permuted: Values,
+    low: float,
+    factor: float,
+    observed_counts: Integers,
+    permuted_counts: Integers,
+) -> None:
+    """Count the levels of statistics, shape (m,), and of those under permutations, shape (m, B)."""
+    m, permutations = permuted.shape
+    last = len(observed_counts) - 1
+    for f in range(m):
+        place = (own[f] - low) * factor
+        place = max(0.0, place)
+        observed_counts[np.int64(min(last, place))] += 1
+        for b in range(permutations):
+            # A statistic that equals one of the data up to rounding is on its level at least.
+            place = (permuted[f, b] - low) * factor + LEVEL_TOLERANCE
+            place = max(0.0, place)
+            permuted_counts[np.int64(min(last, place))] += 1

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.statistics.inference._kernels import fill_centered_ranks, fill_max
+from symscreen.statistics.inference.statistic_counts import LevelScale, lower_by_rounding
 from symscreen.statistics.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 _EXACT_SUM_BITS = 52  # sums of this size plus the sign bit are exact in a float64
 _MATMUL_ROWS = 4096  # rows that BLAS sums in one product
 _BOUND_TOLERANCE = 1e-9  # relative rounding error of a bound on statistics
-_EQUALITY_FACTOR = 1.0 - 1e-12  # statistics that differ by a smaller relative amount are equal
 
 
 def draw_group_permutation(groups: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -193,8 +193,30 @@ class PermutedTarget:
         workspace : Workspace
             Scratch arrays for the ranks and the sums.
         """
-        sums, scale = _compute_rank_sums(ordered, self.permuted_weights, workspace)
+        ranks, scale = _compute_centered_ranks(ordered, workspace)
+        sums = _multiply_ranks(ranks, self.permuted_weights, workspace)
         fill_max(sums, scale, self.sign_free, max_statistics)
+
+    def compute_permuted_statistics(
+        self, ordered: SortedBlock, workspace: Workspace
+    ) -> tuple[Values, Values]:
+        """Compute Z of each feature under the target, shape (m,), and under each permutation, shape (m, B).
+
+        The second array is a view of the workspace.
+        """
+        ranks, scale = _compute_centered_ranks(ordered, workspace)
+        own = _multiply_ranks(ranks, self.weights[:, None], workspace)[:, 0] * scale
+        permuted = _multiply_ranks(ranks, self.permuted_weights, workspace)
+        permuted *= scale[:, None]
+        if not self.sign_free:
+            return own, permuted
+        return np.abs(own), np.abs(permuted, out=permuted)
+
+    @property
+    def level_scale(self) -> LevelScale:
+        """The range of Z, for counting."""
+        bound = self._upper_bound
+        return LevelScale(0.0 if self.sign_free else -bound, bound)
 
     def compute_statistics(self, ordered: SortedBlock) -> NDArray[np.float64]:
         """Compute Z = S / √V of each feature under the unpermuted target, or |Z| if the sign is free.
@@ -208,23 +230,27 @@ class PermutedTarget:
         -------
         float64 array, shape (m,)
         """
-        sums, scale = _compute_rank_sums(ordered, self.weights[:, None], Workspace())
-        z = sums[:, 0] * scale
+        workspace = Workspace()
+        ranks, scale = _compute_centered_ranks(ordered, workspace)
+        z = _multiply_ranks(ranks, self.weights[:, None], workspace)[:, 0] * scale
         return np.abs(z) if self.sign_free else z
 
     def are_possible(self, max_statistics: NDArray[np.float64], *, has_features: bool) -> bool:
         """Check whether saved maxima can be those of a space, for a checkpoint."""
-        # |Σ w r| / √Σ r² ≤ √Σ w² by the Cauchy–Schwarz inequality
-        centred = self.weights - self.weights.mean()
-        upper_bound = float(np.sqrt(np.square(centred).sum())) * (1.0 + _BOUND_TOLERANCE)
         if (
             max_statistics.shape != self.initial_max.shape
             or np.isnan(max_statistics).any()
-            or (max_statistics > upper_bound).any()
+            or (max_statistics > self._upper_bound).any()
         ):
             return False
         is_too_low = np.isinf(max_statistics).any() or (self.sign_free and (max_statistics < 0).any())
         return not (has_features and is_too_low)
+
+    @property
+    def _upper_bound(self) -> float:
+        """The largest Z that is possible: |Σ w r| / √Σ r² ≤ √Σ w² by the Cauchy–Schwarz inequality."""
+        centred = self.weights - self.weights.mean()
+        return float(np.sqrt(np.square(centred).sum())) * (1.0 + _BOUND_TOLERANCE)
 
 
 def permute_target(
@@ -302,21 +328,25 @@ def compute_max_t_p_values(
     [0.25, 0.75]
     """
     ascending = np.sort(max_statistics)
-    below = np.searchsorted(
-        ascending, np.where(z > 0, z * _EQUALITY_FACTOR, z / _EQUALITY_FACTOR), side="left"
-    )
+    below = np.searchsorted(ascending, lower_by_rounding(z), side="left")
     return np.asarray((1 + len(max_statistics) - below) / (len(max_statistics) + 1))
 
 
-def _compute_rank_sums(ordered: SortedBlock, columns: Values, workspace: Workspace) -> tuple[Values, Values]:
-    """Compute S of each feature and column, shape (m, columns), and 1/√V of each feature, shape (m,)."""
+def _compute_centered_ranks(ordered: SortedBlock, workspace: Workspace) -> tuple[Values, Values]:
+    """Compute 2 R − (n + 1) of each feature, shape (m, n), and 1/√V, shape (m,)."""
     m, n = ordered.values.shape
     ranks = workspace.get_array("centred ranks", (m, n), np.float64)
     scale = workspace.get_array("scale", (m,), np.float64)
     fill_centered_ranks(ordered.order, ordered.values, ordered.tied, ranks, scale)
+    return ranks, scale
+
+
+def _multiply_ranks(ranks: Values, columns: Values, workspace: Workspace) -> Values:
+    """Compute S of each feature, shape (m, n), and column, shape (n, c): a view of the workspace, (m, c)."""
+    m, n = ranks.shape
     sums = workspace.get_array("sums", (m, columns.shape[1]), np.float64)
     np.matmul(ranks[:, :_MATMUL_ROWS], columns[:_MATMUL_ROWS], out=sums)
     for start in range(_MATMUL_ROWS, n, _MATMUL_ROWS):
         stop = start + _MATMUL_ROWS
         sums += ranks[:, start:stop] @ columns[start:stop]
-    return sums, scale
+    return sums

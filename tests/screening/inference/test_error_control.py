@@ -58,6 +58,7 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
         assert found.extra_columns["p_value"].tobytes() == p[places].tobytes()
         assert found.extra_columns["q_value"].tobytes() == q[places].tobytes()
         assert found.error_control_record == {
+            "source": "null distribution",
             "method": method,
             "tests": len(p),
             "fdr": 0.2,
@@ -100,6 +101,16 @@ def test_family_p_values_compare_with_the_best_of_the_whole_space(whole, sign):
 def _read(**changes):
     of_screen = {name: changes.pop(name, value) for name, value in PLAIN.items()}
     return parse_error_control(ScreenOptions(**changes), **of_screen)
+
+
+def test_permutations_give_p_values_where_no_null_distribution_is_known():
+    unknown = replace(T0, null_distribution=None)
+    for changes in ({"target_type": "ranking"}, {"ranking_screener": unknown}):
+        control, obstacle = _read(permutations=9, **changes)
+        assert (control, obstacle) == (ErrorControl(permutations=9, source="permutations"), None)
+        control, obstacle = _read(permutations=9, p_values=False, **changes)
+        assert (control.p_values, obstacle) == (False, "off")
+        assert limit_cost(ErrorControl(permutations=9, source="permutations"), 10**12, 100)[1] is None
 
 
 def test_options_are_read():
