@@ -25,7 +25,7 @@ from measurement import BENCHMARKS, describe_machine, format_number, format_tabl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXTRAS = ("files", "units", "plot", "report", "dask", "bart")
+EXTRAS = ("files", "units", "plot", "report", "explore", "dask", "bart")
 BARE = "import numpy, pandas, sympy, numba"
 LIST = (
     "import sysconfig; from importlib import metadata; "

@@ -32,6 +32,7 @@ VERBS = {  # in the order of the help; the module in this package that defines t
     "power": "power",
     "evaluate": "evaluate",
     "report": "report",
+    "explore": "explore",
     "export": "export",
     "reproduce": "reproduce",
     "operators": "registries",

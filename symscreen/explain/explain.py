@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -86,19 +87,41 @@ def why(
     x1 - cos(x2)/x1 is not generated: it needs more layers, layers='ubb'.
     """
     screen_options = make_screen_options(options, verb="why")
-    task = prepare_screen(X, y, screen_options)
-    control = task.error_control
-    task = replace(task, error_control=None)  # p-values take time and do not change the rank
-    asked, lacking = _parse_formula(expression, X, task)
-    if lacking:
-        found = Explanation(status="not generated", formula=to_text(asked), missing_inputs=lacking)
-    else:
-        generated = generate_with_prunings(task)
-        found = apply_display_filters(explain_formula(asked, generated), generated, control)
-    notices = task.dataset.notices
-    if screen_options.rounds > 1:
-        notices = (*notices, f"of {screen_options.rounds} rounds the first is meant")
-    return replace(found, text=format_explanation(found, task), notices=notices)
+    return FormulaExplainer(prepare_screen(X, y, screen_options), X).explain(expression)
+
+
+class FormulaExplainer:
+    """Answers for formulas of one screen, whose space is generated once, for the first that needs it.
+
+    Parameters
+    ----------
+    task : ScreeningTask
+        The screen.
+    source : object
+        What its data were read from, for the names of columns that are no inputs.
+    """
+
+    def __init__(self, task: ScreeningTask, source: Any) -> None:
+        self._control = task.error_control
+        self._task = replace(task, error_control=None)  # p-values take time and do not change the rank
+        self._source = source
+
+    @cached_property
+    def _generated(self) -> GeneratedSpace:
+        return generate_with_prunings(self._task)
+
+    def explain(self, expression: str) -> Explanation:
+        """Explain a formula, in the one notation; raises FormulaError as `why`."""
+        asked, lacking = _parse_formula(expression, self._source, self._task)
+        if lacking:
+            found = Explanation(status="not generated", formula=to_text(asked), missing_inputs=lacking)
+        else:
+            found = explain_formula(asked, self._generated)
+            found = apply_display_filters(found, self._generated, self._control)
+        notices, n_rounds = self._task.dataset.notices, self._task.options.rounds
+        if n_rounds > 1:
+            notices = (*notices, f"of {n_rounds} rounds the first is meant")
+        return replace(found, text=format_explanation(found, self._task), notices=notices)
 
 
 def _parse_formula(text: str, source: Any, task: ScreeningTask) -> tuple[Expression, tuple[str, ...]]:
