@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symscreen._atomic_io import write_atomically
 from symscreen.expressions.printing import format_mathml_body
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.figures.system_figures import draw_phase, draw_residuals, draw_trajectories
-from symscreen.report.html_page import TEMPLATE_FOLDER, check_report, load_templates
+from symscreen.report.page_template import check_report, render_page, write_page
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from symscreen.dynamics.result import OdeResult
@@ -41,16 +41,14 @@ def write_system_report(result: OdeResult, path: str | Path, *, force: bool = Fa
     Raises
     ------
     OutputError, OptionError
-        See `symscreen.report.html_page.check_report`; also if the file cannot be written.
+        See `symscreen.report.page_template.check_report`; also if the file cannot be written.
     """
     check_report(path, force=force)
-    page = build_system_html(result).encode(errors="backslashreplace")
-    write_atomically(Path(path), page, force=force)
+    write_page(build_system_html(result), path, force=force)
 
 
 def build_system_html(result: OdeResult) -> str:
     """Render the page of a system as HTML. Equal results give identical pages, which load no other files."""
-    style = (TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
     content = {
         "equations": [_build_equation(each.round_numbers(_DIGITS)) for each in result.formulas],
         "statements": [
@@ -72,7 +70,7 @@ def build_system_html(result: OdeResult) -> str:
         ],
         "record": "\n".join(map(escape_control_chars, result.to_json().splitlines())),
     }
-    return load_templates().get_template("system.html.j2").render(content, style=style)
+    return render_page("system.html.j2", content)
 
 
 def _build_equation(formula: Formula) -> dict[str, str]:

@@ -1,5 +1,14 @@
 (() => {
   "use strict";
+  // What scrolls must be reachable by keyboard.
+  const formulas = [...document.querySelectorAll("#ranking .math")];
+  const markScrolling = () => formulas.map((math) => math.scrollWidth > math.clientWidth).forEach((scrolls, index) => {
+    const math = formulas[index];
+    if (!scrolls) ["tabindex", "role", "aria-label"].forEach((name) => math.removeAttribute(name));
+    else Object.entries({ tabindex: "0", role: "group", "aria-label": "formula" }).forEach((pair) => math.setAttribute(...pair));
+  });
+  markScrolling();
+  addEventListener("resize", markScrolling);
   const table = document.getElementById("ranking");
   if (!table) return;
   const body = table.tBodies[0];
