@@ -43,6 +43,7 @@ from symscreen.report.figures.feature import draw_feature, evaluate_feature, fit
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.page_template import check_report, render_page, write_page
+from symscreen.results.screen_result import ScreenResult
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from symscreen.results.fit_result import AnyFitResult
-    from symscreen.results.screen_result import ScreenResult
 
 
 MAX_FEATURES = 500  # features on a page
@@ -399,7 +399,7 @@ def _list_data_facts(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def write_report(
-    result: ScreenResult,
+    result: ScreenResult | AnyFitResult,
     path: str | Path,
     *,
     data: str = "DATA",
@@ -410,14 +410,14 @@ def write_report(
 
     Parameters
     ----------
-    result : ScreenResult
-        The result of `symscreen.screen`.
+    result : ScreenResult, FitResult, SharedFitResult or GroupedFitResult
+        The result of `symscreen.screen`, or that of `symscreen.fit`.
     path : str or Path
         A file name that ends in ``.html``.
     data : str
         The name of the data file, for the command that repeats the run.
     fit : FitResult, SharedFitResult, GroupedFitResult or None
-        A formula that was fitted to the same data, if the page shows one.
+        A formula that was fitted to the same data, if the page of a screen shows one.
     force : bool
         Whether to overwrite an existing file.
 
@@ -427,6 +427,11 @@ def write_report(
         See `check_report`; also if the file cannot be written.
     """
     check_report(path, force=force)
+    if not isinstance(result, ScreenResult):
+        from symscreen.report.fit_page import write_fit_report
+
+        write_fit_report(result, path, data=data, force=force)
+        return
     write_page(build_report_html(result, data=data, fit=fit), path, force=force)
 
 
