@@ -1,14 +1,23 @@
 (() => {
   "use strict";
-  // What scrolls must be reachable by keyboard.
+  // What scrolls is reachable by keyboard, and what does not is no stop on the way.
   const formulas = [...document.querySelectorAll("#ranking .math")];
-  const markScrolling = () => formulas.map((math) => math.scrollWidth > math.clientWidth).forEach((scrolls, index) => {
-    const math = formulas[index];
-    if (!scrolls) ["tabindex", "role", "aria-label"].forEach((name) => math.removeAttribute(name));
-    else Object.entries({ tabindex: "0", role: "group", "aria-label": "formula" }).forEach((pair) => math.setAttribute(...pair));
+  const boxes = [...document.querySelectorAll(".scroll, pre"), ...formulas];
+  const markScrolling = () => {
+    const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth);
+    boxes.forEach((box, index) => {
+      if (scrolls[index]) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
+    });
+  };
+  formulas.forEach((formula) => {
+    formula.setAttribute("role", "group");
+    formula.setAttribute("aria-label", "formula");
   });
   markScrolling();
   addEventListener("resize", markScrolling);
+  // A box in a fold has its size only when the fold is open.
+  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", markScrolling));
   const table = document.getElementById("ranking");
   if (!table) return;
   const body = table.tBodies[0];
