@@ -91,6 +91,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "glmnet": _list_package("glmnet", ".[glmnet]"),
     "polars": _list_package("polars", "polars"),
     # packages of the extra `test`, which an environment made otherwise may lack
+    "axe": _list_package("axe_core_python", "axe-core-python"),
     "calamine": _list_package("python_calamine", ".[files]"),
     "distributed": _list_package("distributed", ".[dask]"),
     "duckdb": _list_package("duckdb", ".[files]"),
@@ -98,6 +99,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "openpyxl": _list_package("openpyxl", ".[files]"),
     "pint": _list_package("pint", ".[units]"),
     "pip": _list_package("pip", "pip"),
+    "playwright": _list_package("playwright", "playwright"),
     "stochtree": _list_package("stochtree", ".[bart]"),
     "zstandard": _list_package("zstandard", ".[files]"),
     # published data
