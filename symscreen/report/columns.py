@@ -316,9 +316,13 @@ def format_power(value: float, digits: int) -> str:
     --------
     >>> format_power(6e-58, 2), format_power(-0.0417, 2), format_power(1754321.0, 3)
     ('6.0×10⁻⁵⁸', '−0.042', '1.75×10⁶')
+    >>> format_power(21700.0, 4)
+    '21,700'
     """
     text = f"{value:.{digits}g}"
-    if "e" in text:
+    if "e" in text and 1.0 <= abs(value) < 1e6:
+        text = f"{value:,.0f}"
+    elif "e" in text:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
         text = f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return text.replace("-", "−")

@@ -308,7 +308,7 @@ def _describe_most_similar(correlations: Any, index: int) -> str:
     if np.isnan(others).all():
         return ""
     nearest = int(np.nanargmax(others))
-    return f"most similar to rank {nearest + 1} (|ρ| = {others[nearest]:.3f})"
+    return f"most similar to rank {nearest + 1} (|\u2060ρ\u2060|\u00a0=\u00a0{others[nearest]:.3f})"
 
 
 def _draw_target(result: ScreenResult) -> str:

@@ -3,9 +3,9 @@
   // What scrolls is reachable by keyboard, and what does not is no stop on the way.
   const formulas = [...document.querySelectorAll("#ranking .math")];
   const boxes = [...document.querySelectorAll(".scroll, pre"), ...formulas];
-  const markScrolling = () => {
-    const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth);
-    boxes.forEach((box, index) => {
+  const markScrolling = (chosen) => {
+    const scrolls = chosen.map((box) => box.scrollWidth > box.clientWidth);
+    chosen.forEach((box, index) => {
       if (scrolls[index]) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
     });
@@ -14,10 +14,12 @@
     formula.setAttribute("role", "group");
     formula.setAttribute("aria-label", "formula");
   });
-  markScrolling();
-  addEventListener("resize", markScrolling);
+  markScrolling(boxes);
+  addEventListener("resize", () => markScrolling(boxes));
   // A box in a fold has its size only when the fold is open.
-  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", markScrolling));
+  document.querySelectorAll("details").forEach((fold) => {
+    fold.addEventListener("toggle", () => markScrolling(boxes.filter((box) => fold.contains(box))));
+  });
   const table = document.getElementById("ranking");
   if (!table) return;
   const body = table.tBodies[0];
