@@ -123,6 +123,13 @@ def test_the_ranking_fits_and_its_columns_are_sorted_by_keyboard(folder, open_pa
     for width in WIDTHS[1:]:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth"), width
+    spilling = (
+        "[...document.querySelectorAll('#ranking td')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+    )
+    for width in (*WIDTHS, 1000):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(f"{spilling}.length") == 0, width
+    page.set_viewport_size({"width": 1280, "height": 900})
     heading = page.locator("#ranking th", has_text="Gini")
     heading.locator("button").focus()
     page.keyboard.press("Enter")
