@@ -44,6 +44,12 @@ if TYPE_CHECKING:
 @add_options("fit", FitOptions)
 @click.option("-o", "--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
 @click.option(
+    "--report",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write a report with pictures: one .html that needs nothing else.",
+)
+@click.option(
     "--baselines/--no-baselines",
     cls=GroupedOption,
     everyday=False,
@@ -56,7 +62,14 @@ if TYPE_CHECKING:
 @force_option
 @reject_target_types
 def fit(
-    data: str, out: str | None, *, baselines: bool | None, force: bool, quiet: bool, **options: Any
+    data: str,
+    out: str | None,
+    report: str | None,
+    *,
+    baselines: bool | None,
+    force: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Find a formula: a weighted sum of few features.
 
@@ -68,7 +81,7 @@ def fit(
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
       symscreen fit data.csv --effort quick --baselines
-      symscreen fit data.csv --no-baselines
+      symscreen fit data.csv --no-baselines --report law.html
       symscreen fit data.csv --effort thorough --time-limit 1h
       symscreen fit data.csv --target a,b --layers ub
       symscreen fit data.csv --categorical site --layers ub
@@ -81,7 +94,10 @@ def fit(
     from symscreen.fitting.procedure import run_fit
     from symscreen.report.terminal.listings import make_notes, print_table
 
-    check_output_path(out, list_input_files(data, options), force=force)
+    for path in (out, report):
+        check_output_path(path, list_input_files(data, options), force=force)
+    if report is not None:
+        _check_report_option(report, out, force=force)
     if baselines and options["per"] is not None:
         raise OptionError("--baselines cannot be combined with --per: leave one of them out")
     with show_fit_progress(quiet=quiet) as on_progress:
@@ -90,6 +106,9 @@ def fit(
             check_comparable(task)
         result = run_fit(replace(task, on_progress=on_progress))
     print_notices(result.notices, quiet=quiet)
+    if report is not None:
+        result.report(report, data=data, force=force)
+        print_notices((f"written: {report}",), quiet=quiet)
     if out is not None:
         result.save(out, force=force)
         if out == "-":
@@ -104,6 +123,15 @@ def fit(
         if lines:
             click.echo()
             print_table(make_notes(lines))
+
+
+def _check_report_option(report: str, out: str | None, *, force: bool) -> None:
+    """Check, before any work is done, that the report can be written, and to a file of its own."""
+    from symscreen.report.page_template import check_report
+
+    if report == out:
+        raise OptionError("--out and --report are the same; give them different names")
+    check_report(report, force=force)
 
 
 def report_with_formula(listener: FitProgressListener, result: AnyFitResult, report: FitProgress) -> None:

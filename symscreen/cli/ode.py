@@ -47,7 +47,7 @@ def ode(
       symscreen apply law.json new.csv
     """
     from symscreen.dynamics.discovery import prepare_discovery, run_discovery
-    from symscreen.report.html_page import check_report
+    from symscreen.report.page_template import check_report
     from symscreen.report.system_page import write_system_report
     from symscreen.report.terminal.listings import print_table
     from symscreen.report.terminal.system_tables import show_system

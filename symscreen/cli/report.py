@@ -30,7 +30,8 @@ def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool)
       symscreen report ranking.csv --out without-rows.html
     """
     from symscreen._atomic_io import check_not_input
-    from symscreen.report.html_page import check_report, write_report
+    from symscreen.report.html_page import write_report
+    from symscreen.report.page_template import check_report
     from symscreen.results.ranking_reader import report_damaged_record
     from symscreen.screening.stored_screens import load_result
 

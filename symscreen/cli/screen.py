@@ -72,7 +72,8 @@ def screen(
     if bundle is not None:
         check_writable(Path(bundle), force=force)
     if report is not None:
-        from symscreen.report.html_page import check_report, write_report
+        from symscreen.report.html_page import write_report
+        from symscreen.report.page_template import check_report
 
         check_report(report, force=force)
     with write_json_log(log_json), show_progress(quiet=quiet) as on_progress:

@@ -16,7 +16,7 @@ from symscreen.export.source import (
 from symscreen.expressions.traversal import collect_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from symscreen.data import LevelIndicator
     from symscreen.export.source import ExportOptions, Formulas
@@ -34,6 +34,17 @@ def _format_number(value: float) -> str:
 
 
 _EXCEL = Language("Excel", ("excel",), _format_number, "", has_finite_inputs=True, max_characters=8_192)
+
+
+def list_default_cells(columns: Iterable[str]) -> dict[str, str]:
+    """Return the cell of each column in the first data row, by default.
+
+    Examples
+    --------
+    >>> list_default_cells(["speed", "time"])
+    {'speed': 'A2', 'time': 'B2'}
+    """
+    return {name: f"{_format_column_letters(number)}2" for number, name in enumerate(columns, start=1)}
 
 
 def to_excel(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
@@ -74,8 +85,8 @@ def to_excel(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     job = build_export_job(formulas, **options)
     names = options.get("names") or {}
     cells = {
-        name: _check_cell(name, names.get(name, f"{_format_column_letters(number)}2"))
-        for number, name in enumerate(job.columns, start=1)
+        name: _check_cell(name, names.get(name, cell))
+        for name, cell in list_default_cells(job.columns).items()
     }
     inputs = {
         name: _format_indicator(job.indicators[name], cells) if name in job.indicators else cells[name]

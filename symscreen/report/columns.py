@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.messages import escape_control_chars
@@ -180,19 +180,28 @@ def find_interval_columns(result: ScreenResult, name: str) -> tuple[str, str] | 
 
 @dataclass(frozen=True, slots=True)
 class ColumnHeading:
-    """The heading of a column of a page: its name in the table, its text and its explanation."""
+    """The heading of a column of a page: its name in the table, its text and its explanation.
+
+    A page folds the details away, so that its table is not too wide.
+    """
 
     name: str
     text: str
     meaning: str
+    is_detail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """The text of a cell of a page and its sort key, which is empty for a missing value."""
+    """The text of a cell of a page and its sort key, which is empty for a missing value.
+
+    A narrow cell shows `main`, and below it `notes`, in place of the text.
+    """
 
     text: str
     sort_key: str
+    main: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def count_represented(result: ScreenResult) -> list[int]:
@@ -234,6 +243,13 @@ _OMITTED_COLUMNS = {
 }  # fmt: skip
 
 
+# a page folds these, and every column that `COLUMNS` does not know
+_DETAIL_COLUMNS = {
+    "layer", "place_alone", "p_is_bound", "split_low", "split_high", "unsafe", "uncertain_rows",
+    "score_error",
+}  # fmt: skip
+
+
 def build_headings(result: ScreenResult) -> list[ColumnHeading]:
     """Build the headings of a result's columns, except rank and formula, in the order of the table.
 
@@ -243,6 +259,8 @@ def build_headings(result: ScreenResult) -> list[ColumnHeading]:
     names = get_screener_names(result)
     merged = {f"{name}{suffix}" for name in names for suffix in ("_rank", "_selected")}
     blank = set() if (result.table["direction"] != "").any() else {"direction"}
+    is_signed = "gini" in result.table and find_recorded_type(result.record["data"]).has_signed_gini
+    details = _DETAIL_COLUMNS | ({"direction"} if is_signed else set())
     headings = []
     for name in map(str, result.table.columns):
         if name in _OMITTED_COLUMNS | merged | blank:
@@ -255,6 +273,7 @@ def build_headings(result: ScreenResult) -> list[ColumnHeading]:
                 name,
                 format_score_heading(name, result) if is_score else text,
                 column.meaning or _explain_score(result, name),
+                name in details or (not is_score and name not in (*COLUMNS, "class_size")),
             )
         )
     return headings
@@ -272,23 +291,75 @@ def _build_heading_cell(result: ScreenResult, row: pd.Series[Any], name: str, re
         return _build_cell(represented)
     if name == "t0":
         text = format_gini_cell(row.to_dict(), result).replace("-", "−")
-        return _add_rank_and_mark(TableCell(text, repr(float(row["gini"]))), row, name)
+        main, _, interval = text.partition(" (")
+        notes = (interval.strip(")"),) if interval else ()
+        return _add_rank_and_mark(TableCell(text, repr(float(row["gini"])), main, notes), row, name)
     if name.startswith("t0["):
         return TableCell(format_gini(1.0 - row[name]).replace("-", "−"), repr(1.0 - float(row[name])))
     if name in get_screener_names(result):
-        return _add_rank_and_mark(_build_cell(row[name]), row, name)
-    return _build_cell(row[name])
+        return _add_rank_and_mark(_build_score_cell(result, row, name), row, name)
+    if name == "split_gini" and not is_missing(row[name]):
+        low, high = (f"{row[bound]:.2f}".replace("-", "−") for bound in ("split_low", "split_high"))
+        return replace(_build_cell(row[name]), main=format_gini(row[name]), notes=(f"{low} to {high}",))
+    cell = _build_cell(row[name])
+    return replace(cell, main=_format_page_p_value(row[name])) if name in _P_VALUES else cell
+
+
+_P_VALUES = {"p_value", "q_value", "p_family", "split_p"}
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def format_power(value: float, digits: int) -> str:
+    """Format a number for a page: very small and very large ones have a power of ten.
+
+    Examples
+    --------
+    >>> format_power(6e-58, 2), format_power(-0.0417, 2), format_power(1754321.0, 3)
+    ('6.0×10⁻⁵⁸', '−0.042', '1.75×10⁶')
+    >>> format_power(21700.0, 4)
+    '21,700'
+    """
+    text = f"{value:.{digits}g}"
+    if "e" in text and 1.0 <= abs(value) < 1e6:
+        text = f"{value:,.0f}"
+    elif "e" in text:
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        text = f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return text.replace("-", "−")
+
+
+def _format_page_p_value(value: Any) -> str:
+    """Format a p- or q-value for a page, to two digits."""
+    return "–" if is_missing(value) else format_power(value, 2)
+
+
+def _build_score_cell(result: ScreenResult, row: pd.Series[Any], name: str) -> TableCell:
+    """Format the score of a screener, with the same number of decimals in its whole column if that fits."""
+    cell, bounds = _build_cell(row[name]), find_interval_columns(result, name)
+    if is_missing(row[name]):
+        return cell
+    scores = abs(result.table[name].to_numpy(dtype=float))
+    scores = scores[scores > 0.0]  # comparisons with missing scores are false
+    is_unit_scale = ((scores >= 0.0005) & (scores < 10.0)).all()
+    main = f"{row[name]:.3f}".replace("-", "−") if is_unit_scale else cell.text
+    notes: tuple[str, ...] = ()
+    if bounds is not None and not is_missing(row[bounds[0]]):
+        low, high = (f"{row[bound]:.3g}".replace("-", "−") for bound in bounds)
+        notes = (f"{low} to {high}",)
+    return replace(cell, main=main, notes=notes)
 
 
 def _add_rank_and_mark(cell: TableCell, row: pd.Series[Any], name: str) -> TableCell:
     """Add the rank of a score, which is then the sort key, and a selection mark."""
     if not cell.sort_key:
         return cell
-    text, sort_key = cell.text, cell.sort_key
+    text, sort_key, notes = cell.text, cell.sort_key, cell.notes
     rank = _build_cell(row.get(f"{name}_rank"))
     if rank.sort_key:
         text, sort_key = f"{text} ({rank.text})", rank.sort_key
-    return TableCell(f"{text} ✓" if row.get(f"{name}_selected") is True else text, sort_key)
+        notes = (*notes, f"rank {rank.text}")
+    mark = " ✓" if row.get(f"{name}_selected") is True else ""
+    return TableCell(f"{text}{mark}", sort_key, f"{cell.main or cell.text}{mark}", notes)
 
 
 def _build_cell(value: Any) -> TableCell:

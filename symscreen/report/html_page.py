@@ -6,22 +6,25 @@ renders the template ``page.html.j2``.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen._atomic_io import check_writable, write_atomically
 from symscreen.config.option_record import format_command
-from symscreen.errors import OptionError, OutputError
 from symscreen.expressions.printing import to_mathml
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, render_message
-from symscreen.report.columns import ColumnHeading, TableCell, build_cells, build_headings
+from symscreen.report.columns import (
+    ColumnHeading,
+    TableCell,
+    build_cells,
+    build_headings,
+    count_represented,
+    format_power,
+)
+from symscreen.report.data_profile import draw_target, list_profile_facts, summarize_columns
 from symscreen.report.figures.diagnostics import (
     MAX_REDUNDANCY_FEATURES,
     MAX_SCORES,
@@ -36,22 +39,23 @@ from symscreen.report.figures.diagnostics import (
     draw_scores,
     list_reasons,
 )
-from symscreen.report.figures.feature import draw_feature, evaluate_feature, has_scatters
-from symscreen.report.figures.precision_recall_curves import use_default_style
+from symscreen.report.figures.feature import draw_feature, evaluate_feature, fit_line, has_scatters
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
+from symscreen.report.page_template import check_report, render_page, write_page
+from symscreen.results.screen_result import ScreenResult
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import jinja2
+    from pathlib import Path
 
     from symscreen.results.fit_result import AnyFitResult
-    from symscreen.results.screen_result import ScreenResult
 
 
-MAX_FEATURES = 200  # features on a page
+MAX_FEATURES = 500  # features on a page
+_MAX_PICTURES = 200  # features with a picture
+_BEST_SIZE = (5.4, 3.8)  # inches
 _THUMBNAIL_SIZE = (1.9, 1.2)  # inches
 
 
@@ -71,8 +75,14 @@ class ReportEntry:
         The range of its values.
     most_similar : str
         The feature with the highest rank correlation.
+    n_alike : int
+        The number of other formulas that it stands for.
+    alike : list of str
+        Some of them, as text.
     cells : list of TableCell
         Cells of the other columns.
+    details : list of pair of str
+        Names and values of the columns that are folded, without those that are empty.
     """
 
     rank: int
@@ -81,7 +91,10 @@ class ReportEntry:
     text: str
     value_range: str
     most_similar: str
+    n_alike: int
+    alike: list[str]
     cells: list[TableCell]
+    details: list[tuple[str, str]]
 
 
 def build_page_content(
@@ -109,12 +122,20 @@ def build_page_content(
     OptionError
         If matplotlib is not installed.
     """
-    record, headings = result.record, build_headings(result)
-    reasons = list_reasons(record)
+    record = result.record
+    reasons, entries = list_reasons(record), _build_entries(result)
+    columns = summarize_columns(result)
     return {
         "target": escape_control_chars(record["data"]["target"]),
+        "verdict_kind": record.get("verdict", {}).get("kind", ""),
         "verdict": escape_control_chars(render_message(result.verdict, COMMAND_LINE)),
         "summary": [render_message(line, COMMAND_LINE) for line in _build_summary(result)],
+        "facts": list_profile_facts(result),
+        "columns": columns,
+        "has_units": any(each.unit for each in columns),
+        "has_filled": any(each.filled != "0" for each in columns),
+        "target_markup": _draw_target(result),
+        "best": _build_best(result, entries),
         "notices": [escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.notices],
         "reasons": reasons,
         "layers": [_build_layer(layer, reasons) for layer in record["layers"]],
@@ -123,8 +144,9 @@ def build_page_content(
             (6.4, 1.6 + 0.5 * len(record["layers"])),
             "Funnel: for each layer the shares kept and pruned; the table below has the numbers",
         ),
-        "headings": headings,
-        "entries": _build_entries(result, headings),
+        "headings": [each for each in _order_headings(result) if not each.is_detail],
+        "explained": [each for each in build_headings(result) if each.meaning],
+        "entries": entries,
         "scatters": has_scatters(result),
         "first": record["options"]["screener"][0],
         "scores_shown": min(MAX_SCORES, len(result)),
@@ -178,24 +200,86 @@ def _build_layer(layer: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
     }
 
 
-def _build_entries(result: ScreenResult, headings: list[ColumnHeading]) -> list[ReportEntry]:
+def _order_headings(result: ScreenResult) -> list[ColumnHeading]:
+    """Return the headings with the scores first: the complexity matters less."""
+    return sorted(build_headings(result), key=lambda heading: heading.name == "complexity")
+
+
+def _build_entries(result: ScreenResult) -> list[ReportEntry]:
     """Return the entries of the best features."""
-    correlations = None
+    headings = _order_headings(result)
+    correlations, n_shown = None, min(MAX_FEATURES, len(result))
     if result.data is not None and len(result) > 1:
         correlations = compute_rank_correlations(result, MAX_FEATURES)
     texts = list(map(escape_control_chars, result.table["expression"]))
-    return [
-        ReportEntry(
-            rank=index + 1,
-            mathml=to_mathml(result.expressions[index]),
-            picture=_draw_thumbnail(result, index) if has_scatters(result) else "",
-            text=texts[index],
-            value_range=_format_value_range(result, index),
-            most_similar="" if correlations is None else _describe_most_similar(correlations, index),
-            cells=build_cells(result, headings, index),
+    represented, alike = count_represented(result), _list_alike(result)
+    entries = []
+    for index in range(n_shown):
+        cells = list(zip(headings, build_cells(result, headings, index), strict=True))
+        details = [(heading.text, cell.text) for heading, cell in cells if heading.is_detail]
+        entries.append(
+            ReportEntry(
+                rank=index + 1,
+                mathml=to_mathml(result.expressions[index]),
+                picture=_draw_thumbnail(result, index) if _has_picture(result, index) else "",
+                text=texts[index],
+                value_range=_format_value_range(result, index),
+                most_similar="" if correlations is None else _describe_most_similar(correlations, index),
+                n_alike=represented[index] - 1,
+                alike=alike.get(index + 1, []),
+                cells=[cell for heading, cell in cells if not heading.is_detail],
+                details=[(name, text) for name, text in details if text not in {"", "–", "no"}],
+            )
         )
-        for index in range(min(MAX_FEATURES, len(result)))
+    return entries
+
+
+def _has_picture(result: ScreenResult, index: int) -> bool:
+    return index < _MAX_PICTURES and has_scatters(result)
+
+
+def _list_alike(result: ScreenResult) -> dict[int, list[str]]:
+    """List for each rank the formulas that the record knows to be equivalent, or near-duplicates."""
+    alike: dict[int, list[str]] = {}
+    for each in result.record.get("classes", {}).get("shown", []):
+        members = [member for member in each["members"] if member["relation"] != "shown"]
+        alike.setdefault(each["rank"], []).extend(member["expression"] for member in members)
+    for each in result.record.get("redundancy", {}).get("shown", []):
+        alike.setdefault(each["rank"], []).extend(feature["expression"] for feature in each["features"])
+    return {rank: list(map(escape_control_chars, texts)) for rank, texts in alike.items()}
+
+
+def _build_best(result: ScreenResult, entries: list[ReportEntry]) -> dict[str, Any] | None:
+    """Return the first formula with its picture, its numbers and its straight line; None without features."""
+    if not entries:
+        return None
+    headings = [each for each in _order_headings(result) if not each.is_detail]
+    numbers = [
+        (heading.text, cell.main or cell.text, cell.notes)
+        for heading, cell in zip(headings, entries[0].cells, strict=True)
     ]
+    markup, line = "", ""
+    if has_scatters(result):
+        title = "Target against the first formula, with its rank curve and a straight line"
+        markup = draw_inline_svg(lambda axes: draw_feature(axes, result, 1, has_line=True), _BEST_SIZE, title)
+        line = _describe_line(result)
+    return {
+        "mathml": entries[0].mathml, "text": entries[0].text, "numbers": numbers, "markup": markup,
+        "line": line,
+    }  # fmt: skip
+
+
+def _describe_line(result: ScreenResult) -> str:
+    """Write the straight line of the target on the first formula; empty if it cannot be computed."""
+    if result.data is None:
+        return ""
+    intercept, slope, r2 = fit_line(evaluate_feature(result, 0), result.data.numeric_target.values)
+    if np.isnan(r2):
+        return ""
+    sign = "+" if slope >= 0 else "−"
+    target = escape_control_chars(result.record["data"]["target"])
+    equation = f"{target} ≈ {intercept:.4g} {sign} {abs(slope):.4g} × formula".replace("-", "−")
+    return f"{equation}, R² = {r2:.3f}"
 
 
 def _draw_thumbnail(result: ScreenResult, index: int) -> str:
@@ -215,7 +299,7 @@ def _format_value_range(result: ScreenResult, index: int) -> str:
     if result.data is None:
         return ""
     values = evaluate_feature(result, index)
-    return f"{values.min():.3g} to {values.max():.3g}".replace("-", "−")
+    return f"{format_power(values.min(), 4)} to {format_power(values.max(), 4)}"
 
 
 def _describe_most_similar(correlations: Any, index: int) -> str:
@@ -224,7 +308,13 @@ def _describe_most_similar(correlations: Any, index: int) -> str:
     if np.isnan(others).all():
         return ""
     nearest = int(np.nanargmax(others))
-    return f"most similar to rank {nearest + 1} (|ρ| = {others[nearest]:.3f})"
+    return f"most similar to rank {nearest + 1} (|\u2060ρ\u2060|\u00a0=\u00a0{others[nearest]:.3f})"
+
+
+def _draw_target(result: ScreenResult) -> str:
+    if not has_scatters(result):
+        return ""
+    return _draw_svg(draw_target, result, (3.9, 2.1), "Histogram of the target; the table has its range")
 
 
 def _draw_score_picture(result: ScreenResult) -> str:
@@ -242,7 +332,7 @@ def _draw_redundancy_map(result: ScreenResult) -> str:
     if result.data is None or len(result) < 2:
         return ""
     title = "Redundancy map; the ranking names the most similar feature of each feature"
-    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (5.0, 5.0), title)
+    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (5.2, 4.4), title)
 
 
 def _build_agreement(result: ScreenResult) -> dict[str, Any] | None:
@@ -252,7 +342,9 @@ def _build_agreement(result: ScreenResult) -> dict[str, Any] | None:
     pairs = result.agreement.to_dict("records")
     size = 1.6 + 0.7 * len(names)
     return {
-        "markup": _draw_svg(draw_agreement, result, (size, size), "Agreement of screeners; see the table"),
+        "markup": _draw_svg(
+            draw_agreement, result, (size + 0.9, size), "Agreement of screeners; see the table"
+        ),
         "top": int(result.agreement["top"].max()),
         "pairs": [
             {**pair, **{key: _format_share(pair[key]) for key in ("kendall", "overlap")}} for pair in pairs
@@ -306,44 +398,8 @@ def _list_data_facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-TEMPLATE_FOLDER = Path(__file__).parent / "template"
-_REPORT_SUFFIXES = (".html", ".htm")
-
-
-def check_report(path: str | Path, *, force: bool = False) -> None:
-    """Check, before any work is done, that a report can be written.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file name.
-    force : bool
-        Whether to overwrite an existing file.
-
-    Raises
-    ------
-    OutputError
-        If the suffix is neither ``.html`` nor ``.htm``, the folder is missing, or the file exists.
-    OptionError
-        If jinja2 or matplotlib is not installed.
-
-    Examples
-    --------
-    >>> check_report("report.pdf")
-    Traceback (most recent call last):
-    ...
-    symscreen.errors.OutputError: report.pdf: a report is an HTML page; give a name that ends in .html
-    """
-    path = Path(path)
-    if path.suffix.lower() not in _REPORT_SUFFIXES:
-        raise OutputError(f"{path}: a report is an HTML page; give a name that ends in .html")
-    check_writable(path, force=force)
-    load_templates()
-    use_default_style()
-
-
 def write_report(
-    result: ScreenResult,
+    result: ScreenResult | AnyFitResult,
     path: str | Path,
     *,
     data: str = "DATA",
@@ -354,14 +410,14 @@ def write_report(
 
     Parameters
     ----------
-    result : ScreenResult
-        The result of `symscreen.screen`.
+    result : ScreenResult, FitResult, SharedFitResult or GroupedFitResult
+        The result of `symscreen.screen`, or that of `symscreen.fit`.
     path : str or Path
         A file name that ends in ``.html``.
     data : str
         The name of the data file, for the command that repeats the run.
     fit : FitResult, SharedFitResult, GroupedFitResult or None
-        A formula that was fitted to the same data, if the page shows one.
+        A formula that was fitted to the same data, if the page of a screen shows one.
     force : bool
         Whether to overwrite an existing file.
 
@@ -371,8 +427,12 @@ def write_report(
         See `check_report`; also if the file cannot be written.
     """
     check_report(path, force=force)
-    page = build_report_html(result, data=data, fit=fit).encode(errors="backslashreplace")
-    write_atomically(Path(path), page, force=force)
+    if not isinstance(result, ScreenResult):
+        from symscreen.report.fit_page import write_fit_report
+
+        write_fit_report(result, path, data=data, force=force)
+        return
+    write_page(build_report_html(result, data=data, fit=fit), path, force=force)
 
 
 def build_report_html(result: ScreenResult, *, data: str = "DATA", fit: AnyFitResult | None = None) -> str:
@@ -398,29 +458,4 @@ def build_report_html(result: ScreenResult, *, data: str = "DATA", fit: AnyFitRe
     OptionError
         If jinja2 or matplotlib is not installed.
     """
-    template = load_templates().get_template("page.html.j2")
-    script = (TEMPLATE_FOLDER / "page.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    style = (TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
-    return template.render(build_page_content(result, data, fit), script=script, digest=digest, style=style)
-
-
-def load_templates() -> jinja2.Environment:
-    """Load the templates of pages.
-
-    Raises
-    ------
-    OptionError
-        If jinja2 is not installed.
-    """
-    try:
-        import jinja2
-    except ImportError:
-        raise OptionError("a report needs jinja2: pip install 'symscreen[report]'") from None
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATE_FOLDER),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return render_page("page.html.j2", build_page_content(result, data, fit))

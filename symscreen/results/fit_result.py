@@ -84,6 +84,10 @@ class FitFigures(Protocol):
         """Draw the error of each model of the Pareto front against its complexity."""
         ...
 
+    def dependence(self, name: str, ax: Axes | None = None, *, target: str | None = None) -> Axes:
+        """Draw how the prediction depends on one input."""
+        ...
+
     def term(self, number: int, ax: Axes | None = None, *, target: str | None = None) -> Axes:
         """Draw how the prediction depends on one term."""
         ...
@@ -110,7 +114,9 @@ class _BaseFitResult:
 
     @property
     def plot(self) -> FitFigures:
-        """Figures as matplotlib axes: ``predictions()``, ``residuals()``, ``front()`` and ``term(number)``.
+        """Figures as matplotlib axes: ``predictions()``, ``residuals()``, ``front()`` and two more.
+
+        ``dependence(name)`` shows how the prediction depends on an input, and ``term(number)`` on a term.
 
         Each method takes an optional ``ax`` to draw on. By default it creates a new figure.
 
@@ -270,6 +276,22 @@ class _BaseFitResult:
         save_bundle(
             self.formula_in_original_units, path, operators=operators, record=self.record, force=force
         )
+
+    def report(self, path: str | Path, *, data: str = "DATA", force: bool = False) -> None:
+        """Write one HTML page, without other files, with the formula, its pictures and its tables.
+
+        Parameters
+        ----------
+        path : str or Path
+            Name of the file, which ends in ``.html``.
+        data : str
+            The name of the data file, for the command that uses the formula.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        import symscreen  # results are below reports: the public function connects them
+
+        symscreen.write_report(cast("AnyFitResult", self), path, data=data, force=force)
 
     def export(
         self, export_format: str, *, names: Mapping[str, str] | None = None, digits: int | None = None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from symscreen._atomic_io import check_not_input, check_outputs_differ, check_writable
 from symscreen.data import read_frame
 from symscreen.fitting.fit import fit
-from symscreen.report.html_page import check_report, write_report
+from symscreen.report.html_page import write_report
+from symscreen.report.page_template import check_report
 from symscreen.results.ranking_files import check_output, write_ranking
 from symscreen.screening.screen import screen
 from symscreen.studies.proposal import propose_study

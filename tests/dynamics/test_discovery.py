@@ -208,7 +208,8 @@ def test_the_command_prints_one_line_a_state_first(tmp_path, capsys):
     record = json.loads(out.read_text())
     assert set(record["equations"]) == {"dx/dt", "dy/dt"}
     assert record["options"]["states"] == ["x", "y"]
-    assert page.read_text().count("<svg") == 5  # two states, the phase portrait, and two of residuals
+    # each state: trajectories, computed values, residuals, its rate on two columns; then phases and systems
+    assert page.read_text().count("<svg") == 2 * (3 + 2) + 2
     assert run_command(["apply", str(bundle), str(path)]) == 0
     predicted = np.genfromtxt(capsys.readouterr().out.splitlines(), delimiter=",", names=True)
     assert predicted["x"] == pytest.approx(table["x"].to_numpy(), abs=1e-3)

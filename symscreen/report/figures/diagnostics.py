@@ -265,6 +265,7 @@ def draw_agreement(axes: Axes, result: ScreenResult) -> None:
             text = "–" if np.isnan(matrix[i, j]) else f"{matrix[i, j]:.2f}"
             axes.text(j, i, text, ha="center", va="center", color=INK, fontsize="small")
     axes.set_title("above: Kendall's τ; below: overlap of the best", fontsize="small", color=INK)
+    _draw_colour_bar(axes, "|τ|, or overlap")
 
 
 def draw_redundancy(axes: Axes, result: ScreenResult) -> None:
@@ -273,8 +274,26 @@ def draw_redundancy(axes: Axes, result: ScreenResult) -> None:
     ranks = [str(rank) for rank in range(1, len(correlations) + 1)]
     _draw_shades(axes, np.nan_to_num(correlations), ranks)
     axes.tick_params(labelsize="x-small")
-    axes.set_xlabel("rank", color=INK)
-    axes.set_ylabel("rank", color=INK)
+    axes.set_xlabel("rank in the list", color=INK)
+    axes.set_ylabel("rank in the list", color=INK)
+    _draw_colour_bar(axes, "|rank correlation|")
+
+
+def _draw_colour_bar(axes: Axes, label: str) -> None:
+    """Draw the shades of `_draw_shades` as a bar from 0 to 1 beside the axes."""
+    bar = axes.inset_axes((1.04, 0.0, 0.04, 1.0))
+    heights = (np.arange(_N_SHADES + 1) + 0.5) / _N_SHADES
+    for shade in range(1, _N_SHADES + 1):
+        low, high = heights[shade - 1], min(heights[shade], 1.0)
+        bar.axhspan(low, high, facecolor=MARK, alpha=_MAX_OPACITY * shade / _N_SHADES, linewidth=0)
+    bar.set_xlim(0.0, 1.0)
+    bar.set_ylim(0.0, 1.0)
+    bar.set_xticks([])
+    bar.yaxis.tick_right()
+    bar.yaxis.set_label_position("right")
+    bar.set_ylabel(label, color=INK)
+    bar.spines[:].set_color(FAINT)
+    bar.tick_params(colors=INK, labelcolor=INK, labelsize="small")
 
 
 def _draw_shades(axes: Axes, values: Values, names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen.errors import OptionError
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.report.figures.style import CURVE, INK, MARK, PLAIN_TEXT, despine, shorten_label
+from symscreen.report.figures.style import CURVE, INK, MARK, PLAIN_TEXT, despine, get_unit, shorten_label
 from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
@@ -103,6 +103,33 @@ def compute_rank_curve(x: Values, y: Values, direction: int) -> Values:
     return means[group]
 
 
+def fit_line(x: Values, y: Values) -> tuple[float, float, float]:
+    """Fit y = a + b*x by least squares; return a, b and R².
+
+    Parameters
+    ----------
+    x, y : float64 array, shape (n,)
+        The feature and the target; neither is constant.
+
+    Returns
+    -------
+    tuple of float
+        Intercept, slope and the share of the variance explained. They are NaN where squares overflow.
+
+    Examples
+    --------
+    >>> fit_line(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]))
+    (1.0, 2.0, 1.0)
+    """
+    with np.errstate(all="ignore"):
+        scale = float(np.abs(x).max())
+        dx, dy = (x - x.mean()) / scale, y - y.mean()
+        xx, xy, yy = ((dx * dx).sum(), (dx * dy).sum(), (dy * dy).sum())
+        slope = xy / xx / scale
+        found = float(y.mean() - slope * x.mean()), float(slope), float(xy * xy / (xx * yy))
+    return found if np.isfinite(found).all() else (np.nan, np.nan, np.nan)
+
+
 def build_scatter(result: ScreenResult, index: int, max_points: int) -> ScatterData:
     """Compute the points of a scatter plot; a large table is thinned evenly in the order of the feature."""
     target = get_dataset(result).target
@@ -120,7 +147,9 @@ def build_scatter(result: ScreenResult, index: int, max_points: int) -> ScatterD
     return ScatterData(x[order], target.values[order], curve, target_range, len(x))
 
 
-def draw_feature(axes: Axes, result: ScreenResult, rank: int, *, is_thumbnail: bool = False) -> None:
+def draw_feature(
+    axes: Axes, result: ScreenResult, rank: int, *, is_thumbnail: bool = False, has_line: bool = False
+) -> None:
     """Draw the target against a feature.
 
     Parameters
@@ -133,6 +162,8 @@ def draw_feature(axes: Axes, result: ScreenResult, rank: int, *, is_thumbnail: b
         The rank of the feature, from 1.
     is_thumbnail : bool
         Whether to draw a small picture without labels, for a table row.
+    has_line : bool
+        Whether to draw the straight line of `fit_line`, too.
 
     Raises
     ------
@@ -154,6 +185,8 @@ def draw_feature(axes: Axes, result: ScreenResult, rank: int, *, is_thumbnail: b
         axes.plot(
             scatter.x[is_inside], scatter.curve[is_inside], color=CURVE, linewidth=1.1, label="rank curve"
         )
+    if has_line:
+        _draw_line(axes, result, index, window)
     axes.set_xlim(_widen(window))
     axes.set_ylim(_widen(scatter.target_range))
     despine(axes)
@@ -164,13 +197,25 @@ def draw_feature(axes: Axes, result: ScreenResult, rank: int, *, is_thumbnail: b
     _label_axes(axes, result, index, scatter, window)
 
 
+def _draw_line(axes: Axes, result: ScreenResult, index: int, window: tuple[float, float]) -> None:
+    """Draw the straight line of least squares."""
+    target = get_dataset(result).numeric_target
+    intercept, slope, _ = fit_line(evaluate_feature(result, index), target.values)
+    ends = np.array(window)
+    heights = intercept + slope * ends
+    if np.isfinite(heights).all():
+        axes.plot(ends, heights, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), label="straight line")
+
+
 def _label_axes(
     axes: Axes, result: ScreenResult, index: int, scatter: ScatterData, window: tuple[float, float]
 ) -> None:
     """Label the axes, and say in the title how many rows are missing or drawn at the edge."""
     outside = int(((scatter.x < window[0]) | (scatter.x > window[1])).sum())
-    axes.set_xlabel(shorten_label(result.table["expression"].iloc[index], 60), **PLAIN_TEXT)
-    axes.set_ylabel(shorten_label(result.record["data"]["target"]), **PLAIN_TEXT)
+    row, name = result.table.iloc[index], result.record["data"]["target"]
+    unit = str(row["unit"]) if "unit" in row.index else ""
+    axes.set_xlabel(shorten_label(row["expression"], 60, unit=unit), **PLAIN_TEXT)
+    axes.set_ylabel(shorten_label(name, unit=get_unit(result.record, name)), **PLAIN_TEXT)
     remarks = []
     if len(scatter.x) < scatter.n_rows:
         remarks.append(f"{len(scatter.x):,} of {scatter.n_rows:,} rows drawn")

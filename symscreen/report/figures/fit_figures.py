@@ -12,6 +12,7 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_inputs, evaluate_expression
 from symscreen.messages import suggest
+from symscreen.report.figures.partial_dependence import draw_dependence
 from symscreen.report.figures.style import (
     CURVE,
     FAINT,
@@ -20,6 +21,7 @@ from symscreen.report.figures.style import (
     PLAIN_TEXT,
     despine,
     draw_on_axes,
+    get_unit,
     shorten_label,
 )
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.data import Dataset
-    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.fit_result import AnyFitResult, FitResult, SharedFitResult
 
 
 _MAX_POINTS = 2000  # points of a figure
@@ -56,7 +58,7 @@ class FitPlots:
     >>> data = symscreen.datasets.load_strogatz("lv1")
     >>> result = symscreen.fit(data.frame, operators="strogatz", layers="ub")
     >>> result.plot
-    <pictures of a fit: front, predictions, residuals, term>
+    <pictures of a fit: dependence, front, predictions, residuals, term>
     >>> result.plot.term(9)
     Traceback (most recent call last):
     ...
@@ -125,7 +127,33 @@ class FitPlots:
         -------
         matplotlib.axes.Axes
         """
-        return draw_on_axes(ax, (4.8, 3.6), lambda axes: _draw_front(axes, self.result))
+        return draw_on_axes(ax, (4.8, 3.6), lambda axes: draw_front(axes, self.result))
+
+    def dependence(self, name: str, ax: Axes | None = None, *, target: str | None = None) -> Axes:
+        """Draw how the prediction depends on one input (partial dependence).
+
+        The thick line is the mean over at most 200 rows, with the input at each value of its range. Thin
+        lines are single rows. Rows in which the formula is undefined somewhere are left out.
+
+        Parameters
+        ----------
+        name : str
+            An input of the formula.
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on.
+        target : str, optional
+            One of several targets; by default the first one.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        OptionError
+            If there is no such input or target, the result has no data, or every row is undefined somewhere.
+        """
+        return draw_on_axes(ax, (4.8, 3.6), lambda axes: _draw_dependence(axes, self.result, name, target))
 
     def term(self, number: int, ax: Axes | None = None, *, target: str | None = None) -> Axes:
         """Draw how the prediction depends on one term, with the other terms held fixed.
@@ -209,8 +237,9 @@ def _draw_predictions(axes: Axes, result: FitResult | SharedFitResult, target: s
     axes.axline((float(observed.mean()), float(observed.mean())), slope=1.0, color=CURVE, linewidth=1.3)
     r2 = result.r2 if isinstance(result.r2, float) else result.r2[formula.target]
     axes.set_title(f"R² = {r2:.4g}", color=INK, fontsize="medium")
-    axes.set_xlabel("predicted", color=INK)
-    axes.set_ylabel(f"observed {shorten_label(formula.target)}", **PLAIN_TEXT)
+    unit = get_unit(result.record, formula.target)
+    axes.set_xlabel(shorten_label("predicted", unit=unit), color=INK)
+    axes.set_ylabel(f"observed {shorten_label(formula.target, unit=unit)}", **PLAIN_TEXT)
 
 
 def _draw_residuals(axes: Axes, result: FitResult | SharedFitResult, target: str | None) -> None:
@@ -219,12 +248,15 @@ def _draw_residuals(axes: Axes, result: FitResult | SharedFitResult, target: str
     observed, predicted, _ = _compute_rows(result, formula)
     _draw_points(axes, predicted, observed - predicted)
     axes.axhline(0.0, color=CURVE, linewidth=1.3)
-    axes.set_xlabel(f"predicted {shorten_label(formula.target)}", **PLAIN_TEXT)
-    axes.set_ylabel("residual", color=INK)
+    unit = get_unit(result.record, formula.target)
+    axes.set_xlabel(f"predicted {shorten_label(formula.target, unit=unit)}", **PLAIN_TEXT)
+    axes.set_ylabel(shorten_label("residual", unit=unit), color=INK)
 
 
-def _draw_front(axes: Axes, result: FitResult | SharedFitResult) -> None:
+def draw_front(axes: Axes, result: AnyFitResult) -> None:
     """Draw the Pareto front, with the selected model marked."""
+    from matplotlib.ticker import MaxNLocator
+
     front = result.front
     complexity = front["complexity"].to_numpy(dtype=np.float64)
     error = np.maximum(1.0 - front["r2"].to_numpy(dtype=np.float64), _LEAST_ERROR)
@@ -248,8 +280,16 @@ def _draw_front(axes: Axes, result: FitResult | SharedFitResult) -> None:
         axes.set_ylim(bottom=0.0)
     despine(axes)
     axes.legend(frameon=False, labelcolor=INK)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("complexity", color=INK)
     axes.set_ylabel("unexplained share, 1 − R²", color=INK)
+
+
+def _draw_dependence(axes: Axes, result: FitResult | SharedFitResult, name: str, target: str | None) -> None:
+    """Draw the partial dependence on an input."""
+    formula, columns = _get_formula(result, target), _get_data(result).columns_by_name
+    units = get_unit(result.record, name), get_unit(result.record, formula.target)
+    draw_dependence(axes, formula, columns, name, units)
 
 
 def _draw_term(axes: Axes, result: FitResult | SharedFitResult, number: int, target: str | None) -> None:
@@ -269,7 +309,9 @@ def _draw_term(axes: Axes, result: FitResult | SharedFitResult, number: int, tar
     grid = np.linspace(float(x.min()), float(x.max()), _CURVE_POINTS)
     curve = coefficient * (evaluate_expression(term, {inputs[0]: grid}) if is_single else grid)
     axes.plot(grid, curve, color=CURVE, linewidth=1.5)
-    axes.set_xlabel(shorten_label(inputs[0] if is_single else to_text(term)), **PLAIN_TEXT)
-    axes.set_ylabel("contribution + residual", color=INK)
+    unit = get_unit(result.record, inputs[0]) if is_single else ""
+    axes.set_xlabel(shorten_label(inputs[0] if is_single else to_text(term), unit=unit), **PLAIN_TEXT)
+    unit = get_unit(result.record, formula.target)
+    axes.set_ylabel(shorten_label("contribution + residual", unit=unit), color=INK)
     contribution = Formula(formula.target, 0.0, (coefficient,), (term,)).round_numbers(_DIGITS)
     axes.set_title(shorten_label(contribution.text), fontsize="medium", **PLAIN_TEXT)

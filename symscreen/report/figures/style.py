@@ -13,7 +13,7 @@ from symscreen.messages import escape_control_chars
 from symscreen.report.figures.precision_recall_curves import use_default_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from matplotlib.axes import Axes
 
@@ -66,10 +66,18 @@ def despine(axes: Axes) -> None:
     axes.tick_params(colors=INK, labelcolor=INK)
 
 
-def shorten_label(text: str, max_length: int = _MAX_LABEL_LENGTH) -> str:
-    """Shorten a name to one line of at most `max_length` characters."""
+def shorten_label(text: str, max_length: int = _MAX_LABEL_LENGTH, *, unit: str = "") -> str:
+    """Shorten a name to one line of at most `max_length` characters, and add its unit in brackets."""
     text = escape_control_chars(text)
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+    text = text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+    return f"{text} [{unit}]" if unit else text
+
+
+def get_unit(record: Mapping[str, Any], name: str) -> str:
+    """Return the base unit of a column or a target from the record of a result; empty if there are none."""
+    units = record.get("units") or {}
+    found = {**units.get("columns", {}), **units.get("targets", {})}.get(name)
+    return "" if found is None else escape_control_chars(str(found["base"]))
 
 
 #: Text settings for names, in which a dollar sign does not start mathematics.

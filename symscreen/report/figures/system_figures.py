@@ -11,6 +11,7 @@ from symscreen.errors import OptionError
 from symscreen.messages import suggest
 from symscreen.report.figures.style import (
     CURVE,
+    INK,
     MARK,
     PLAIN_TEXT,
     despine,
@@ -159,6 +160,45 @@ def draw_residuals(axes: Axes, result: OdeResult, place: int) -> None:
     despine(axes)
     axes.set_xlabel(shorten_label(data.time), **PLAIN_TEXT)
     axes.set_ylabel(f"residual of {shorten_label(data.measured_states[place])}", **PLAIN_TEXT)
+
+
+def draw_parity(axes: Axes, result: OdeResult, place: int) -> None:
+    """Draw the samples of a state against the solution at the same times."""
+    for run, states in zip(result.trajectories.runs, result.fitted_states, strict=True):
+        _draw_samples(axes, states[place], run.states[place])
+    middle = float(np.concatenate([run.states[place] for run in result.trajectories.runs]).mean())
+    axes.axline((middle, middle), slope=1.0, color=CURVE, linewidth=1.1)
+    despine(axes)
+    name = shorten_label(result.trajectories.measured_states[place])
+    axes.set_xlabel(f"computed {name}", **PLAIN_TEXT)
+    axes.set_ylabel(f"measured {name}", **PLAIN_TEXT)
+
+
+def draw_systems(axes: Axes, result: OdeResult) -> None:
+    """Draw how much worse the score of each proposed system is, against its complexity."""
+    from matplotlib.ticker import MaxNLocator
+
+    table = result.alternative_systems
+    axes.plot(table["complexity"], table["difference"], "o", color=MARK, markersize=4.5)
+    axes.plot(
+        table["complexity"][:1], table["difference"][:1], "o", color="none", markeredgecolor=CURVE,
+        markeredgewidth=1.8, markersize=10, label="selected",
+    )  # fmt: skip
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    despine(axes)
+    axes.legend(frameon=False, labelcolor=INK)
+    axes.set_xlabel("complexity", color=INK)
+    axes.set_ylabel("score worse by", color=INK)
+
+
+def collect_state_columns(result: OdeResult) -> dict[str, Values]:
+    """Return the columns of the right-hand sides at the samples of all runs: the solution and the inputs."""
+    data = result.trajectories
+    states = np.concatenate(result.fitted_states, axis=1)
+    columns: dict[str, Values] = dict(zip(data.system_states, states, strict=True))
+    for name in data.inputs:
+        columns[name] = np.concatenate([run.inputs[name] for run in data.runs])
+    return columns
 
 
 def draw_phase(axes: Axes, result: OdeResult, first: int, second: int) -> None:

@@ -1,5 +1,25 @@
 (() => {
   "use strict";
+  // What scrolls is reachable by keyboard, and what does not is no stop on the way.
+  const formulas = [...document.querySelectorAll("#ranking .math")];
+  const boxes = [...document.querySelectorAll(".scroll, pre"), ...formulas];
+  const markScrolling = (chosen) => {
+    const scrolls = chosen.map((box) => box.scrollWidth > box.clientWidth);
+    chosen.forEach((box, index) => {
+      if (scrolls[index]) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
+    });
+  };
+  formulas.forEach((formula) => {
+    formula.setAttribute("role", "group");
+    formula.setAttribute("aria-label", "formula");
+  });
+  markScrolling(boxes);
+  addEventListener("resize", () => markScrolling(boxes));
+  // A box in a fold has its size only when the fold is open.
+  document.querySelectorAll("details").forEach((fold) => {
+    fold.addEventListener("toggle", () => markScrolling(boxes.filter((box) => fold.contains(box))));
+  });
   const table = document.getElementById("ranking");
   if (!table) return;
   const body = table.tBodies[0];

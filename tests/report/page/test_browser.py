@@ -21,20 +21,23 @@ COMMON = """
 const shown = () => [...document.querySelectorAll("#ranking tbody tr")].filter((row) => !row.hidden);
 const ranks = () => shown().map((row) => Number(row.cells[0].dataset.v));
 const buttons = [...document.querySelectorAll("thead button")];
+const cells = [...document.querySelector("#ranking tbody tr").cells];
+const find = (key) => cells.findIndex((cell) => cell.dataset.k === key);
+const compl = find("compl.");
 const button = (text) => buttons.find((one) => one.textContent === text);
 """
 SORT_AND_FILTER = """
 const told = {tools: !document.getElementById("tools").hidden, first: ranks()};
 button("compl.").click();
-told.complexity = shown().map((row) => Number(row.cells[2].dataset.v));
+told.complexity = shown().map((row) => Number(row.cells[compl].dataset.v));
 button("compl.").click();
-told.falling = shown().map((row) => Number(row.cells[2].dataset.v));
+told.falling = shown().map((row) => Number(row.cells[compl].dataset.v));
 told.sorted = [...document.querySelectorAll("[aria-sort]")].map((one) => one.textContent + one.ariaSort);
 const choice = document.getElementById("sort");
 choice.value = "0";
 choice.dispatchEvent(new Event("change"));
 told.chosen = ranks();
-const p = [...document.querySelector("#ranking tbody tr").cells].findIndex((cell) => cell.dataset.k === "p");
+const p = find("p");
 choice.value = String(p);
 choice.dispatchEvent(new Event("change"));
 told.byP = shown().map((row) => Number(row.cells[p].dataset.v));
@@ -51,7 +54,7 @@ told.status = document.getElementById("status").textContent;
 told.wide = document.documentElement.scrollWidth <= window.innerWidth;
 """
 SORT_TIES = """
-const pairs = () => shown().map((row) => [Number(row.cells[0].dataset.v), row.cells[2].dataset.v]);
+const pairs = () => shown().map((row) => [Number(row.cells[0].dataset.v), row.cells[compl].dataset.v]);
 const told = {};
 button("compl.").click();
 told.rising = pairs();

@@ -26,11 +26,12 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
 def test_the_command_runs(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     # the Python examples draw pictures, which take most of the time
-    monkeypatch.setattr("symscreen.report.html_page.draw_inline_svg", lambda *_, **__: "")
+    for module in ("html_page", "fit_page"):
+        monkeypatch.setattr(f"symscreen.report.{module}.draw_inline_svg", lambda *_, **__: "")
     frame.to_csv("data.csv", index=False)
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     lines = "".join(blocks).replace("--top 200", "--top 2").splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         (tmp_path / "report.html").unlink(missing_ok=True)
         assert run_command(shlex.split(line)[1:]) == 0

@@ -85,7 +85,7 @@ def test_a_term_is_drawn_with_its_coefficient_and_partial_residuals(table, resul
 def test_given_axes_are_drawn_on(result):
     _, axes = plt.subplots()
     assert result.plot.front(axes) is axes
-    assert repr(result.plot) == "<pictures of a fit: front, predictions, residuals, term>"
+    assert repr(result.plot) == "<pictures of a fit: dependence, front, predictions, residuals, term>"
 
 
 def test_several_targets_have_pictures_each(table):
