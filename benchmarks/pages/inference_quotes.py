@@ -322,6 +322,35 @@ def quote_bands(found: Results) -> dict[str, str]:
     }
 
 
+def quote_inputs(found: Results) -> dict[str, str]:
+    """Quote which true inputs are selected, and how many irrelevant ones, beside BART."""
+    labels = {
+        "0.5": "signal to noise 0.5",
+        "1": "signal to noise 1",
+        "2 and more": "signal to noise 2 to 20",
+        "symscreen, where BART ran": "the tables on which BART ran",
+        "BART": "BART on these tables",
+    }
+    rows = []
+    for key, label in labels.items():
+        counts = found["summaries"][key]
+        rows.append(
+            [
+                label,
+                f"{counts['tables']}",
+                f"{counts['large_found']} of {counts['large']}",
+                f"{counts['true_found']} of {counts['true']}",
+                f"{100 * counts['false_positives'] / counts['irrelevant']:.1f} %",
+                f"{counts['median_seconds']:.1f}",
+            ]
+        )
+    head = [
+        "", "tables", "found, total index ≥ 0.05", "found, all inputs", "irrelevant inputs selected",
+        "seconds, median",
+    ]  # fmt: skip
+    return {"rates": format_table(head, rows)}
+
+
 def quote_comparison(found: Results) -> dict[str, str]:
     """Quote cross-validated R² of fits by the default comparison and by repetition of the whole search."""
     compared = [row for row in found["rows"] if row["default"] is not None]

@@ -46,6 +46,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "null_tables": inference_quotes.quote_null_tables,
     "nulls": inference_quotes.quote_nulls,
     "tied_nulls": inference_quotes.quote_tied_nulls,
+    "inputs": inference_quotes.quote_inputs,
     "family_rates": inference_quotes.quote_family_rates,
     "permutation_rates": inference_quotes.quote_permutation_rates,
     "splitting": inference_quotes.quote_splitting,
