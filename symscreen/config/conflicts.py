@@ -259,6 +259,11 @@ def check_band_conflicts(options: FitOptions) -> None:
             f"{name_option('bands', 'split')} needs rows that the search does not use, and half of them "
             f"calibrate the band: give {name_option('split', 0.5)}"
         )
+    if options.bands is None and options.bands_level != type(options).bands_level:
+        raise OptionError(
+            f"{name_option('bands_level', options.bands_level)} is the level of a prediction band: give "
+            f"{name_option('bands')}, too"
+        )
     _check(options, BAND_CONFLICTS)
     if options.bands == "cv+":
         _check(options, CV_PLUS_CONFLICTS)

@@ -108,6 +108,7 @@ def test_the_order_of_rows_and_the_number_of_jobs_change_nothing(options, table)
     ("options", "message"),
     [
         ({"bands": "split"}, "give split=0.5"),
+        ({"bands_level": 0.8}, "is the level of a prediction band: give bands="),
         ({"bands": "split", "split": 0.15}, "6 rows are too few .* at least 9; give a larger share"),
         ({"bands": "cv+", "split": 0.5}, "cannot be combined with split"),
         ({"bands": "cv+", "time_limit": 9}, "cannot be combined with time_limit"),
