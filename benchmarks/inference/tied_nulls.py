@@ -105,7 +105,7 @@ def count_small_p_values(key: dict[str, Any]) -> dict[str, Any]:
 def main(arguments: list[str]) -> None:
     """Run the benchmark."""
     parser = make_parser(__doc__)
-    parser.add_argument("--screener", default="t0", choices=("t0", "spearman", "xi"))
+    parser.add_argument("--screener", default="t0", choices=("t0", "spearman", "xi", "kendall"))
     parser.add_argument("--p-values", type=int, default=P_VALUES, help="of each cell")
     parser.add_argument("--processes", type=int, default=1, help="cells computed at the same time")
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")

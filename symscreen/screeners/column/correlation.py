@@ -8,10 +8,10 @@ import numpy as np
 
 from symscreen.screeners.base import Screener, compute_correlation_loss, compute_sign_direction
 from symscreen.statistics.nulls.correlation_nulls import (
-    build_kendall_null,
     build_pearson_null,
     build_spearman_null,
 )
+from symscreen.statistics.nulls.kendall_null import build_kendall_null
 from symscreen.statistics.ranks.correlations import compute_kendall
 from symscreen.targets.registry import list_types_with_method
 

@@ -298,17 +298,66 @@ def walk_by_swaps(r: Integers, strength: float, thinning: int, state: RngState, 
 
 @compile_kernel
 def sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
-    """Sum t(t−1), t(t−1)(2t+5) and t(t−1)(t−2) over groups of t tied rows of each feature; shape (m, 3)."""
+    """Sum terms over the groups of t tied rows of each feature; shape (m, 7), zero before.
+
+    The terms are t(t−1), t(t−1)(2t+5), t(t−1)(t−2), Σ_{i ≤ t} i⁴, Σ_{i ≤ t} i⁶, log t! and 1.
+    """
     m, n = order.shape
     for f in range(m):
         start = 0
         for k in range(1, n + 1):
             if k == n or doubled_ranks[f, order[f, k]] != doubled_ranks[f, order[f, start]]:
                 t = float(k - start)
+                squares = t * (t + 1.0) * (2.0 * t + 1.0) / 6.0
                 tie_sums[f, 0] += t * (t - 1.0)
                 tie_sums[f, 1] += t * (t - 1.0) * (2.0 * t + 5.0)
                 tie_sums[f, 2] += t * (t - 1.0) * (t - 2.0)
+                tie_sums[f, 3] += squares * (3.0 * t * t + 3.0 * t - 1.0) / 5.0
+                tie_sums[f, 4] += squares * (3.0 * t**4 + 6.0 * t**3 - 3.0 * t + 1.0) / 7.0
+                tie_sums[f, 5] += math.lgamma(t + 1.0) if t > 1.0 else 0.0
+                tie_sums[f, 6] += 1.0
                 start = k
+
+
+@compile_kernel
+def fill_inversion_tails(
+    order: Rows, doubled_ranks: Rows, target_sizes: Values, scores: Values, tails: Values, opposite: Values
+) -> None:
+    """Write P(S ≥ s) and P(S > s), s ≥ 0, if the feature or the target has no ties; shapes (m,).
+
+    `target_sizes` are the sizes of the target's groups of tied rows. The coefficients of the q-multinomial
+    coefficient are counts of orders, and exact up to 2⁵³.
+    """
+    m, n = order.shape
+    counts, sizes = np.empty(n * (n - 1) // 2 + 1), np.empty(n)
+    for f in range(m):
+        n_groups, start = 0, 0
+        for k in range(1, n + 1):
+            if k == n or doubled_ranks[f, order[f, k]] != doubled_ranks[f, order[f, start]]:
+                sizes[n_groups] = float(k - start)
+                n_groups += 1
+                start = k
+        if n_groups == n:
+            n_groups = target_sizes.size
+            sizes[:n_groups] = target_sizes
+        most, log_total = n * (n - 1) // 2, math.lgamma(n + 1.0)
+        for g in range(n_groups):
+            most -= int(sizes[g]) * (int(sizes[g]) - 1) // 2
+            log_total -= math.lgamma(sizes[g] + 1.0)
+        last = int((most - scores[f]) / 2.0 + 0.25)  # the largest number of inversions that counts
+        counts[: last + 1] = 0.0
+        counts[0] = 1.0
+        n_before = 0
+        for g in range(n_groups):  # the rows of a group are placed among those before
+            for i in range(1, int(sizes[g]) + 1):
+                for k in range(last, n_before + i - 1, -1):
+                    counts[k] -= counts[k - n_before - i]
+                for k in range(i, last + 1):
+                    counts[k] += counts[k - i]
+            n_before += int(sizes[g])
+        total = counts[: last + 1].sum()
+        tails[f] = min(total * math.exp(-log_total), 1.0)
+        opposite[f] = min(max(total - counts[last], 0.0) * math.exp(-log_total), 1.0)
 
 
 @compile_kernel

@@ -131,7 +131,7 @@ class LinearRankNull:
     table: NullTable
 
     @lockfree_cached_property
-    def _deviation(self) -> float:
+    def deviation(self) -> float:
         """The standard deviation of Σ a_i · 2 b_i of an untied feature."""
         n, centred = len(self.scores), self.scores - self.scores.mean()
         return math.sqrt(float((centred * centred).sum()) * n * (n + 1.0) / 3.0)
@@ -198,7 +198,7 @@ class LinearRankNull:
         """Compute p-values of features with ties, shape (k,); NaN where only the bound is known."""
         n, is_two_sided = len(self.scores), sign == "free"
         is_mirrored = (z < 0.0) & is_two_sided
-        statistics = np.where(is_mirrored, -z, z) * self._deviation
+        statistics = np.where(is_mirrored, -z, z) * self.deviation
         patterns = np.empty(len(features), dtype=np.int64)
         find_tie_patterns(
             ordered.order, ordered.values, is_mirrored, features,
