@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from helpers.explorer_cases import store_cases
+from helpers.interruptible import start_interruptible
 from helpers.requirements import needs
 
 from symscreen.cli.command import run_command
@@ -102,7 +103,7 @@ def test_a_run_listens_on_the_loopback_address_logs_nothing_and_ends_with_0(stor
         stored.data,
         "--no-browser",
     ]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with start_interruptible(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         address = process.stdout.readline().strip()
         origin, port = address.rsplit("/", 2)[0], int(address.split(":")[2].split("/")[0])
         with urllib.request.urlopen(address + "formulas") as answer:  # noqa: S310  # its own address
@@ -131,7 +132,7 @@ def test_the_browser_gets_a_code_and_not_the_token(stored, tmp_path):
     browser.chmod(0o755)
     words = [sys.executable, "-m", "symscreen", "explore", stored.ranking, "--quiet"]
     surroundings = os.environ | {"BROWSER": f"{browser} %s"}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
+    with start_interruptible(words, stdout=subprocess.PIPE, text=True, env=surroundings) as process:
         address = process.stdout.readline().strip()
         while not (tmp_path / "told").exists():
             assert process.poll() is None

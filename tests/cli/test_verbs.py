@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from helpers.compile_notice import drop_compile_notice
+from helpers.interruptible import start_interruptible
 
 import symscreen
 from symscreen._resources import find_resource_folder
@@ -181,17 +182,12 @@ def test_a_real_interrupt_ends_a_long_run_soon(tmp_path, rng):
     log = tmp_path / "log.json"
     run = [*SCREEN, "screen", str(tmp_path / "long.parquet"), "--layers", "ubb", "--binary", "mul,add"]
     run += ["--search", "exact", "--log-json", str(log)]
-    # started in the background, a test run ignores interrupts, and its children would inherit that
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    while not log.exists() or not log.read_text():  # until it works, however slow the machine
-        time.sleep(0.1)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with start_interruptible(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not log.exists() or not log.read_text():  # until it works, however slow the machine
+            time.sleep(0.1)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
     assert drop_compile_notice(err).strip() == "symscreen: interrupted"
 
