@@ -50,10 +50,16 @@ def test_the_python_example_of_the_tour_runs(tmp_path):
     assert "x1**3" in run_examples("\n".join(_blocks(TOUR, "python")), tmp_path)
 
 
+def _announce_only(_exploration, *, announce, **_options):
+    """Stand in for the server of the local page, which would wait for Ctrl-C."""
+    announce("http://127.0.0.1:1/token/")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [README, TOUR], ids=["README", "tour"])
 def test_each_command_of_a_page_runs(page, frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("symscreen.explorer.server.serve", _announce_only)
     frame["target"] = frame.x1**2 + frame.x2 / frame.x3  # a law without noise ends a fit early
     for name in ("data.csv", "new.csv"):
         frame.assign(**{"yield": frame.target}).to_csv(name, index=False)
