@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "--report",
     metavar="FILE",
     shell_complete=complete_files,
-    help="Write a report with pictures: one .html that needs nothing else.",
+    help="Write a report as one .html file.",
 )
 @click.option(
     "--baselines/--no-baselines",

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 @add_options("ode", OdeOptions)
 @click.option("-o", "--out", metavar="FILE", help="Save the equations and how they were found, as .json.")
 @click.option("--bundle", metavar="FILE", help="Save the equations as a bundle (.json) for symscreen apply.")
-@click.option(
-    "--report", metavar="FILE", help="Write a report with pictures: one .html that needs nothing else."
-)
+@click.option("--report", metavar="FILE", help="Write a report as one .html file.")
 @force_option
 def ode(
     data: str,

@@ -368,7 +368,7 @@ class SpaceOptions:
         everyday=True,
         flag="--with",
         metavar="a,b",
-        help="More operators, such as sin,cos, in addition to the grammar's.",
+        help="More operators for the grammar: sin,cos.",
         doc='Operators in addition to the grammar\'s: ``"sin,cos"`` or a list.',
         type="str or sequence of str",
         verbs=_TABLES,

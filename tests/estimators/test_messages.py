@@ -102,7 +102,9 @@ def test_groups_are_called_groups(data, groups, options, says):
 
 def test_weights_are_called_sample_weight(data):
     x, y = data
-    with pytest.raises(InputError, match=r"^fdr= cannot be combined with sample_weight: what it infers"):
+    with pytest.raises(
+        InputError, match=r"^fdr= cannot be combined with sample_weight: .* add permutations=200"
+    ):
         symscreen.SymbolicScreener(layers="u", fdr=0.1).fit(x, y, sample_weight=np.arange(40))
 
 
