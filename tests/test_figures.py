@@ -188,10 +188,16 @@ def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_p
 
 
 @pytest.mark.usefixtures("figures")  # benchmarks/ is on the path
-@pytest.mark.parametrize("name", ["overview", "speed", "recovery"])
-def test_a_picture_of_the_readme_shows_what_its_sources_say(name):
-    pictures = importlib.import_module("pages.pictures")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("overview", "speed", "recovery", "trust-verdict", "trust-family", "trust-intervals"),
+        *("trust-split", "trust-stability", "trust-new-rows", "trust-band"),
+    ],
+)
+def test_a_picture_of_a_page_shows_what_its_sources_say(name):
+    pictures, style = (importlib.import_module(f"pages.{each}") for each in ("pictures", "picture_style"))
     _, shown = pictures.DRAWERS[name]()
     stored = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text()
-    assert f"data {pictures.compute_digest(shown)}" in stored, "run: python benchmarks/run.py pictures"
+    assert f"data {style.compute_digest(shown)}" in stored, "run: python benchmarks/run.py pictures"
     assert "prefers-color-scheme: dark" in stored
