@@ -379,7 +379,8 @@ def _compute_square(combination: _Combination, members: Sequence[int], target: V
     if solution is None:
         return np.inf
     residuals = target - predict_target(response, solution @ terms)
-    square = float(residuals @ residuals)
+    with np.errstate(over="ignore"):  # predictions near a pole may be huge
+        square = float(residuals @ residuals)
     return square if np.isfinite(square) else np.inf
 
 
