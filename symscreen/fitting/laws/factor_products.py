@@ -268,6 +268,8 @@ def _rank_again(
     choices: Sequence[tuple[int, ...]], formulas: Sequence[Expression], data: LawData, scale: LogScale
 ) -> list[tuple[int, ...]]:
     """Rank pairs or triples on more rows."""
+    if not choices:
+        return []
     places = sorted({place for choice in choices for place in choice})
     rows = data.select_rows(_MAX_ROWS)
     directions, target, kept = _evaluate(formulas, places, rows, data, scale)

@@ -96,3 +96,10 @@ def test_few_rows_and_grammars_without_sums_give_no_law(rng):
     data = make_data(LAWS[0], 0.0, rng)
     products = replace(GRAMMAR, binary=tuple(each for each in GRAMMAR.binary if each.name in {"mul", "div"}))
     assert find_factor_products(build_law_data(data.columns, data.target, products)) == []
+
+
+def test_one_input_with_few_values_gives_no_triples_and_no_failure():
+    rng = np.random.default_rng(0)
+    columns = {"x": rng.integers(1, 5, 500).astype(float)}
+    data = build_law_data(columns, np.exp(2.0 * rng.normal(size=500)), load_grammar("standard"))
+    assert isinstance(find_factor_products(data), list)
