@@ -18,21 +18,22 @@ from typing import TYPE_CHECKING, Any
 from measurement import BENCHMARKS, RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     Shown = list[Any]
+    Drawers = Mapping[str, Callable[[], tuple[Figure, Shown]]]
 
 ROOT = BENCHMARKS.parent
 PICTURES = ROOT / "docs" / "pictures"
-_INK, _MUTED, _FAINT, _OURS, _SECOND = "#1f2937", "#6b7280", "#d8dce3", "#1d5fd1", "#b45309"
-_DARK = {_INK: "#e6eaf0", _MUTED: "#a3acb9", _FAINT: "#3a4352", _OURS: "#6ea8fe", _SECOND: "#f0b255"}
-_NAMES = {_INK: "ink", _MUTED: "muted", _FAINT: "faint", _OURS: "ours", _SECOND: "second"}
+INK, MUTED, FAINT, OURS, SECOND = "#1f2937", "#6b7280", "#d8dce3", "#1d5fd1", "#b45309"
+_DARK = {INK: "#e6eaf0", MUTED: "#a3acb9", FAINT: "#3a4352", OURS: "#6ea8fe", SECOND: "#f0b255"}
+_NAMES = {INK: "ink", MUTED: "muted", FAINT: "faint", OURS: "ours", SECOND: "second"}
 _TABLE = ROOT / "data" / "strogatz" / "glider2.csv"
-_OURS_STYLE = {"color": _OURS, "linewidth": 2.4, "markersize": 6}
-_OTHER_STYLE = {"color": _MUTED, "linewidth": 1.1, "markersize": 3.5}
+_OURS_STYLE = {"color": OURS, "linewidth": 2.4, "markersize": 6}
+_OTHER_STYLE = {"color": MUTED, "linewidth": 1.1, "markersize": 3.5}
 _LABEL_GAP = 5.5  # between the labels of lines, in percent
 _SPEED_ROWS = 100  # rows of the columns in the picture of speed
 _NOISE_RATIOS = (0, 0.001, 0.01, 0.1)
@@ -49,13 +50,18 @@ _METHODS = (
 
 def main(arguments: Sequence[str]) -> None:
     """Draw the pictures that are named, or all of them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    draw_pictures(arguments, DRAWERS, __doc__.splitlines()[0])
+
+
+def draw_pictures(arguments: Sequence[str], drawers: Drawers, summary: str) -> None:
+    """Read names of pictures and a folder from the command line, and draw these pictures."""
+    parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("name", nargs="*", metavar="NAME", help="pictures; by default all")
     parser.add_argument("--out", type=Path, default=PICTURES, help="the folder to write to")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    for name in options.name or DRAWERS:
-        save_picture(*DRAWERS[name](), options.out / f"{name}.svg")
+    for name in options.name or drawers:
+        save_picture(*drawers[name](), options.out / f"{name}.svg")
 
 
 def compute_digest(shown: Shown) -> str:
@@ -81,19 +87,19 @@ def save_picture(figure: Figure, shown: Shown, path: Path) -> None:
     path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", encoding="utf-8")
 
 
-def _make_figure(width: float, height: float, **options: Any) -> tuple[Figure, Any]:
+def make_figure(width: float, height: float, font_size: float = 10.5, **options: Any) -> tuple[Figure, Any]:
     """Make a figure in inches, with its axes in the colours of the pictures."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     colours = dict.fromkeys(
         ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor", "axes.titlecolor"),
-        _INK,
+        INK,
     )
     with mpl.rc_context(
         {
             **colours,
-            "font.size": 10.5,
+            "font.size": font_size,
             "legend.framealpha": 0,
             "axes.spines.top": False,
             "axes.spines.right": False,
@@ -113,12 +119,12 @@ def draw_overview() -> tuple[Figure, Shown]:
     frame = pd.read_csv(_TABLE)
     settings: dict[str, Any] = {"layers": "ubb", "unary": ["cos", "id"], "binary": ["sub", "div"]}
     result = symscreen.screen(frame, top=5, **settings)
-    figure, axes = _make_figure(10.4, 3.1, ncols=4, width_ratios=[0.8, 1, 1.25, 1])
+    figure, axes = make_figure(10.4, 3.1, ncols=4, width_ratios=[0.8, 1, 1.25, 1])
     _show_table(axes[0], frame)
     _show_layers(axes[1], result)
     _show_ranking(axes[2], result.table)
     best = result.transform(frame).iloc[:, 0]
-    axes[3].plot(best, frame.target, ".", color=_OURS, markersize=3)
+    axes[3].plot(best, frame.target, ".", color=OURS, markersize=3)
     axes[3].set_xlabel(str(result.table.expression[0]))
     axes[3].set_ylabel("target")
     titles = ("1  a table", "2  its formulas", "3  the best, with error rates", "4  the law")
@@ -136,9 +142,9 @@ def _show_table(axes: Axes, frame: Any) -> None:
         for place, text in enumerate(row):
             axes.text(
                 0.27 + 0.34 * place, 0.94 - 0.115 * line, text, ha="right", va="top", family="monospace",
-                fontsize=9, color=_MUTED if line else _INK, transform=axes.transAxes,
+                fontsize=9, color=MUTED if line else INK, transform=axes.transAxes,
             )  # fmt: skip
-    axes.text(0.0, 0.0, f"… {len(frame)} rows", color=_MUTED, fontsize=9, transform=axes.transAxes)
+    axes.text(0.0, 0.0, f"… {len(frame)} rows", color=MUTED, fontsize=9, transform=axes.transAxes)
 
 
 def _show_layers(axes: Axes, result: Any) -> None:
@@ -146,9 +152,9 @@ def _show_layers(axes: Axes, result: Any) -> None:
     layers = [layer for layer in result.record["layers"] if layer["layer"] > 0]
     counts = [layer["features"] for layer in layers]
     places = range(len(counts))
-    axes.bar(places, counts, color=_OURS, width=0.6)
+    axes.bar(places, counts, color=OURS, width=0.6)
     for place, count in zip(places, counts, strict=True):
-        axes.text(place, count, f"{count:,}", ha="center", va="bottom", fontsize=9.5, color=_INK)
+        axes.text(place, count, f"{count:,}", ha="center", va="bottom", fontsize=9.5, color=INK)
     axes.set_ylim(0, 1.12 * max(counts))
     names = {"u": "f(x)", "b": "x ∘ z"}
     axes.set_xticks(list(places), [f"layer {layer['layer']}\n{names[layer['kind']]}" for layer in layers])
@@ -160,20 +166,20 @@ def _show_ranking(axes: Axes, table: Any) -> None:
     """Show the best formulas with the size of their Gini correlation and their q-value."""
     sizes = table.gini.abs().to_numpy()
     places = range(len(sizes))[::-1]
-    axes.barh(list(places), sizes, color=_FAINT, height=0.72)
+    axes.barh(list(places), sizes, color=FAINT, height=0.72)
     for place, expression, size, q in zip(places, table.expression, sizes, table.q_value, strict=True):
-        axes.text(0.02, place, expression, va="center", fontsize=8.8, color=_INK)
-        axes.text(1.03, place, f"{size:.3f}", va="center", fontsize=8.8, color=_MUTED)
-        axes.text(1.25, place, f"{q:.0e}", va="center", fontsize=8.8, color=_MUTED)
+        axes.text(0.02, place, expression, va="center", fontsize=8.8, color=INK)
+        axes.text(1.03, place, f"{size:.3f}", va="center", fontsize=8.8, color=MUTED)
+        axes.text(1.25, place, f"{q:.0e}", va="center", fontsize=8.8, color=MUTED)
     for place, name in ((1.03, "Gini"), (1.25, "q")):
-        axes.text(place, len(sizes) - 0.55, name, fontsize=8.8, color=_MUTED)
+        axes.text(place, len(sizes) - 0.55, name, fontsize=8.8, color=MUTED)
     axes.set(xlim=(0, 1.5), ylim=(-0.5, len(sizes)))
     axes.axis("off")
 
 
 def draw_speed() -> tuple[Figure, Shown]:
     """Draw the time of exact screens against the number of formulas, other tools, and the bare sort."""
-    figure, axes = _make_figure(7.6, 4.2)
+    figure, axes = make_figure(7.6, 4.2)
     points = json.loads((RESULTS / "scaling.json").read_text())["points"]
     ours = [
         p
@@ -184,32 +190,30 @@ def draw_speed() -> tuple[Figure, Shown]:
         [p["features"] for p in ours],
         [p["seconds"] for p in ours],
         "o-",
-        color=_OURS,
+        color=OURS,
         label=f"symscreen, T0, {_SPEED_ROWS} rows",
     )
     rows = json.loads((RESULTS / "million.json").read_text())["rows"]
     sort = min(min(r["sort_us"]) for r in rows if r["rows"] == _SPEED_ROWS and r["jobs"] == 2)
     ends = [p["features"] for p in ours]
     axes.plot(
-        ends, [1e-6 * sort * n for n in ends], "--", color=_MUTED, label=f"the bare sort, {_SPEED_ROWS} rows"
+        ends, [1e-6 * sort * n for n in ends], "--", color=MUTED, label=f"the bare sort, {_SPEED_ROWS} rows"
     )
     peers = json.loads((RESULTS / "peers.json").read_text())["rows"]
     names = {"torchsisso": "TorchSISSO", "autofeat": "autofeat", "gplearn": "gplearn"}
     for comparison, name in names.items():
         row = next(r for r in peers if r["comparison"] == comparison and r["ours"].startswith("T0, exact"))
-        for side, marker, colour in (("peer", "s", _SECOND), ("ours", "o", _OURS)):
+        for side, marker, colour in (("peer", "s", SECOND), ("ours", "o", OURS)):
             axes.plot(
                 row["features"][side], min(row["seconds"][side]), marker, color=colour, markerfacecolor="none"
             )
         place = (row["features"]["peer"], min(row["seconds"]["peer"]))
-        axes.annotate(name, place, xytext=(7, 4), textcoords="offset points", color=_SECOND)
-    axes.plot([], [], "s", color=_SECOND, markerfacecolor="none", label="other tools, 400 rows")
-    axes.plot(
-        [], [], "o", color=_OURS, markerfacecolor="none", label="symscreen on the same tables, 400 rows"
-    )
+        axes.annotate(name, place, xytext=(7, 4), textcoords="offset points", color=SECOND)
+    axes.plot([], [], "s", color=SECOND, markerfacecolor="none", label="other tools, 400 rows")
+    axes.plot([], [], "o", color=OURS, markerfacecolor="none", label="symscreen on the same tables, 400 rows")
     axes.set(xscale="log", yscale="log", xlabel="formulas", ylabel="seconds, two threads")
-    axes.grid(color=_FAINT, linewidth=0.6)
-    axes.legend(frameon=False, labelcolor=_INK, fontsize=9.5)
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9.5)
     return figure, [list(map(list, line.get_xydata().tolist())) for line in axes.lines]
 
 
@@ -217,7 +221,7 @@ def draw_recovery() -> tuple[Figure, Shown]:
     """Draw the share of SRBench's 130 problems that are solved, by noise, beside published rates."""
     published = json.loads((RESULTS / "reproduction" / "srbench.json").read_text())["outputs"]["published"]
     rates = {row["method"]: row for row in published if row["problems"] == "all" and row["units"] == "False"}
-    figure, axes = _make_figure(7.6, 3.6)
+    figure, axes = make_figure(7.6, 3.6)
     places = range(len(_NOISE_RATIOS))
     ends: dict[str, float] = {}
     for method in ("symscreen", *_METHODS):
@@ -226,11 +230,11 @@ def draw_recovery() -> tuple[Figure, Shown]:
         axes.plot(places, values, "o-", **style)
         ends[method] = values[-1]
     for method, height in _spread(ends).items():
-        colour = _OURS if method == "symscreen" else _MUTED
+        colour = OURS if method == "symscreen" else MUTED
         axes.text(len(places) - 0.92, height, method, va="center", color=colour, fontsize=9.5)
     axes.set_xticks(list(places), ["none", "0.1 %", "1 %", "10 %"])
     axes.set(xlim=(-0.2, 3.75), ylim=(0, 102), xlabel="noise in the target", ylabel="laws found, %")
-    axes.grid(axis="y", color=_FAINT, linewidth=0.6)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
     return figure, [line.get_ydata().tolist() for line in axes.lines]
 
 
@@ -244,7 +248,7 @@ def _spread(heights: dict[str, float]) -> dict[str, float]:
     return spread
 
 
-DRAWERS: dict[str, Callable[[], tuple[Figure, Shown]]] = {
+DRAWERS: Drawers = {
     "overview": draw_overview,
     "speed": draw_speed,
     "recovery": draw_recovery,
