@@ -187,17 +187,33 @@ def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_p
     assert measurement.compute_digest(json.loads(data), change_digit(table)) != digest
 
 
+PICTURES = {
+    "pictures": ("overview", "speed", "recovery"),
+    "trust_pictures": tuple(
+        f"trust-{name}"
+        for name in ("verdict", "family", "intervals", "split", "stability", "new-rows", "band", "rounding")
+    ),
+}
+
+
 @pytest.mark.usefixtures("figures")  # benchmarks/ is on the path
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("overview", "speed", "recovery", "trust-verdict", "trust-family", "trust-intervals"),
-        *("trust-split", "trust-stability", "trust-new-rows", "trust-band"),
-    ],
+    ("script", "name"), [(script, name) for script, names in PICTURES.items() for name in names]
 )
-def test_a_picture_of_a_page_shows_what_its_sources_say(name):
-    pictures, style = (importlib.import_module(f"pages.{each}") for each in ("pictures", "picture_style"))
-    _, shown = pictures.DRAWERS[name]()
+def test_a_picture_shows_what_its_sources_say(script, name):
+    drawers = importlib.import_module(f"pages.{script}").DRAWERS
+    compute_digest = importlib.import_module("pages.pictures").compute_digest
+    assert tuple(drawers) == PICTURES[script]
+    _, shown = drawers[name]()
     stored = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text()
-    assert f"data {style.compute_digest(shown)}" in stored, "run: python benchmarks/run.py pictures"
+    assert f"data {compute_digest(shown)}" in stored, f"run: python benchmarks/run.py {script}"
     assert "prefers-color-scheme: dark" in stored
+
+
+def test_each_picture_is_in_a_page_with_a_text_for_those_who_cannot_see_it():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
+    texts = {
+        Path(path).stem: alt for alt, path in re.findall(r"!\[([^\]]+)\]\((\S*pictures/\S+\.svg)\)", text)
+    }
+    assert set(texts) == {path.stem for path in (ROOT / "docs" / "pictures").glob("*.svg")}
+    assert all(len(alt.split()) >= 10 for alt in texts.values())

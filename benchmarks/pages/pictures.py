@@ -18,15 +18,19 @@ from pages import trust_pictures
 from pages.picture_style import FAINT, INK, MUTED, OURS, SECOND, make_figure, save_picture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     Shown = list[Any]
+    Drawers = Mapping[str, Callable[[], tuple[Figure, Shown]]]
 
 ROOT = BENCHMARKS.parent
 PICTURES = ROOT / "docs" / "pictures"
+INK, MUTED, FAINT, OURS, SECOND = "#1f2937", "#6b7280", "#d8dce3", "#1d5fd1", "#b45309"
+_DARK = {INK: "#e6eaf0", MUTED: "#a3acb9", FAINT: "#3a4352", OURS: "#6ea8fe", SECOND: "#f0b255"}
+_NAMES = {INK: "ink", MUTED: "muted", FAINT: "faint", OURS: "ours", SECOND: "second"}
 _TABLE = ROOT / "data" / "strogatz" / "glider2.csv"
 _OURS_STYLE = {"color": OURS, "linewidth": 2.4, "markersize": 6}
 _OTHER_STYLE = {"color": MUTED, "linewidth": 1.1, "markersize": 3.5}
@@ -46,13 +50,64 @@ _METHODS = (
 
 def main(arguments: Sequence[str]) -> None:
     """Draw the pictures that are named, or all of them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    draw_pictures(arguments, DRAWERS, __doc__.splitlines()[0])
+
+
+def draw_pictures(arguments: Sequence[str], drawers: Drawers, summary: str) -> None:
+    """Read names of pictures and a folder from the command line, and draw these pictures."""
+    parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("name", nargs="*", metavar="NAME", help="pictures; by default all")
     parser.add_argument("--out", type=Path, default=PICTURES, help="the folder to write to")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    for name in options.name or DRAWERS:
-        save_picture(*DRAWERS[name](), options.out / f"{name}.svg")
+    for name in options.name or drawers:
+        save_picture(*drawers[name](), options.out / f"{name}.svg")
+
+
+def compute_digest(shown: Shown) -> str:
+    """Compute the digest of what a picture shows."""
+    return sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
+def save_picture(figure: Figure, shown: Shown, path: Path) -> None:
+    """Write a picture whose colours follow the reader's preference, with the same bytes each time."""
+    import matplotlib as mpl
+
+    settings = {"svg.hashsalt": path.stem, "svg.fonttype": "path"}
+    metadata = {"Date": None, "Creator": "symscreen", "Description": f"data {compute_digest(shown)}"}
+    with mpl.rc_context(settings):
+        figure.savefig(path, format="svg", transparent=True, metadata=metadata)
+    text = path.read_text(encoding="utf-8")
+    for colour, name in _NAMES.items():
+        text = text.replace(colour, f"var(--{name})")
+    light = "".join(f"--{name}:{colour};" for colour, name in _NAMES.items())
+    dark = "".join(f"--{_NAMES[colour]}:{replaced};" for colour, replaced in _DARK.items())
+    style = f"<style>svg{{{light}}}@media (prefers-color-scheme: dark){{svg{{{dark}}}}}</style>"
+    text = re.sub(r"(<svg [^>]*>)", rf"\1{style}", text, count=1)
+    path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", encoding="utf-8")
+
+
+def make_figure(width: float, height: float, font_size: float = 10.5, **options: Any) -> tuple[Figure, Any]:
+    """Make a figure in inches, with its axes in the colours of the pictures."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    colours = dict.fromkeys(
+        ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor", "axes.titlecolor"),
+        INK,
+    )
+    with mpl.rc_context(
+        {
+            **colours,
+            "font.size": font_size,
+            "legend.framealpha": 0,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
+    ):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.subplots(**options)
+    return figure, axes
 
 
 def draw_overview() -> tuple[Figure, Shown]:
@@ -193,7 +248,7 @@ def _spread(heights: dict[str, float]) -> dict[str, float]:
     return spread
 
 
-DRAWERS: dict[str, Callable[[], tuple[Figure, Shown]]] = {
+DRAWERS: Drawers = {
     "overview": draw_overview,
     "speed": draw_speed,
     "recovery": draw_recovery,
