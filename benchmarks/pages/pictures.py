@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and of the page of trust: docs/pictures/*.svg.
+"""Draw the pictures of the README from results files and from a screen: docs/pictures/*.svg.
 
 ``overview.svg`` shows what symscreen does with a shipped table, ``speed.svg`` the time of screens against the
 number of formulas, beside other tools, and ``recovery.svg`` the laws found in SRBench's problems, beside
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measurement import BENCHMARKS, RESULTS
-from pages import trust_pictures
-from pages.picture_style import FAINT, INK, MUTED, OURS, SECOND, make_figure, save_picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -252,5 +252,4 @@ DRAWERS: Drawers = {
     "overview": draw_overview,
     "speed": draw_speed,
     "recovery": draw_recovery,
-    **trust_pictures.DRAWERS,
 }
