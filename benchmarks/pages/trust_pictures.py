@@ -97,7 +97,8 @@ def draw_verdict() -> tuple[Figure, Shown]:
         _write_title(axes, "a law and noise" if has_law else "noise alone")
         kind = found.record["verdict"]["kind"]
         _write(axes, 0.17, 17, f"verdict: {kind}\nbest q: {found.table.q_value.min():.1g}", OURS, va="center")
-        axes.set(xlabel="p-value", xlim=(-0.02, 1), xticks=[0, 0.5, 1])
+        axes.set(xlabel="p-value", xlim=(-0.02, 1))
+        axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         shown += [kind, *_round_all(percents)]
     _write(both[0], 0.17, 8.2, "even share", va="bottom")
     both[0].set_ylabel("% of formulas")
