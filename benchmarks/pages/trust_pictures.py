@@ -1,8 +1,8 @@
 """Draw the pictures of docs/trust.md from screens and fits of small made tables: docs/pictures/trust-*.svg.
 
 Each picture shows one figure of trust. The tables are drawn with fixed seeds, so that a picture can be drawn
-again and compared. The seeds of the pictures of the verdict, p_family, the band and rounding were chosen among
-several, because their tables show the idea well. So these pictures are examples, and measure nothing.
+again and compared. The seeds of the pictures of the verdict, p_family, the band and rounding were chosen
+among several, because their tables show the idea well. So these pictures are examples, and measure nothing.
 """
 
 from __future__ import annotations
