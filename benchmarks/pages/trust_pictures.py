@@ -1,7 +1,8 @@
 """Draw the pictures of docs/trust.md from screens and fits of small made tables: docs/pictures/trust-*.svg.
 
 Each picture shows one figure of trust. The tables are drawn with fixed seeds, so that a picture can be drawn
-again and compared.
+again and compared. The seeds of the pictures of the verdict, p_family, the band and rounding were chosen
+among several, because their tables show the idea well. So these pictures are examples, and measure nothing.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ def draw_verdict() -> tuple[Figure, Shown]:
         _write_title(axes, "a law and noise" if has_law else "noise alone")
         kind = found.record["verdict"]["kind"]
         _write(axes, 0.17, 17, f"verdict: {kind}\nbest q: {found.table.q_value.min():.1g}", OURS, va="center")
-        axes.set(xlabel="p-value", xlim=(-0.02, 1), xticks=[0, 0.5, 1])
+        axes.set(xlabel="p-value", xlim=(-0.02, 1))
+        axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         shown += [kind, *_round_all(percents)]
     _write(both[0], 0.17, 8.2, "even share", va="bottom")
     both[0].set_ylabel("% of formulas")
