@@ -91,6 +91,10 @@ _SPACE = re.compile(r">\s+<")
 # A style sheet would apply to the whole page; nothing reaches beyond the axes.
 _REMOVED = re.compile(r"<style.*?</style>|<clipPath.*?</clipPath>", re.DOTALL)
 _COORDINATES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
+_INVISIBLE = re.compile(r'<defs></defs>|<path d="[^"]*" style="fill: none"/>|<g/>')
+_PATH = re.compile(r' d="[^"]*"')
+_PATH_SPACE = re.compile(r"\s*\n\s*|(?<=[A-Za-z])\s+(?=[-\d.])")
+_DOT = re.compile(r"M(\S+ \S+)L\1(?=[A-Za-z\"])")  # a line without length, which a round end shows
 _UNUSED = re.compile(r'(?<=^<g) id="[^"]*"| clip-path="[^"]*"')
 _FONT = re.compile(r'font-family: [^;"]*')
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
@@ -143,12 +147,13 @@ def draw_inline_svg(
     view_box = re.search('viewBox="[^"]*"', svg)
     inner = _TAG.sub(_shorten_tag, _SPACE.sub("><", _REMOVED.sub("", svg[svg.index("<svg") :])))
     root = f'<svg{style} {view_box[0] if view_box else ""} role="img" aria-label="{escape(title)}">'
-    return root + inner.partition(">")[2]
+    return root + _INVISIBLE.sub("", inner.partition(">")[2])
 
 
 def _shorten_tag(match: re.Match[str]) -> str:
-    """Shorten a tag of an SVG: coordinates to a tenth of a point, the colours and the font of the page."""
+    """Shorten a tag of an SVG: coordinates to a tenth of a point, no spaces in paths, colours of the page."""
     tag = _COORDINATES.sub(lambda attribute: _NUMBER.sub(_round_to_tenth, attribute[0]), match[0])
+    tag = _PATH.sub(lambda attribute: _DOT.sub(r"M\1h0", _PATH_SPACE.sub("", attribute[0])), tag)
     tag = _FONT.sub("font-family:var(--font)", _UNUSED.sub("", tag)).replace(" xlink:href=", " href=")
     for colour, variable in _THEME.items():
         tag = tag.replace(colour, variable)

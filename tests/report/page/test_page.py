@@ -134,7 +134,7 @@ def test_a_page_of_200_features_is_light(frame):
         )
         for top in (1, 6)
     )
-    assert few + 200 * (many - few) / 5 < 1.8e6
+    assert few + 200 * (many - few) / 5 < 1.5e6
 
 
 @pytest.mark.slow
