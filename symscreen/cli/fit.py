@@ -160,7 +160,7 @@ def compare_by_default(task: FitTask, result: AnyFitResult) -> list[str]:
 
 def print_fit(result: AnyFitResult) -> None:
     """Print the formula, or the formulas, of a fit, and the tables below."""
-    from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.listings import make_notes, print_table
     from symscreen.report.terminal.result_tables import (
         format_equation,
         format_equations,
@@ -179,7 +179,10 @@ def print_fit(result: AnyFitResult) -> None:
         click.echo("\n".join([format_equation(result), result.verdict]))
         print_table(show_grouped_fit(result))
         return
-    click.echo("\n".join([format_equation(result), *result.claims]))
+    verdict, *others = result.claims
+    click.echo("\n".join([format_equation(result), verdict]))
+    if others:
+        print_table(make_notes(others))
     print_table(show_fit(result))
 
 
