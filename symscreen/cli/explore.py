@@ -28,7 +28,7 @@ from symscreen.errors import OptionError
 def explore(result: str, *, data: str | None, port: int, no_browser: bool, quiet: bool) -> None:
     """Show a ranking or a fitted model on a local page in the browser.
 
-    The page lists the formulas, draws the rows behind each, says where a typed formula stands, and exports.
+    The page lists the formulas, draws the rows of each, says where a typed formula stands, and exports.
     It changes nothing. Only this machine can open it, with the address that is printed. Ctrl-C ends it.
 
     \b

@@ -1,1 +1,1 @@
-"""A local page in the browser for a stored result: its formulas, the rows behind each, and exports."""
+"""A local page in the browser for a stored result: its formulas, the rows of each, and exports."""

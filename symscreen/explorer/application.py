@@ -4,7 +4,7 @@ All addresses are relative to the token, which `symscreen.explorer.security.Toke
 
 - the page itself, ``explore.css``, ``explore.js`` and ``explore.svg``;
 - ``formulas``: the list as JSON;
-- ``points?formula=K``: the rows behind a formula as JSON;
+- ``points?formula=K``: the rows of a formula as JSON;
 - ``why``, with a typed formula as the body: where it stands, as JSON;
 - ``export?format=NAME&formula=K``: a text.
 """
@@ -130,10 +130,10 @@ class _Endpoints:
 
 
 def _read_number(request: Request, name: str) -> int:
-    """Read a whole number of at least 0 from the address; raises OptionError for anything else."""
+    """Read an integer of at least 0 from the address; raises OptionError for anything else."""
     text = request.query_params.get(name, "")
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_CHARS):
-        raise OptionError(f"{name} is no whole number of at least 0 in this address")
+        raise OptionError(f"{name} must be an integer of at least 0 in this address")
     return int(text)
 
 

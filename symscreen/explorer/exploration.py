@@ -65,8 +65,8 @@ def open_exploration(path: str, data: str | None = None) -> Exploration:
     OptionError
         If the bundle holds neither a model nor models of several targets.
     """
-    from symscreen.explorer.model import open_model
-    from symscreen.explorer.ranking import open_ranking
+    from symscreen.explorer.model_exploration import open_model
+    from symscreen.explorer.ranking_exploration import open_ranking
 
     if Path(path).suffix.lower() in _RANKING_SUFFIXES:
         return open_ranking(path, data)

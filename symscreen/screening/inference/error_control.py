@@ -22,9 +22,7 @@ from symscreen.errors import OptionError
 from symscreen.messages import name_option
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.screening.inference.permuted_rows import permute_rows
-from symscreen.statistics.inference.max_t import (
-    permute_target,
-)
+from symscreen.statistics.inference.max_t import permute_target
 from symscreen.statistics.inference.p_value_counts import (
     PValueCounts,
     count_keys,

@@ -297,10 +297,19 @@ def walk_by_swaps(r: Integers, strength: float, thinning: int, state: RngState, 
 
 
 @compile_kernel
+def sum_powers(t: float) -> tuple[float, float, float]:
+    """Compute Σ i^2, Σ i^4 and Σ i^6 over i = 1, …, t."""
+    squares = t * (t + 1.0) * (2.0 * t + 1.0) / 6.0
+    fourth_powers = squares * (3.0 * t * t + 3.0 * t - 1.0) / 5.0
+    return squares, fourth_powers, squares * (3.0 * t**4 + 6.0 * t**3 - 3.0 * t + 1.0) / 7.0
+
+
+@compile_kernel
 def sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
     """Sum terms over the groups of t tied rows of each feature; shape (m, 7), zero before.
 
-    The terms are t(t−1), t(t−1)(2t+5), t(t−1)(t−2), Σ_{i ≤ t} i⁴, Σ_{i ≤ t} i⁶, log t! and 1.
+    The terms are t(t−1), t(t−1)(2t+5), t(t−1)(t−2), Σ_{i ≤ t} i⁴, Σ_{i ≤ t} i⁶, log t! and 1, in the order of
+    `symscreen.statistics.nulls.kendall_null.TieSums`.
     """
     m, n = order.shape
     for f in range(m):
@@ -308,12 +317,12 @@ def sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
         for k in range(1, n + 1):
             if k == n or doubled_ranks[f, order[f, k]] != doubled_ranks[f, order[f, start]]:
                 t = float(k - start)
-                squares = t * (t + 1.0) * (2.0 * t + 1.0) / 6.0
+                _, fourth_powers, sixth_powers = sum_powers(t)
                 tie_sums[f, 0] += t * (t - 1.0)
                 tie_sums[f, 1] += t * (t - 1.0) * (2.0 * t + 5.0)
                 tie_sums[f, 2] += t * (t - 1.0) * (t - 2.0)
-                tie_sums[f, 3] += squares * (3.0 * t * t + 3.0 * t - 1.0) / 5.0
-                tie_sums[f, 4] += squares * (3.0 * t**4 + 6.0 * t**3 - 3.0 * t + 1.0) / 7.0
+                tie_sums[f, 3] += fourth_powers
+                tie_sums[f, 4] += sixth_powers
                 tie_sums[f, 5] += math.lgamma(t + 1.0) if t > 1.0 else 0.0
                 tie_sums[f, 6] += 1.0
                 start = k

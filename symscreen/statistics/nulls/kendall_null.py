@@ -28,19 +28,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.statistics.inference.p_value_counts import MIN_P_VALUE
-from symscreen.statistics.nulls._kernels import fill_inversion_tails, sum_tie_terms
+from symscreen.statistics.nulls._kernels import fill_inversion_tails, sum_powers, sum_tie_terms
 from symscreen.statistics.nulls.linear_rank_null import build_linear_rank_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen._typing import Flags, Values
+    from symscreen._typing import Flags, Integers, Rows, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.linear_rank_null import LinearRankNull
     from symscreen.statistics.ranks.sorted_block import SortedBlock
@@ -49,6 +49,22 @@ if TYPE_CHECKING:
 
 _MAX_EXACT_ROWS = 60  # rows up to which features without ties have exact p-values
 _MAX_EXACT_TIED_ROWS = 20  # the same with ties in the feature or the target
+
+
+class TieSums(NamedTuple):
+    """Sums over the groups of t tied rows of each of m features, each of shape (m,): see `sum_tie_terms`."""
+
+    pairs: Values  # t(t−1)
+    variance_terms: Values  # t(t−1)(2t+5)
+    triples: Values  # t(t−1)(t−2)
+    fourth_powers: Values  # Σ_{i ≤ t} i⁴
+    sixth_powers: Values  # Σ_{i ≤ t} i⁶
+    log_permutations: Values  # log t!
+    n_groups: Values  # 1
+
+    def take(self, features: Integers | Flags) -> TieSums:
+        """Return the sums of some features."""
+        return TieSums(*(each[features] for each in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +83,10 @@ class KendallNull:
     seed: int
 
     @lockfree_cached_property
-    def _target_ties(self) -> Values:
-        """The sums of `sum_tie_terms` of the target, shape (1, 7)."""
+    def _target_ties(self) -> TieSums:
+        """The sums of the target, each of shape (1,)."""
         ranks = self.target.doubled_ranks[None].astype(np.int32)
-        sums = np.zeros((1, 7))
-        sum_tie_terms(np.arange(self.target.n, dtype=np.int32)[None], ranks, sums)
-        return sums
+        return _sum_ties(np.arange(self.target.n, dtype=np.int32)[None], ranks)
 
     @lockfree_cached_property
     def _rank_null(self) -> LinearRankNull:
@@ -83,74 +97,57 @@ class KendallNull:
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
         """Compute the p-values of a block."""
-        ties = self._sum_ties(ordered)
-        n, target_ties = self.target.n, self._target_ties
-        pairs = n * (n - 1.0)
-        scores = np.rint(statistics * np.sqrt((pairs - ties[:, 0]) * (pairs - target_ties[0, 0])) / 2.0)
-        is_linear = self._find_linear(ties)
-        if not is_linear.any():
-            return self._compute_p_values(ordered, ties, scores, sign)
+        ties = _sum_ties(ordered.order, ordered.doubled_ranks)
+        n, pairs = self.target.n, self.target.n * (self.target.n - 1.0)
+        scores = np.rint(statistics * np.sqrt((pairs - ties.pairs) * (pairs - self._target_ties.pairs)) / 2.0)
         p_values = np.empty(len(scores))
-        others = np.flatnonzero(~is_linear)
-        if len(others):
-            p_values[others] = self._compute_p_values(
-                ordered.take(others), ties[others], scores[others], sign
-            )
+        is_exact, is_linear = self._find_exact(ties), self._find_linear(ties)
+        chosen = np.flatnonzero(is_exact)
+        if len(chosen):
+            p_values[chosen] = self._sum_exact_p_values(ordered.take(chosen), scores[chosen], sign)
         chosen = np.flatnonzero(is_linear)
-        z = n * scores[chosen] / self._rank_null.deviation
-        p_values[chosen] = self._rank_null.compute_p_values(ordered.take(chosen), z, sign)
-        return p_values
+        if len(chosen):
+            z = n * scores[chosen] / self._rank_null.deviation
+            p_values[chosen] = self._rank_null.compute_p_values(ordered.take(chosen), z, sign)
+        chosen = np.flatnonzero(~is_exact & ~is_linear)
+        if len(chosen):
+            size = np.abs(scores[chosen]) if sign == "free" else scores[chosen]
+            tails = _compute_tails(n, ties.take(chosen), self._target_ties, size)
+            p_values[chosen] = (2.0 if sign == "free" else 1.0) * tails
+        return np.clip(p_values, MIN_P_VALUE, 1.0)
 
     def find_bounds(self, ordered: SortedBlock) -> NDArray[np.bool_]:
         """Find the features whose p-values are upper bounds, shape (m,)."""
-        chosen = np.flatnonzero(self._find_linear(self._sum_ties(ordered)))
+        chosen = np.flatnonzero(self._find_linear(_sum_ties(ordered.order, ordered.doubled_ranks)))
         is_bound = np.zeros(len(ordered.values), dtype=np.bool_)
         if len(chosen):
             is_bound[chosen] = self._rank_null.find_bounds(ordered.take(chosen))
         return is_bound
 
-    def _sum_ties(self, ordered: SortedBlock) -> Values:
-        """Compute the sums of `sum_tie_terms` of a block, shape (m, 7)."""
-        ties = np.zeros((len(ordered.values), 7))
-        sum_tie_terms(ordered.order, ordered.doubled_ranks, ties)
-        return ties
+    def _find_exact(self, ties: TieSums) -> Flags:
+        """Find the features whose tails are summed, shape (m,)."""
+        is_untied, n = ties.n_groups == self.target.n, self.target.n
+        if not self.target.is_untied:
+            return np.asarray(is_untied & (n <= _MAX_EXACT_TIED_ROWS))
+        return np.asarray(is_untied & (n <= _MAX_EXACT_ROWS)) | (n <= _MAX_EXACT_TIED_ROWS)
 
-    def _find_linear(self, ties: Values) -> Flags:
+    def _find_linear(self, ties: TieSums) -> Flags:
         """Find the features whose p-values are those of a linear rank statistic, shape (m,)."""
-        has_two = (ties[:, 6] == 2.0) | (self._target_ties[0, 6] == 2.0)
+        has_two = (ties.n_groups == 2.0) | (self._target_ties.n_groups == 2.0)
         return np.asarray(has_two & ~self._find_exact(ties))
 
-    def _compute_p_values(self, ordered: SortedBlock, ties: Values, scores: Values, sign: Sign) -> Values:
-        """Compute p-values from S of features with more than two values, shape (m,)."""
-        n, is_free = self.target.n, sign == "free"
-        tails = _compute_tails(n, ties, self._target_ties[0], np.abs(scores) if is_free else scores)
-        is_exact = self._find_exact(ties)
-        if is_exact.any():
-            chosen = ordered.take(np.flatnonzero(is_exact))
-            tails[is_exact] = self._sum_exact_tails(chosen, scores[is_exact], is_free=is_free)
-        return np.clip((2.0 if is_free else 1.0) * tails, MIN_P_VALUE, 1.0)
-
-    def _find_exact(self, ties: Values) -> Flags:
-        """Find the features whose tails are summed, shape (m,)."""
-        n_groups, n = ties[:, 6], self.target.n
-        if not self.target.is_untied:
-            return np.asarray((n_groups == n) & (n <= _MAX_EXACT_TIED_ROWS))
-        return np.asarray((n_groups == n) & (n <= _MAX_EXACT_ROWS)) | (n <= _MAX_EXACT_TIED_ROWS)
-
-    def _sum_exact_tails(self, ordered: SortedBlock, scores: Values, *, is_free: bool) -> Values:
-        """Sum P(S ≥ s), or P(S ≥ |s|), where the feature or the target has no ties; shape (m,)."""
-        n = self.target.n
-        size = np.abs(scores)
+    def _sum_exact_p_values(self, ordered: SortedBlock, scores: Values, sign: Sign) -> Values:
+        """Sum the tails of features if they, or the target, have no ties; shape (m,)."""
+        n, size = self.target.n, np.abs(scores)
         if self.target.is_untied and not ordered.tied.any():
             cdf = _compute_inversion_cdf(n)
-            most = n * (n - 1) // 2
-            inversions = np.rint((most - size) / 2.0).astype(np.int64)
+            inversions = np.rint((n * (n - 1) // 2 - size) / 2.0).astype(np.int64)
             tails, opposite = cdf[inversions], np.where(inversions > 0, cdf[inversions - 1], 0.0)
         else:
             tails, opposite = np.empty(len(size)), np.empty(len(size))
             sizes = self.target.tie_group_sizes.astype(np.float64)
             fill_inversion_tails(ordered.order, ordered.doubled_ranks, sizes, size, tails, opposite)
-        return tails if is_free else np.where(scores >= 0.0, tails, 1.0 - opposite)
+        return 2.0 * tails if sign == "free" else np.where(scores >= 0.0, tails, 1.0 - opposite)
 
 
 def build_kendall_null(target: SortedValues, seed: int) -> KendallNull:
@@ -170,49 +167,53 @@ def build_kendall_null(target: SortedValues, seed: int) -> KendallNull:
     return KendallNull(target, seed)
 
 
-def _compute_tails(n: int, ties: Values, target_ties: Values, scores: Values) -> Values:
+def _sum_ties(order: Rows, doubled_ranks: Rows) -> TieSums:
+    """Compute the sums of features from the order and the ranks of their rows, both of shape (m, n)."""
+    sums = np.zeros((len(order), len(TieSums._fields)))
+    sum_tie_terms(order, doubled_ranks, sums)
+    return TieSums(*sums.T)
+
+
+def _compute_tails(n: int, ties: TieSums, target_ties: TieSums, scores: Values) -> Values:
     """Compute P(S ≥ s) by the expansion, shape (m,)."""
     from scipy.special import ndtr  # imported here to keep start-up fast
 
     pairs = n * (n - 1.0)
     # The variance of S under ties in both: Kendall 1970, Rank Correlation Methods, section 4.4.
-    variance = (pairs * (2.0 * n + 5.0) - ties[:, 1] - target_ties[1]) / 18.0
-    variance += ties[:, 0] * target_ties[0] / (2.0 * pairs)
-    if n > 2:
-        variance += ties[:, 2] * target_ties[2] / (9.0 * pairs * (n - 2.0))
+    variance = (pairs * (2.0 * n + 5.0) - ties.variance_terms - target_ties.variance_terms) / 18.0
+    variance += ties.pairs * target_ties.pairs / (2.0 * pairs)
+    variance += ties.triples * target_ties.triples / (9.0 * pairs * (n - 2.0))
     deviation = np.sqrt(np.maximum(variance, MIN_P_VALUE))
-    none = np.array([[0.0, 0.0, 0.0, n, n, 0.0, n]])  # every row is a group of its own
+    # each of n rows is a group
+    untied_sums = _sum_ties(*(np.arange(n, dtype=np.int32)[None] for _ in range(2)))
     fourth, sixth = (
         one + other - untied
         for one, other, untied in zip(
             _compute_shape(n, ties),
-            _compute_shape(n, target_ties[None]),
-            _compute_shape(n, none),
+            _compute_shape(n, target_ties),
+            _compute_shape(n, untied_sums),
             strict=True,
         )
     )
     # S moves in steps of 2 if one of both has no ties, and else in steps of 1.
-    half_step = np.where((ties[:, 6] == n) | (target_ties[6] == n), 1.0, 0.5)
+    half_step = np.where((ties.n_groups == n) | (target_ties.n_groups == n), 1.0, 0.5)
     x = (scores - half_step) / deviation
     cube, fifth_power = x**3, x**5
     u = x - fourth / 24.0 * (cube - 3.0 * x)
     u -= sixth / 720.0 * (fifth_power - 10.0 * cube + 15.0 * x)
     u += fourth * fourth / 384.0 * (5.0 * fifth_power - 32.0 * cube + 35.0 * x)
-    log_share = np.maximum(ties[:, 5], target_ties[5]) - math.lgamma(n + 1.0)
+    log_share = np.maximum(ties.log_permutations, target_ties.log_permutations) - math.lgamma(n + 1.0)
     least = np.exp(np.maximum(log_share, math.log(MIN_P_VALUE)))
     return np.asarray(np.maximum(ndtr(-u), least))
 
 
-def _compute_shape(n: int, ties: Values) -> tuple[Values, Values]:
+def _compute_shape(n: int, ties: TieSums) -> tuple[Values, Values]:
     """Compute κ_4/κ_2² and κ_6/κ_2³ of inversions with ties in one of feature and target; shapes (m,)."""
-    total = float(n)
-    squares = total * (total + 1.0) * (2.0 * total + 1.0) / 6.0
-    fourths = squares * (3.0 * total * total + 3.0 * total - 1.0) / 5.0
-    sixths = squares * (3.0 * total**4 + 6.0 * total**3 - 3.0 * total + 1.0) / 7.0
+    squares, fourths, sixths = sum_powers(float(n))
     # Σ_{i ≤ m} (i² − 1) = m(m−1)(2m+5)/6
-    second = np.maximum((squares - total - ties[:, 1] / 6.0) / 12.0, MIN_P_VALUE)
-    fourth = -(fourths - ties[:, 3]) / 120.0
-    sixth = (sixths - ties[:, 4]) / 252.0
+    second = np.maximum((squares - n - ties.variance_terms / 6.0) / 12.0, MIN_P_VALUE)
+    fourth = -(fourths - ties.fourth_powers) / 120.0
+    sixth = (sixths - ties.sixth_powers) / 252.0
     return fourth / second**2, sixth / second**3
 
 

@@ -1,4 +1,4 @@
-"""A fitted model as the page shows it: its formula, its predictions beside the target, and exports."""
+"""A fitted model as the page shows it: its formula, its predictions next to the target, and exports."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class ModelExploration:
         }
 
     def trace(self, number: int) -> dict[str, Any] | None:
-        """Return the target beside the prediction of a formula; None without rows."""
+        """Return the target next to the prediction of a formula; None without rows."""
         check_number(number, len(self.formulas))
         if self.frame is None or self.predictions is None:
             return None
@@ -167,8 +167,8 @@ class ModelExploration:
         """Return sentences on the data."""
         if self.frame is None:
             option = render_message(name_option("data", "DATA"), COMMAND_LINE)
-            return [f"The data are not here: {option} shows the rows beside the prediction."]
-        return [f"The model is shown beside the target in {self.frame.n:,} rows."]
+            return [f"The data are not here: {option} shows the rows next to the prediction."]
+        return [f"The model is shown next to the target in {self.frame.n:,} rows."]
 
     def _describe_formula(self, number: int) -> dict[str, Any]:
         """Return one formula of the list."""

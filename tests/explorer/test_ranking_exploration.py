@@ -12,9 +12,9 @@ from helpers.report_cases import hostile_frame
 
 import symscreen
 from symscreen.errors import DataError, OptionError
-from symscreen.explorer import ranking as ranking_module
+from symscreen.explorer import ranking_exploration as ranking_module
 from symscreen.explorer.exploration import open_exploration
-from symscreen.explorer.ranking import RankingExploration
+from symscreen.explorer.ranking_exploration import RankingExploration
 from symscreen.explorer.row_points import MAX_INPUTS, MAX_POINTS, RowTable, build_points
 
 KINDS = {

@@ -1,4 +1,4 @@
-"""A ranking as the page shows it: the list, the rows behind a formula, typed formulas and exports."""
+"""A ranking as the page shows it: the list, the rows of a formula, typed formulas and exports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MAX_FORMULAS = 1000  # formulas on the page
-_MAX_COLUMNS = 4  # columns of the list beside rank and formula; the others are shown of one formula
+_MAX_COLUMNS = 4  # columns of the list next to rank and formula; the others are shown of one formula
 _FORMATS = (CSV_FORMAT, "numpy", "sql", "excel", "latex")
 _RANK_CURVE = "rank curve"
 
@@ -75,8 +75,8 @@ class RankingExploration:
         result, record = self.result, self.result.record
         headings = build_headings(result)
         listed = _choose_columns(result, headings)
-        losses = get_ranking_losses(result).get(get_screener_names(result)[0])
         first = get_screener_names(result)[0]
+        losses = get_ranking_losses(result).get(first)
         return {
             "title": f"Formulas for {escape_control_chars(record['data']['target'])}",
             "verdict": escape_control_chars(render_message(result.verdict, COMMAND_LINE)),
