@@ -15,6 +15,7 @@ from symscreen.cli.options import (
     reject_target_types,
 )
 from symscreen.cli.output import check_output_path, list_input_files, print_notices, write_output
+from symscreen.config.parsing import DEFAULT_SELECTION_LEVEL
 
 if TYPE_CHECKING:
     from symscreen.screening.input_screening.input_screen import InputScreenResult
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     "--level",
     metavar="P",
     type=float,
-    default=0.01,
+    default=DEFAULT_SELECTION_LEVEL,
     show_default=True,
     help="The expected share of inputs that do not matter but are selected.",
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from symscreen.config.fields import describe_options, list_options, make_options
-from symscreen.config.parsing import check_share
+from symscreen.config.parsing import DEFAULT_SELECTION_LEVEL, check_share
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import split_operators
 from symscreen.errors import DataError, OptionError
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from symscreen.screening.input_screening.forward_search import InputClaim
     from symscreen.screening.task import ScreeningTask
 
-DEFAULT_LEVEL = 0.01
 DEFAULT_PERMUTATIONS = 99
 _OPERATORS = ("square", "inv", "sqrt", "log", "exp", "sin", "cos")  # besides those of the grammar
 _MIN_ROWS = 20
@@ -92,7 +91,7 @@ def screen_inputs(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    level: float = DEFAULT_LEVEL,
+    level: float = DEFAULT_SELECTION_LEVEL,
     **options: Unpack[ScreenKeywords],
 ) -> InputScreenResult:
     """Say which inputs of a table matter, by the best formulas of each.
