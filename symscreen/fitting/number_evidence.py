@@ -105,7 +105,7 @@ def compute_number_evidence(
     columns = get_input_columns(dataset)
     for place, term in enumerate(formula.terms):
         for index, constant in enumerate(iterate_constants(term)):
-            derivative = None if constant.fitted else _differentiate(term, index, constant, columns)
+            derivative = None if constant.fitted else differentiate_term(term, index, constant, columns)
             if derivative is None:
                 continue
             effect = formula.coefficients[place] * derivative
@@ -141,7 +141,7 @@ def _compare(
     return number, origin + change, origin + low, origin + high, p_value
 
 
-def _differentiate(
+def differentiate_term(
     term: Expression, index: int, constant: Constant, columns: Mapping[str, Values]
 ) -> Values | None:
     """Return the derivative of a term with respect to one of its constants, shape (n,); None if undefined."""

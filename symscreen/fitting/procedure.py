@@ -28,7 +28,9 @@ from symscreen.fitting.coefficients import (
     is_identifiable,
     predict_on_dataset,
 )
+from symscreen.fitting.copied_rows import format_copy_notice
 from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
+from symscreen.fitting.fit_verdict import VERDICT_LEVEL, judge_model
 from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
@@ -74,12 +76,10 @@ if TYPE_CHECKING:
     from symscreen.fitting.error_scale import ErrorScale
     from symscreen.fitting.model_selection import Criterion
     from symscreen.fitting.search_monitor import SearchMonitor
-    from symscreen.linear_models.row_weights import RowWeights
     from symscreen.results.fit_result import AnyFitResult
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
-_VERDICT_LEVEL = 0.01  # p-value of the test of lack of fit below which a formula is an approximation
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
 _MAX_WEIGHINGS = 3  # times that the weights are estimated
@@ -104,7 +104,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     """Run a fit; BLAS must be limited to one thread."""
     task, search_rows, held_out_rows, calibration = _split_rows(task)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
-    notices = [*task.dataset.notices, *format_median_notice(task)]
+    notices = [*task.dataset.notices, *format_median_notice(task), *format_copy_notice(task.dataset)]
     choice = _search_and_choose(task, search_rows, estimation_rows, notices)
     task, selected, options = choice.task, choice.selected, task.options
     expressions = tuple(
@@ -237,7 +237,7 @@ def _judge_fit(choice: _Choice, fits: FormulaFits, estimation_rows: Dataset) -> 
     if choice.is_mean_better:
         return {"verdict": {"kind": "none", "p_value": None}}
     row_weights = choice.task.get_row_weights(estimation_rows)
-    verdict = _judge_model(choice.selected, fits, estimation_rows, row_weights)
+    verdict = judge_model(choice.selected, fits, estimation_rows, choice.task.grammar, row_weights)
     if len(fits) > 1 or verdict["kind"] not in {"approximation", "noise"}:
         return {"verdict": verdict}
     formula, estimates, _ = fits[0]
@@ -286,7 +286,7 @@ def _weigh_growing_errors(
         residuals = target - predictions[own]
         p_value = compute_lack_of_fit([*search_rows.columns], residuals, task.get_row_weights(search_rows))
         scale = estimate_error_scale(predictions[own], residuals)
-        if scale is None or p_value < _VERDICT_LEVEL or not np.isfinite(predictions).all():
+        if scale is None or p_value < VERDICT_LEVEL or not np.isfinite(predictions).all():
             break
         source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
         source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
@@ -350,30 +350,6 @@ def _build_fit_record(choice: _Choice, n_choosing_rows: int, n_estimating_rows: 
         **({} if task.units_record is None else {"units": task.units_record}),
         **(task.categories_record or {}),
     }
-
-
-def _judge_model(
-    selected: ScoredModel, fits: FormulaFits, dataset: Dataset, row_weights: RowWeights | None
-) -> dict[str, Any]:
-    """Build the record of the verdict: its kind, and the p-value of the test of lack of fit if there is one.
-
-    With several targets, it is the smallest of their p-values, multiplied by their number.
-    """
-    if not selected.term_indices:
-        return {"kind": "none", "p_value": None}
-    if selected.unexplained_share <= EXACT_SHARE:
-        return {"kind": "exact", "p_value": None}
-    targets = get_targets(dataset)
-    p_values = [
-        compute_lack_of_fit(
-            [*dataset.columns],
-            targets[formula.target] - predict_on_dataset(formula, dataset),
-            row_weights,
-        )
-        for formula, _, _ in fits
-    ]
-    p_value = min(1.0, min(p_values) * len(p_values))
-    return {"kind": "approximation" if p_value < _VERDICT_LEVEL else "noise", "p_value": p_value}
 
 
 def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None, CalibrationRows | None]:

@@ -189,12 +189,15 @@ class _BaseFitResult:
     def verdict(self) -> str:
         """What the formula is: exact, a law within noise, an approximation, or none; one line.
 
-        The record has its kind and, unless the formula is exact, the p-value of the test of lack of fit. It
-        tests whether neighbouring rows have similar residuals, see
-        `symscreen.fitting.lack_of_fit.compute_lack_of_fit`.
+        The record has its kind and, unless the formula is exact, the p-value of the tests of lack of fit.
+        They test whether neighbouring rows have similar residuals, see `symscreen.fitting.lack_of_fit`. A
+        formula with a part that the rows do not determine is an approximation, also if it leaves nothing.
         """
         verdict = self.record["verdict"]
         kind, p_value = verdict["kind"], verdict["p_value"]
+        if "undetermined" in verdict:
+            part = escape_control_chars(verdict["undetermined"])
+            return f"approximation: it leaves only rounding, but the rows do not determine {part}"
         text = _NOTHING_YET if kind == "none" and self.is_partial else _VERDICTS[kind]
         return text if p_value is None else f"{text} (p = {p_value:.2g})"
 

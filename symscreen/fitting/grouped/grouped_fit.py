@@ -12,6 +12,7 @@ from symscreen.data import take_rows
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.safety import SafetyAnalysis
 from symscreen.expressions.traversal import collect_inputs, define_columns, evaluate_expression
+from symscreen.fitting.fit_verdict import VERDICT_LEVEL
 from symscreen.fitting.grouped.candidate_terms import (
     list_factor_products,
     list_given_terms,
@@ -64,7 +65,6 @@ _MAX_CANDIDATE_VALUES = 100_000_000  # fewer candidates with more rows
 _CRITERION_MARGIN = 10.0  # points of the criterion between the chosen formula and its alternatives
 _MAX_ALTERNATIVES = 10
 _TABLE_DIGITS = 6  # significant digits of numbers in tables
-_VERDICT_LEVEL = 0.01  # p-value of the test of lack of fit below which a formula is an approximation
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +291,7 @@ def _judge(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]:
         return {"kind": "exact", "p_value": None}
     codes = rows.spread(np.arange(rows.n_groups, dtype=np.float64))
     p_value = compute_lack_of_fit([*rows.columns.values(), codes], fitted.residuals)
-    return {"kind": "approximation" if p_value < _VERDICT_LEVEL else "noise", "p_value": p_value}
+    return {"kind": "approximation" if p_value < VERDICT_LEVEL else "noise", "p_value": p_value}
 
 
 def _build_group_record(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]:

@@ -126,7 +126,10 @@ def _fit_product(
 
 def _level_weights(scale: LogScale) -> LogScale:
     """Give the larger half of the targets equal weights; smaller ones may have errors by cancellation."""
-    return replace(scale, weights=np.minimum(scale.weights / np.median(scale.weights), 1.0))
+    middle = np.median(scale.weights)
+    if middle == 0.0:  # most targets are 0, and have no logarithm
+        middle = np.median(scale.weights[scale.weights > 0.0])
+    return replace(scale, weights=np.minimum(scale.weights / middle, 1.0))
 
 
 def _lower_weights(scale: LogScale, target: Values, noise: float) -> LogScale:

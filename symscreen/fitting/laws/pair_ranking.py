@@ -93,6 +93,8 @@ def rank_pairs(
     list of (int, int)
         The best pairs, best first. Each has a better score than the best formula alone.
     """
+    if not response.any():
+        return [], []
     basis = np.linalg.qr(nuisance)[0]
     left = response / np.abs(response).max()
     for _ in range(2):

@@ -323,7 +323,7 @@ class _SumSearch:
         response = build_response(
             scale, powers, columns, self.target[rows], None if smooth is None else smooth[rows]
         )
-        if response is None:
+        if response is None or not (response.values * response.weights).any():
             return None
         if isinstance(rows, slice):
             values = dictionary.evaluate(columns)

@@ -1,0 +1,201 @@
+"""Judge a fitted formula: exact, a law within noise, an approximation, or none.
+
+A formula is exact if it leaves nothing but rounding, and if the rows determine each part of it. It is an
+approximation if the residuals depend on the inputs, see `symscreen.fitting.lack_of_fit`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import evaluate_expression, iterate_constants
+from symscreen.expressions.tree import Call, Constant
+from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
+from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
+from symscreen.fitting.number_evidence import differentiate_term
+from symscreen.fitting.subset_search import EXACT_SHARE
+from symscreen.grammar import OPERATORS
+from symscreen.statistics.ranks.sorted_values import compute_midranks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from symscreen._typing import Values
+    from symscreen.data import Dataset
+    from symscreen.expressions.linear_formula import Formula
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.coefficients import FormulaFits
+    from symscreen.fitting.model_selection import ScoredModel
+    from symscreen.grammar import Grammar
+    from symscreen.linear_models.row_weights import RowWeights
+
+
+VERDICT_LEVEL = 0.01
+"""P-value of the tests of lack of fit below which a formula is an approximation."""
+
+_ROUNDING_LEVEL = 1e-4  # the same for residuals near rounding, whose errors are not quite independent
+_MAX_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # error of a row, relative to the sizes of the terms
+_MAX_CHANGE = 1e-7  # of a number, relative to its size, that counts as an error of its last digits
+_FACTOR = 1.1  # a part that may change by this factor without any effect is not determined
+_STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})  # these ignore small changes of an argument
+
+
+def judge_model(
+    selected: ScoredModel,
+    fits: FormulaFits,
+    dataset: Dataset,
+    grammar: Grammar,
+    row_weights: RowWeights | None = None,
+) -> dict[str, Any]:
+    """Build the record of the verdict.
+
+    Parameters
+    ----------
+    selected : ScoredModel
+        The chosen model.
+    fits : FormulaFits
+        Its formulas, one for each target.
+    dataset : Dataset
+        The rows that the coefficients were estimated on.
+    grammar : Grammar
+        The grammar of the formulas by which residuals are sorted.
+    row_weights : RowWeights, optional
+        Weights of the rows.
+
+    Returns
+    -------
+    dict
+        ``kind``: ``exact``, ``noise`` (a law within noise), ``approximation`` or ``none``. ``p_value``: of
+        the tests of lack of fit; None without a test. With several targets, it is the smallest of their
+        p-values, multiplied by their number. ``undetermined``, only for an approximation that leaves nothing
+        but rounding: the part of the formula that the rows do not determine.
+    """
+    if not selected.term_indices:
+        return {"kind": "none", "p_value": None}
+    formulas = [formula for formula, _, _ in fits]
+    residuals = [compute_residuals(formula, dataset) for formula in formulas]
+    is_near_rounding = selected.unexplained_share <= EXACT_SHARE
+    if is_near_rounding and all(map(_is_rounding, formulas, residuals, [dataset] * len(fits))):
+        return _judge_exact_formulas(formulas, dataset)
+    p_values = []
+    for formula, left in zip(formulas, residuals, strict=True):
+        tested = _rank_residuals(formula, left, dataset) if is_near_rounding else left
+        p_values.append(_test_residuals(tested, dataset, grammar, row_weights))
+    p_value = min(1.0, min(p_values) * len(p_values))
+    if is_near_rounding and p_value >= _ROUNDING_LEVEL:
+        return _judge_exact_formulas(formulas, dataset)
+    kind = "approximation" if p_value < VERDICT_LEVEL else "noise"
+    return {"kind": kind, "p_value": p_value}
+
+
+def compute_residuals(formula: Formula, dataset: Dataset) -> Values:
+    """Compute the target minus the prediction, shape (n,)."""
+    return get_targets(dataset)[formula.target] - formula.sum_terms(evaluate_terms(formula.terms, dataset))
+
+
+def _test_residuals(
+    residuals: Values, dataset: Dataset, grammar: Grammar, row_weights: RowWeights | None
+) -> float:
+    """Compute the p-value of both tests of lack of fit: twice the smaller one."""
+    columns = get_input_columns(dataset)
+    return min(
+        1.0,
+        2.0 * compute_lack_of_fit([*columns.values()], residuals, row_weights),
+        2.0 * compute_formula_lack_of_fit(columns, residuals, grammar, row_weights),
+    )
+
+
+def _measure_rows(formula: Formula, dataset: Dataset) -> Values:
+    """Return the sum of the sizes of the target and of all terms in each row, shape (n,)."""
+    terms = np.array(formula.coefficients)[:, None] * evaluate_terms(formula.terms, dataset)
+    target = get_targets(dataset)[formula.target]
+    return np.asarray(abs(formula.intercept) + np.abs(terms).sum(axis=0) + np.abs(target))
+
+
+def _is_rounding(formula: Formula, residuals: Values, dataset: Dataset) -> bool:
+    """Return whether each residual is within the rounding of a few operations on numbers of its row."""
+    return bool((np.abs(residuals) <= _MAX_ROUNDING * _measure_rows(formula, dataset)).all())
+
+
+def _rank_residuals(formula: Formula, residuals: Values, dataset: Dataset) -> Values:
+    """Return the centred ranks of relative residuals, shape (n,), without those that numbers explain.
+
+    The residuals of an approximation are often large in a few rows only, which would hide all others.
+    """
+    sizes = _measure_rows(formula, dataset)
+    left = remove_number_errors(formula, residuals, dataset)
+    ranks = compute_midranks(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0.0))
+    return np.asarray(ranks - ranks.mean())
+
+
+def remove_number_errors(formula: Formula, residuals: Values, dataset: Dataset) -> Values:
+    """Subtract from residuals, shape (n,), what tiny changes of the numbers of a formula explain.
+
+    A number that is off by its last digits leaves residuals that depend on the inputs. They are returned
+    unchanged if a number must change by more than a ten-millionth of its size.
+    """
+    columns = get_input_columns(dataset)
+    numbers = [formula.intercept, *formula.coefficients]
+    changes = [np.ones(len(residuals)), *evaluate_terms(formula.terms, dataset)]
+    for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
+        for index, constant in enumerate(iterate_constants(term)):
+            derivative = differentiate_term(term, index, constant, columns) if constant.fitted else None
+            if derivative is not None:
+                numbers.append(float(constant.value))
+                changes.append(coefficient * derivative)
+    design = np.column_stack(changes)
+    sizes = np.abs(design).max(axis=0)
+    is_used = (sizes > 0.0) & np.isfinite(sizes)
+    scaled = design[:, is_used] / sizes[is_used]
+    steps = np.linalg.lstsq(scaled, residuals, rcond=None)[0]
+    allowed = _MAX_CHANGE * np.abs(numbers)[is_used] * sizes[is_used]
+    allowed[0] = _MAX_CHANGE * np.abs(get_targets(dataset)[formula.target]).max()
+    return residuals - scaled @ steps if (np.abs(steps) <= allowed).all() else residuals
+
+
+def _judge_exact_formulas(formulas: list[Formula], dataset: Dataset) -> dict[str, Any]:
+    """Build the record of formulas that leave nothing but rounding."""
+    for formula in formulas:
+        part = find_undetermined_part(formula, dataset)
+        if part is not None:
+            return {"kind": "approximation", "p_value": None, "undetermined": to_text(part)}
+    return {"kind": "exact", "p_value": None}
+
+
+def find_undetermined_part(formula: Formula, dataset: Dataset) -> Expression | None:
+    """Find a part of a formula that may change without any effect on the rows; None if there is none.
+
+    The largest one is returned. An example is 9·x in tanh(9·x) if no row has an x between −3 and 3: the
+    formula only says that y depends on the sign of x.
+    """
+    columns = get_input_columns(dataset)
+    target = get_targets(dataset)[formula.target]
+    for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
+        values = evaluate_expression(term, columns)
+        sizes = np.abs(coefficient * values) + np.abs(target)
+        for part, changed in _iterate_changes(term):
+            with np.errstate(all="ignore"):
+                changes = coefficient * (evaluate_expression(changed, columns) - values)
+            if (np.abs(changes) <= _MAX_ROUNDING * sizes).all():
+                return part
+    return None
+
+
+def _iterate_changes(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """Iterate over the parts of an expression, and over the expression with 1.1 times this part."""
+    if not isinstance(expression, Call):
+        return
+    for place, argument in enumerate(expression.arguments):
+
+        def replace_argument(changed: Expression, place: int = place) -> Expression:
+            arguments = list(expression.arguments)
+            arguments[place] = changed
+            return Call(expression.operator, tuple(arguments))
+
+        if expression.operator.name not in _STEP_OPERATORS:
+            yield argument, replace_argument(Call(OPERATORS["mul"], (Constant(_FACTOR), argument)))
+        for part, changed in _iterate_changes(argument):
+            yield part, replace_argument(changed)
