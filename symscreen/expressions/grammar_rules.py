@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # operators that only abbreviate others: x**2 is x*x, and 1/x a quotient
 _ABBREVIATIONS = {"square": "mul", "cube": "mul", "inv": "div", "neg": "sub"}
 
+_POWER_OPERATORS = frozenset({"mul", "exp", "log"})
+
 
 def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
     """Return the rule that forbids to apply a formula's outermost operator to its arguments.
@@ -70,7 +72,8 @@ def is_expressible(expression: Expression, grammar: Grammar) -> bool:
         The formula. It may have any constants.
     grammar : Grammar
         Operators, rules and maximum complexity. Powers with whole exponents, 1/x and −x are allowed as
-        abbreviations if the grammar has products, quotients and differences.
+        abbreviations if the grammar has products, quotients and differences, and powers with other fixed
+        exponents if it has products, exponentials and logarithms: x**0.6 is exp(0.6*log(x)).
 
     Returns
     -------
@@ -88,10 +91,19 @@ def is_expressible(expression: Expression, grammar: Grammar) -> bool:
     names = {operator.name for operator in (*grammar.unary, *grammar.binary)}
     names |= {name for name, full_name in _ABBREVIATIONS.items() if full_name in names}
     return all(
-        (call.operator.name in names or ("mul" in names and _is_whole_power(call)))
+        (
+            call.operator.name in names
+            or ("mul" in names and _is_whole_power(call))
+            or (names >= _POWER_OPERATORS and _has_fixed_exponent(call))
+        )
         and not find_forbidding_rule(call, grammar)
         for call in iterate_calls(expression)
     )
+
+
+def _has_fixed_exponent(call: Call) -> bool:
+    """Return whether a call raises a formula to a number."""
+    return call.operator.name == "pow" and isinstance(call.arguments[1], Constant)
 
 
 def _is_whole_power(call: Call) -> bool:

@@ -45,6 +45,7 @@ _EXACT_RESIDUAL = 1e-9  # root mean square, relative to that of the target, of a
 _RELATIVE_RADIUS = 1e-7  # of a constant of an exact law: larger distances from a number are no rounding
 _MAX_EVALUATIONS = 60
 _MIN_PIVOT = 1e-13
+_NAMED_POWERS = {-1.0: "inv", 0.5: "sqrt", 2.0: "square", 3.0: "cube"}
 _DIVISORS = {0.5: 2, 0.25: 4, 0.125: 8}  # decimals that are written as divisions
 
 
@@ -70,9 +71,9 @@ def refine_law(law: Law, data: LawData) -> Law | None:
     Returns
     -------
     Law or None
-        The law with other constants. Constants that became simple are no longer marked as fitted and no
-        longer counted; the numbers that are as simple multiply the search size instead. None if the law is
-        undefined in some row or the data do not determine its constants.
+        The law with other constants. Constants that became simple are no longer marked as fitted. They count
+        as constants, or by the numbers that are as simple, which multiply the search size, if this costs
+        less. None if the law is undefined in some row or the data do not determine its constants.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def refine_law(law: Law, data: LawData) -> Law | None:
         constants, is_free = _snap(model, fit)
         if not model.is_defined(constants):
             return None
-    return _replace_constants(law, constants, is_free)
+    return _replace_constants(law, constants, is_free, len(data.target))
 
 
 class _Model:
@@ -177,7 +178,7 @@ class _Model:
             start[is_free],
             jac="3-point",
             method="trf",
-            x_scale=np.abs(start[is_free]),
+            x_scale=np.where(start[is_free] == 0.0, 1.0, np.abs(start[is_free])),
             ftol=1e-15,
             xtol=1e-15,
             gtol=1e-15,
@@ -275,8 +276,11 @@ def _choose_number(
     return None
 
 
-def _replace_constants(law: Law, constants: Values, is_free: Flags) -> Law:
-    """Write the constants into the terms; those that are not free are plain numbers."""
+def _replace_constants(law: Law, constants: Values, is_free: Flags, n: int) -> Law:
+    """Write the constants into the terms; those that are not free are plain numbers.
+
+    A plain number counts in the search size, unless a fitted constant costs less in the criterion.
+    """
     pairs = iter(zip(constants.tolist(), is_free.tolist(), strict=True))
 
     def replace_number(number: Constant) -> Expression:
@@ -286,8 +290,10 @@ def _replace_constants(law: Law, constants: Values, is_free: Flags) -> Law:
         return Constant(value, fitted=True) if fitted else write_number(value)
 
     terms = tuple(_simplify(rebuild_expression(term, number=replace_number)) for term in law.terms)
-    n_numbers = 2.0 ** sum(map(measure_number, constants[~is_free].tolist()))
-    return replace(law, terms=terms, n_constants=int(is_free.sum()), search_size=law.search_size * n_numbers)
+    bits = [measure_number(value) for value in constants[~is_free].tolist()]
+    cheap = [each for each in bits if 2.0 * each * np.log(2.0) <= np.log(n)]
+    n_constants = int(is_free.sum()) + len(bits) - len(cheap)
+    return replace(law, terms=terms, n_constants=n_constants, search_size=law.search_size * 2.0 ** sum(cheap))
 
 
 def _simplify(expression: Expression) -> Expression:
@@ -315,6 +321,8 @@ def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
 def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
     """Apply an operator; 1·x becomes x, (p/q)·x becomes p·x/q, and 0.5·x becomes x/2."""
     left = arguments[0]
+    if call.operator.name == "pow":
+        return _write_power(call, arguments)
     if call.operator.name == "mul" and isinstance(left, Constant) and not left.fitted:
         divisor = _DIVISORS.get(float(left.value))
         if divisor is not None:
@@ -326,8 +334,17 @@ def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
             numerator, denominator = left.arguments
             product = apply_operator(call.operator, numerator, arguments[1])
             return apply_operator(left.operator, product, denominator)
-    if call.operator.name == "mul" and arguments[0] == Constant(1):
-        return arguments[1]
-    if call.operator.name == "div" and arguments[0] == Constant(1):
-        return apply_operator(OPERATORS["inv"], arguments[1])
+    if call.operator.name in {"mul", "div"} and left == Constant(1):
+        return arguments[1] if call.operator.name == "mul" else apply_operator(OPERATORS["inv"], arguments[1])
+    return Call(call.operator, tuple(arguments))
+
+
+def _write_power(call: Call, arguments: Sequence[Expression]) -> Expression:
+    """Raise to a power; x^1 becomes x, and x^0.5 becomes √x."""
+    base, exponent = arguments
+    if isinstance(exponent, Constant) and not exponent.fitted:
+        if exponent.value == 1:
+            return base
+        if float(exponent.value) in _NAMED_POWERS:
+            return apply_operator(OPERATORS[_NAMED_POWERS[float(exponent.value)]], base)
     return Call(call.operator, tuple(arguments))

@@ -12,6 +12,7 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
+from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.factor_products import find_factor_products
@@ -65,6 +66,7 @@ _STAGES: tuple[_Stage, ...] = (
     ("single index", make_one_round_search(find_single_index_laws)),
     ("factor products", make_one_round_search(find_factor_products)),
     ("transformed sums", search_transformed_sums),
+    ("curves", make_one_round_search(find_curves)),
     ("sums of inputs", make_one_round_search(find_laws_of_input_sums)),
     ("rational forms", search_rational_forms),
     ("algebraic relations", make_one_round_search(find_algebraic_relations)),

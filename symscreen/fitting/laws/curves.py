@@ -1,0 +1,331 @@
+"""Find laws with a curve of one input and free constants inside it, such as y = a + b·exp(−c·t).
+
+A curve φ(x) has up to three constants inside: exp(p·x), sin(p·x + q), exp(q·x)·sin(p·x + r), x^p, log(x + p),
+1/(x + p), √(x + p), tanh(p·(x − q)), exp(−p·(x − q)²), 1/(1 + p·(x − q)²) and exp(p·x^q). The law is linear
+in a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
+
+    t(y/C) = Σ bₖ·Bₖ + b·A·φ(x).
+
+C is a power product that the data show to be a factor of y. A is 1, another input or its inverse. The terms
+Bₖ are the number 1, x itself and other inputs, at most two of them. So 1/y finds the logistic curve
+K/(1 + b·exp(−r·t)), and log y finds Gompertz's K·exp(−b·exp(−c·t)).
+
+The constants inside are tried on a grid. All combinations of one grid cost a product of matrices, because the
+other coefficients are those of least squares. The best of each kind are fitted on the scale of the response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import Column, Constant
+from symscreen.fitting.laws.curve_shapes import apply_by_name, get_range, list_shapes
+from symscreen.fitting.laws.gauss_newton import solve_least_squares
+from symscreen.fitting.laws.law_selection import (
+    PLAIN_OPERATORS,
+    allows_law,
+    list_operator_names,
+    round_share,
+    select_laws,
+    select_spread_rows,
+)
+from symscreen.fitting.laws.sum_laws import build_sum_law
+from symscreen.fitting.laws.target_scales import (
+    SCALES,
+    build_response,
+    find_factored_powers,
+    predict_target,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.curve_shapes import CurveShape
+    from symscreen.fitting.laws.law import Law, LawData
+    from symscreen.fitting.laws.target_scales import Response
+
+
+_MIN_ROWS, _MAX_ROWS = 12, 250
+_SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
+_MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
+_N_PER_SIZE = 30  # combinations of each number of coefficients and constants that are fitted
+_N_SIZES = 6  # different numbers of coefficients and constants
+_MAX_STEPS = 40  # evaluations of the fit of the constants inside
+_MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
+
+
+@dataclass(frozen=True, eq=False)
+class _Combination:
+    """A response, an input and its curve with constants, a factor A, and the other terms B."""
+
+    response: Response
+    name: str
+    shape: CurveShape
+    constants: Values
+    factor: Expression | None
+    base: tuple[Expression, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients and constants."""
+        return len(self.base) + 1 + self.shape.n_constants
+
+
+def find_curves(data: LawData) -> list[Law]:
+    """Find the best laws t(y/C) = Σ bₖ·Bₖ + b·A·φ(x) with a curve φ of one input.
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar. The laws have the operators of the grammar only. With units, there are
+        none, because the constants inside would have units.
+
+    Returns
+    -------
+    list of Law
+        Laws whose inner constants are marked as fitted, best first.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> t = np.linspace(0.0, 5.0, 100)
+    >>> data = LawData({"t": t}, 1.7 + 3.1 * np.exp(-1.4 * t), load_grammar("basic"))
+    >>> laws = find_curves(data)
+    >>> str(laws[0].terms[0])[:10], laws[0].has_intercept
+    ('exp(-1.4*t', True)
+    """
+    if data.units is not None or len(data.target) < _MIN_ROWS:
+        return []
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return _CurveSearch(data).find_laws()
+
+
+class _CurveSearch:
+    """The search of one problem on some of its rows."""
+
+    def __init__(self, data: LawData) -> None:
+        self.data = data
+        self.operators = list_operator_names(data.grammar) | (
+            {"neg"} if "sub" in list_operator_names(data.grammar) else frozenset()
+        )
+        rows = select_spread_rows(data, _MAX_ROWS)
+        self.columns = {name: values[rows] for name, values in data.columns.items()}
+        self.target = data.target[rows]
+        centred = self.target - self.target.mean()
+        self.total = float(centred @ centred)
+        self.responses = list(self._list_responses())
+        self.n_combinations = 0
+
+    def _list_responses(self) -> Iterator[Response]:
+        """Yield the responses in all scales, without and with the power product that is a factor of y."""
+        factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
+            self.data.columns, self.data.target
+        )
+        powers = {name: power for name, power in factored.items() if power}
+        choices = [{}, powers] if powers and len(factored) < len(self.columns) else [{}]
+        for scale, chosen in product(SCALES, choices):
+            if scale.name in _SCALES and set(scale.operators) - PLAIN_OPERATORS <= self.operators:
+                response = build_response(scale, chosen, self.columns, self.target)
+                if response is not None:
+                    yield response
+
+    def find_laws(self) -> list[Law]:
+        """Return the best laws of all inputs, curves and responses."""
+        ranked: dict[int, list[tuple[float, _Combination]]] = {}
+        for name, x in self.columns.items():
+            if get_range(x) <= 0.0:
+                continue
+            for shape in list_shapes(x):
+                if shape.operators <= self.operators:
+                    for share, combination in self._rank_shape(name, x, shape):
+                        ranked.setdefault(combination.size, []).append((share, combination))
+        found = []
+        for candidates in ranked.values():
+            candidates.sort(key=lambda pair: pair[0])
+            for _, combination in candidates[:_N_PER_SIZE]:
+                law = self._fit_law(combination)
+                if law is not None:
+                    found.append(law)
+        return select_laws(found, _N_SIZES)
+
+    def _rank_shape(self, name: str, x: Values, shape: CurveShape) -> Iterator[tuple[float, _Combination]]:
+        """Yield the best constants of a curve for each response, factor and base, with the share left."""
+        constants = shape.list_constants(x)
+        with np.errstate(all="ignore"):
+            curves = shape.evaluate(x, constants)
+            is_used = np.isfinite(curves).all(axis=(0, 2)) & (np.abs(curves) < 1e100).all(axis=(0, 2))
+        constants, curves = constants[is_used], curves[:, is_used]
+        if not len(constants):
+            return
+        squares = np.stack([curves[i] * curves[j] for i in range(len(curves)) for j in range(i, len(curves))])
+        for response in self.responses:
+            factors, factor_values, terms, term_values = self._list_parts(name, response)
+            weights = response.weights**2 * factor_values
+            rows = np.vstack([response.values, term_values])
+            products = curves @ (weights[:, None] * rows).reshape(-1, len(x)).T
+            products = products.reshape(*curves.shape[:2], len(factors), len(rows))
+            norms = squares @ (weights * factor_values).T
+            for base in _list_bases(len(terms)):
+                self.n_combinations += len(factors)
+                left = _ResponseLeft(response, term_values, base)
+                places, shares = left.find_best_constants(products, norms)
+                for factor, place, share in zip(factors, places.tolist(), shares.tolist(), strict=True):
+                    if np.isfinite(share):
+                        yield (
+                            share,
+                            _Combination(
+                                response, name, shape, constants[place], factor, tuple(terms[k] for k in base)
+                            ),
+                        )
+
+    def _list_parts(
+        self, name: str, response: Response
+    ) -> tuple[list[Expression | None], Values, list[Expression], Values]:
+        """Return the factors A and the terms B (1, the input itself and other inputs), with their values."""
+        n = len(self.target)
+        others = [each for each in self.columns if each != name and each not in response.powers]
+        if len(self.columns) > _MAX_INPUTS:
+            others = []
+        factors: list[Expression | None] = [None]
+        for other in others:
+            factors.append(Column(other))
+            if (self.columns[other] != 0.0).all():
+                factors.append(apply_by_name("inv", Column(other)))
+        terms: list[Expression] = [Constant(1), *map(Column, (name, *others))]
+        factor_values, term_values = (
+            np.array([self._evaluate(each) for each in expressions]).reshape(-1, n)
+            for expressions in (factors, terms)
+        )
+        return factors, factor_values, terms, term_values
+
+    def _evaluate(self, expression: Expression | None) -> Values:
+        """Evaluate a factor or a term on the rows, shape (n,); no factor is the number 1."""
+        ones = np.ones(len(self.target))
+        return ones if expression is None else evaluate_expression(expression, self.columns) * ones
+
+    def _fit_law(self, combination: _Combination) -> tuple[float, Law] | None:
+        """Fit the constants inside a curve; return the share RSS/TSS on the scale of y and the law."""
+        from scipy.optimize import least_squares
+
+        response, shape = combination.response, combination.shape
+        x, weights = self.columns[combination.name], combination.response.weights
+        target = response.values * weights
+        factor = self._evaluate(combination.factor)
+        base = [self._evaluate(term) for term in combination.base]
+        scales = np.abs(combination.constants) + 1e-300
+
+        def list_rows(constants: Values) -> Values:
+            with np.errstate(all="ignore"):
+                curves = shape.evaluate(x, constants[None])[:, 0] * factor
+            return np.vstack([*base, *curves])
+
+        def compute_residuals(steps: Values) -> Values:
+            rows = list_rows(combination.constants + steps * scales) * weights
+            solution = solve_least_squares(rows, target) if np.isfinite(rows).all() else None
+            return target * 1e3 if solution is None else target - solution @ rows
+
+        constants = combination.constants
+        if len(constants):
+            start = np.zeros(len(constants))
+            solved = least_squares(compute_residuals, start, method="trf", max_nfev=_MAX_STEPS)
+            constants = constants + solved.x * scales
+        rows = list_rows(constants)
+        if not np.isfinite(rows).all():
+            return None
+        coefficients = solve_least_squares(rows * weights, target)
+        if coefficients is None:
+            return None
+        residuals = self.target - predict_target(response, coefficients @ rows)
+        law = self._build_law(combination, constants, coefficients)
+        if law is None or not np.isfinite(residuals).all():
+            return None
+        return round_share(float(residuals @ residuals) / self.total), law
+
+    def _build_law(self, combination: _Combination, constants: Values, coefficients: Values) -> Law | None:
+        """Write a combination as a law; None if the grammar does not allow it."""
+        n_base = len(combination.base)
+        curve, coefficient = combination.shape.build(
+            Column(combination.name), constants, coefficients[n_base:]
+        )
+        if combination.factor is not None:
+            curve = apply_by_name("mul", combination.factor, curve)
+        numbers = np.array([*coefficients[:n_base], coefficient])
+        law = build_sum_law(
+            combination.response, [*combination.base, curve], numbers, float(self.n_combinations)
+        )
+        if law is None:
+            return None
+        law = replace(law, n_constants=law.n_constants + combination.shape.n_constants)
+        return law if allows_law(self.data, law) else None
+
+
+def _list_bases(n_terms: int) -> list[tuple[int, ...]]:
+    """Return the sets of terms B: at most one input, without and with the number 1."""
+    return [(), (0,), *((k,) for k in range(1, n_terms)), *((0, k) for k in range(1, n_terms))]
+
+
+class _ResponseLeft:
+    """What the terms of a base leave of a response, and of curves."""
+
+    def __init__(self, response: Response, terms: Values, base: Sequence[int]) -> None:
+        weighted = response.values * response.weights
+        self.total = self.left = float(weighted @ weighted)
+        self.base, self.with_response = list(base), np.empty(0)
+        self.inverse: Values = np.empty((0, 0))
+        if base:
+            rows: Values = terms[self.base] * response.weights
+            self.inverse = np.asarray(np.linalg.pinv(rows @ rows.T), dtype=np.float64)
+            self.with_response = rows @ weighted
+            self.left -= float(self.with_response @ self.inverse @ self.with_response)
+
+    def find_best_constants(self, products: Values, norms: Values) -> tuple[NDArray[np.int64], Values]:
+        """Find the constants of the grid that leave least.
+
+        Parameters
+        ----------
+        products : float64 array, shape (w, g, f, 1 + q)
+            Weighted products of the curves, times each factor, with the response and all terms.
+        norms : float64 array, shape (w·(w + 1)/2, g, f)
+            Weighted products of these curves with each other.
+
+        Returns
+        -------
+        int64 array, shape (f,)
+            The places in the grid.
+        float64 array, shape (f,)
+            The shares of the weighted square of the response that are left; infinite if no curve is distinct
+            from the base.
+        """
+        targets, own = products[..., 0], norms
+        if self.base:
+            with_curves = products[..., [1 + k for k in self.base]]
+            targets = targets - with_curves @ (self.inverse @ self.with_response)
+            pairs = [(i, j) for i in range(len(products)) for j in range(i, len(products))]
+            explained = [((with_curves[i] @ self.inverse) * with_curves[j]).sum(axis=-1) for i, j in pairs]
+            own = norms - np.array(explained)
+        with np.errstate(all="ignore"):
+            if len(products) == 1:
+                gain = targets[0] ** 2 / own[0]
+                is_distinct = own[0] > _MIN_LEFT * norms[0]
+            else:
+                first, second = targets
+                determinant = own[0] * own[2] - own[1] ** 2
+                gain = first**2 * own[2] - 2.0 * first * second * own[1] + second**2 * own[0]
+                gain = gain / determinant
+                is_distinct = determinant > _MIN_LEFT * norms[0] * norms[2]
+        gain = np.where(is_distinct & np.isfinite(gain), gain, -np.inf)
+        places = np.argmax(gain, axis=0)
+        best = np.take_along_axis(gain, places[None], axis=0)[0]
+        return places, np.maximum(self.left - best, 0.0) / self.total
