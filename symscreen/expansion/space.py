@@ -277,6 +277,8 @@ class Space:
         pool_numbers = numbers[numbers < len(self.pool_indices)]
         user_indices = numbers[numbers >= len(self.pool_indices)] - len(self.pool_indices)
         pool_values = self.pool.compute_values(self.pool_indices[pool_numbers])
+        if not len(user_indices):
+            return pool_values  # joining would copy all values once more
         return np.concatenate((pool_values, self.user_formulas.values[user_indices]))
 
     def build_expression(self, number: int) -> Expression:
