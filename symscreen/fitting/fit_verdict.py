@@ -176,7 +176,8 @@ def find_undetermined_part(formula: Formula, dataset: Dataset) -> Expression | N
     for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
         values = evaluate_expression(term, columns)
         sizes = np.abs(coefficient * values) + np.abs(target)
-        for part, changed in _iterate_changes(term):
+        scaled = Call(OPERATORS["mul"], (Constant(_FACTOR), term))
+        for part, changed in ((term, scaled), *_iterate_changes(term)):
             with np.errstate(all="ignore"):
                 changes = coefficient * (evaluate_expression(changed, columns) - values)
             if (np.abs(changes) <= _MAX_ROUNDING * sizes).all():

@@ -71,6 +71,11 @@ def _shift(x: Expression, offset: float) -> Expression:
     return apply_by_name("add" if offset >= 0.0 else "sub", x, _build_number(abs(offset)))
 
 
+def _scale(number: float, expression: Expression) -> Expression:
+    """Build number·expression with a fitted constant."""
+    return apply_by_name("mul", _build_number(number), expression)
+
+
 def get_range(x: Values) -> float:
     """Return the largest value minus the smallest one."""
     return float(np.ptp(x))
@@ -78,8 +83,7 @@ def get_range(x: Values) -> float:
 
 def _list_rates(x: Values) -> Values:
     """Return the rates p of exp(p·x), shape (g, 1)."""
-    rates: Values = np.concatenate([-_RATES, _RATES]) / get_range(x)
-    return rates[:, None]
+    return np.concatenate([-_RATES, _RATES])[:, None] * (1.0 / get_range(x))
 
 
 def _list_pairs(first: Values, second: Values) -> Values:
@@ -89,7 +93,7 @@ def _list_pairs(first: Values, second: Values) -> Values:
 
 def _list_shifts(x: Values) -> Values:
     """Return the offsets p with x + p > 0, shape (g, 1)."""
-    return (_SHIFTS * get_range(x) - x.min())[:, None]
+    return np.asarray(_SHIFTS[:, None] * get_range(x) - x.min())
 
 
 def _list_poles(x: Values) -> Values:
@@ -151,43 +155,33 @@ def _build_two_exponentials(
     x: Expression, constants: Values, coefficients: Values
 ) -> tuple[Expression, float]:
     """Build exp(p·x) + b·exp(q·x) and its coefficient."""
-    first, second = (
-        apply_by_name("exp", apply_by_name("mul", _build_number(rate), x)) for rate in constants.tolist()
-    )
+    first, second = (apply_by_name("exp", _scale(rate, x)) for rate in constants.tolist())
     ratio = float(coefficients[1] / coefficients[0])
-    scaled = apply_by_name("mul", _build_number(abs(ratio)), second)
+    scaled = _scale(abs(ratio), second)
     return apply_by_name("add" if ratio >= 0.0 else "sub", first, scaled), float(coefficients[0])
 
 
 def _build_wave(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
     """Build sin(p·x + q) and its amplitude, which is positive."""
     amplitude, phase = float(np.hypot(*coefficients)), float(np.arctan2(coefficients[1], coefficients[0]))
-    return apply_by_name(
-        "sin", _shift(apply_by_name("mul", _build_number(constants[0]), x), phase)
-    ), amplitude
+    return apply_by_name("sin", _shift(_scale(constants[0], x), phase)), amplitude
 
 
 def _build_damped(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
     """Build exp(q·x)·sin(p·x + r) and its amplitude, which is positive."""
     wave, amplitude = _build_wave(x, constants, coefficients)
-    return apply_by_name(
-        "mul", apply_by_name("exp", apply_by_name("mul", _build_number(constants[1]), x)), wave
-    ), amplitude
+    return apply_by_name("mul", apply_by_name("exp", _scale(constants[1], x)), wave), amplitude
 
 
 def _build_damping(x: Expression, constants: Values, wave: str) -> Expression:
     """Build exp(q·x)·sin(p·x), or the cosine."""
-    damping = apply_by_name("exp", apply_by_name("mul", _build_number(constants[1]), x))
-    return apply_by_name(
-        "mul", damping, apply_by_name(wave, apply_by_name("mul", _build_number(constants[0]), x))
-    )
+    damping = apply_by_name("exp", _scale(constants[1], x))
+    return apply_by_name("mul", damping, apply_by_name(wave, _scale(constants[0], x)))
 
 
 def _build_peak(x: Expression, constants: Values) -> Expression:
     """Build p·(x − q)² from the constants (q, p)."""
-    return apply_by_name(
-        "mul", _build_number(constants[1]), apply_by_name("square", _shift(x, -constants[0]))
-    )
+    return _scale(constants[1], apply_by_name("square", _shift(x, -constants[0])))
 
 
 def _make_plain_shape(name: str) -> CurveShape:
@@ -228,22 +222,22 @@ _POSITIVE_SHAPES = (
     ),
     _make_shape(
         "stretched exponential", "mul exp log", _list_stretched, lambda x, c: np.exp(c[0] * x ** c[1]),
-        lambda x, c: apply_by_name("exp", apply_by_name("mul", _build_number(c[0]), apply_by_name("pow", x, _build_number(c[1])))), 2,
+        lambda x, c: apply_by_name("exp", _scale(c[0], apply_by_name("pow", x, _build_number(c[1])))), 2,
     ),
 )  # fmt: skip
 _SHAPES = (
     *map(_make_plain_shape, ("inv", "square", "sqrt", "log", "exp")),
     _make_shape(
         "exponential", "mul exp", _list_rates, lambda x, c: np.exp(c[0] * x),
-        lambda x, c: apply_by_name("exp", apply_by_name("mul", _build_number(c[0]), x)),
+        lambda x, c: apply_by_name("exp", _scale(c[0], x)),
     ),
     _make_shape(
         "sine", "mul sin", _list_waves, lambda x, c: np.sin(c[0] * x),
-        lambda x, c: apply_by_name("sin", apply_by_name("mul", _build_number(c[0]), x)),
+        lambda x, c: apply_by_name("sin", _scale(c[0], x)),
     ),
     _make_shape(
         "cosine", "mul cos", _list_waves, lambda x, c: np.cos(c[0] * x),
-        lambda x, c: apply_by_name("cos", apply_by_name("mul", _build_number(c[0]), x)),
+        lambda x, c: apply_by_name("cos", _scale(c[0], x)),
     ),
     _make_shape(
         "damped sine", "mul sin exp", _list_damped, lambda x, c: np.sin(c[0] * x) * np.exp(c[1] * x),
@@ -284,7 +278,7 @@ _SHAPES = (
     ),
     _make_shape(
         "step", "sub mul tanh", _list_steps, lambda x, c: np.tanh(c[1] * (x - c[0])),
-        lambda x, c: apply_by_name("tanh", apply_by_name("mul", _build_number(c[1]), _shift(x, -c[0]))), 2,
+        lambda x, c: apply_by_name("tanh", _scale(c[1], _shift(x, -c[0]))), 2,
     ),
     _make_shape(
         "Gaussian peak", "sub mul exp", _list_peaks, lambda x, c: np.exp(-c[1] * (x - c[0]) ** 2),

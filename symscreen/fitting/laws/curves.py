@@ -34,7 +34,7 @@ from symscreen.fitting.laws.law_selection import (
     select_laws,
     select_spread_rows,
 )
-from symscreen.fitting.laws.sum_laws import build_sum_law
+from symscreen.fitting.laws.sum_laws import build_sum_law, find_rounding_terms
 from symscreen.fitting.laws.target_scales import (
     SCALES,
     build_response,
@@ -60,6 +60,7 @@ _MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
 _N_PER_SIZE = 30  # combinations of each number of coefficients and constants that are fitted
 _N_SIZES = 6  # different numbers of coefficients and constants
 _MAX_STEPS = 40  # evaluations of the fit of the constants inside
+_MAX_VALUE = 1e100  # of a curve
 _MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
 
 
@@ -158,14 +159,15 @@ class _CurveSearch:
                 law = self._fit_law(combination)
                 if law is not None:
                     found.append(law)
-        return select_laws(found, _N_SIZES)
+        laws = select_laws(found, _N_SIZES)
+        return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
 
     def _rank_shape(self, name: str, x: Values, shape: CurveShape) -> Iterator[tuple[float, _Combination]]:
         """Yield the best constants of a curve for each response, factor and base, with the share left."""
         constants = shape.list_constants(x)
         with np.errstate(all="ignore"):
             curves = shape.evaluate(x, constants)
-            is_used = np.isfinite(curves).all(axis=(0, 2)) & (np.abs(curves) < 1e100).all(axis=(0, 2))
+            is_used = (np.abs(curves) < _MAX_VALUE).all(axis=(0, 2))
         constants, curves = constants[is_used], curves[:, is_used]
         if not len(constants):
             return
@@ -233,7 +235,7 @@ class _CurveSearch:
 
         def compute_residuals(steps: Values) -> Values:
             rows = list_rows(combination.constants + steps * scales) * weights
-            solution = solve_least_squares(rows, target) if np.isfinite(rows).all() else None
+            solution = solve_least_squares(rows, target) if _are_usable(rows) else None
             return target * 1e3 if solution is None else target - solution @ rows
 
         constants = combination.constants
@@ -242,11 +244,11 @@ class _CurveSearch:
             solved = least_squares(compute_residuals, start, method="trf", max_nfev=_MAX_STEPS)
             constants = constants + solved.x * scales
         rows = list_rows(constants)
-        if not np.isfinite(rows).all():
+        if not _are_usable(rows):
             return None
         coefficients = solve_least_squares(rows * weights, target)
-        if coefficients is None:
-            return None
+        if coefficients is None or find_rounding_terms(rows * coefficients[:, None]).any():
+            return None  # the law without these terms is a candidate, too
         residuals = self.target - predict_target(response, coefficients @ rows)
         law = self._build_law(combination, constants, coefficients)
         if law is None or not np.isfinite(residuals).all():
@@ -269,6 +271,11 @@ class _CurveSearch:
             return None
         law = replace(law, n_constants=law.n_constants + combination.shape.n_constants)
         return law if allows_law(self.data, law) else None
+
+
+def _are_usable(rows: Values) -> bool:
+    """Return whether values are finite, and so small that their squares do not overflow."""
+    return bool((np.abs(rows) < _MAX_VALUE).all())
 
 
 def _list_bases(n_terms: int) -> list[tuple[int, ...]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
@@ -13,13 +15,14 @@ from symscreen.grammar import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Values
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.target_scales import Response, TargetScale
 
 
 _ONE = Constant(1)
 _EXPONENT_TOLERANCE = 0.05  # of the exponent of an input in a product of exponentials
+_NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
 _SCALED_BY_FIRST = frozenset({"inv", "sqrt", "inverse sqrt", "square"})  # g(b·S) = g(b)·g(S)
 
 
@@ -160,3 +163,9 @@ def scale_term(number: float, term: Expression) -> Expression:
         case Call(operator, (left, right)) if operator.name in {"mul", "div"}:
             return apply_operator(operator, scale_term(number, left), right)
     return apply_operator(OPERATORS["mul"], constant, term)
+
+
+def find_rounding_terms(contributions: Values) -> Flags:
+    """Find the terms whose contributions to a sum, shape (k, n), are as small as rounding errors."""
+    norms = np.linalg.norm(contributions, axis=1)
+    return np.asarray(norms <= _NEGLIGIBLE_CONTRIBUTION * norms.max())

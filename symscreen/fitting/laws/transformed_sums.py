@@ -41,7 +41,7 @@ from symscreen.fitting.laws.monomial_dictionary import (
     build_squared_differences,
     build_waves,
 )
-from symscreen.fitting.laws.sum_laws import build_sum_law
+from symscreen.fitting.laws.sum_laws import build_sum_law, find_rounding_terms
 from symscreen.fitting.laws.target_scales import (
     IDENTITY,
     SCALES,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen._typing import Flags, Values
+    from symscreen._typing import Values
     from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.laws.monomial_dictionary import MonomialDictionary
     from symscreen.fitting.laws.target_scales import Powers, Response, TargetScale
@@ -75,7 +75,6 @@ _KEPT_SUBSETS = 40  # of each size and combination
 _EVALUATED_SUBSETS = 15  # of these, on the scale of y
 _FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
 _N_SMOOTHING_TERMS = 16
-_NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
 _MAX_MONOMIALS = 2_400  # with the scales that are powers
 _N_TRIED = 240  # terms whose subsets of three are all tried
 _N_PLAIN_COMBINATIONS = 4  # combinations with monomials alone that are always among the best
@@ -348,7 +347,7 @@ class _SumSearch:
         if fitted is None:
             return None
         coefficients, square = fitted
-        if _is_rounding(terms * coefficients[:, None]).any():
+        if find_rounding_terms(terms * coefficients[:, None]).any():
             return None  # the law without these terms is a candidate, too
         expressions = [
             combination.dictionary.build_term(int(combination.indices[member])) for member in subset.members
@@ -429,9 +428,3 @@ def _fit_on_target_scale(response: Response, terms: Values, target: Values) -> t
         target,
     )
     return (solution, square) if np.isfinite(square) else None
-
-
-def _is_rounding(contributions: Values) -> Flags:
-    """Return which contributions to a sum are as small as rounding errors, shape (k,)."""
-    norms = np.linalg.norm(contributions, axis=1)
-    return np.asarray(norms <= _NEGLIGIBLE_CONTRIBUTION * norms.max())
