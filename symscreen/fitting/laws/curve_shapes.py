@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RATES = np.geomspace(0.05, 50.0, 24)  # times 1/range: changes over the range from 5 % to a factor e⁵⁰
 _FREQUENCIES = np.linspace(np.pi / 2.0, 40.0 * np.pi, 80)  # times 1/range: in steps of a quarter of a period
 _DAMPINGS = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # times 1/range
-_EXPONENTS = np.array([each for each in np.arange(-16, 17) / 4.0 if each not in {-1.0, 0.0, 1.0}])
+_EXPONENTS = np.array([each for each in np.arange(-32, 33) / 8.0 if each not in {-1.0, 0.0, 1.0}])
 _SHIFTS = np.geomspace(0.01, 22.0, 20)  # times range, beyond the end of the inputs
 _CENTRES = np.linspace(-0.3, 1.3, 33)  # times range, from the smallest input
 _WIDTHS = np.geomspace(0.026, 2.25, 12)  # times range
@@ -114,7 +114,7 @@ def _list_steps(x: Values) -> Values:
 
 def _list_stretched(x: Values) -> Values:
     """Return the constants of exp(−(p·x)^q) as (−p^q, q), shape (g, 2)."""
-    exponents = np.array([each for each in _EXPONENTS.tolist() if each > 0.0])
+    exponents = np.array([each for each in _EXPONENTS.tolist()[::2] if each > 0.0])
     pairs = _list_pairs(_RATES / x.max(), exponents)
     return np.column_stack([-(pairs[:, 0] ** pairs[:, 1]), pairs[:, 1]])
 

@@ -57,8 +57,11 @@ if TYPE_CHECKING:
 _MIN_ROWS, _MAX_ROWS = 12, 250
 _SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
 _MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
-_N_PER_SIZE = 30  # combinations of each number of coefficients and constants that are fitted
+_N_PER_SIZE = 36  # combinations of each number of coefficients and constants that are fitted
+_N_PER_SHAPE = 4  # of these with the same shape
 _N_SIZES = 6  # different numbers of coefficients and constants
+_TOLERANCE = 1e-12  # of this fit, near rounding, so that exact laws are seen
+_MAX_CANCELLED = 1e5  # size of a term relative to the response: larger terms nearly cancel each other
 _MAX_STEPS = 40  # evaluations of the fit of the constants inside
 _MAX_VALUE = 1e100  # of a curve
 _MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
@@ -154,8 +157,7 @@ class _CurveSearch:
                         ranked.setdefault(combination.size, []).append((share, combination))
         found = []
         for candidates in ranked.values():
-            candidates.sort(key=lambda pair: pair[0])
-            for _, combination in candidates[:_N_PER_SIZE]:
+            for combination in _select_different(candidates):
                 law = self._fit_law(combination)
                 if law is not None:
                     found.append(law)
@@ -241,14 +243,20 @@ class _CurveSearch:
         constants = combination.constants
         if len(constants):
             start = np.zeros(len(constants))
-            solved = least_squares(compute_residuals, start, method="trf", max_nfev=_MAX_STEPS)
+            tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), _TOLERANCE)
+            solved = least_squares(compute_residuals, start, max_nfev=_MAX_STEPS, **tolerances)
             constants = constants + solved.x * scales
         rows = list_rows(constants)
         if not _are_usable(rows):
             return None
         coefficients = solve_least_squares(rows * weights, target)
-        if coefficients is None or find_rounding_terms(rows * coefficients[:, None]).any():
+        if coefficients is None:
+            return None
+        contributions = rows * coefficients[:, None]
+        if find_rounding_terms(contributions).any():
             return None  # the law without these terms is a candidate, too
+        if np.abs(contributions * weights).max() > _MAX_CANCELLED * np.abs(target).max():
+            return None
         residuals = self.target - predict_target(response, coefficients @ rows)
         law = self._build_law(combination, constants, coefficients)
         if law is None or not np.isfinite(residuals).all():
@@ -271,6 +279,18 @@ class _CurveSearch:
             return None
         law = replace(law, n_constants=law.n_constants + combination.shape.n_constants)
         return law if allows_law(self.data, law) else None
+
+
+def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_Combination]:
+    """Return the best combinations, at most four with the same shape of curve."""
+    counts: dict[str, int] = {}
+    chosen = []
+    for _, combination in sorted(candidates, key=lambda pair: pair[0]):
+        name = combination.shape.name
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] <= _N_PER_SHAPE:
+            chosen.append(combination)
+    return chosen[:_N_PER_SIZE]
 
 
 def _are_usable(rows: Values) -> bool:
