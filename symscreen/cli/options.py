@@ -232,7 +232,7 @@ def _make_callback(
 
 
 def add_output_options(*, everyday: bool = True, **details: Any) -> Callable[[Verb], Verb]:
-    """Give a verb the options for the outputs of `screen`; `plan` accepts them, and its short help has none."""
+    """Give a verb the options for the outputs of `screen`; `plan` accepts them without listing them."""
     help_texts = {
         "--out": "Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
         "--bundle": "Save the features shown as a bundle (.json) for symscreen apply.",
