@@ -8,11 +8,11 @@ unexport PYTHONDONTWRITEBYTECODE
 define make-environment
 	$(PYTHON) -m venv --clear $(1)
 	$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv || true
-	UV_HTTP_TIMEOUT=30 $(1)/bin/uv pip install --quiet --python $(1)/bin/python --editable $(2) || \
-	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(2)
+	UV_HTTP_TIMEOUT=30 $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) || \
+	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 endef
 
-.PHONY: audit fuzz gallery lowest demo test test-all check docs bench bench-peers bench-scaling bench-searches clean
+.PHONY: audit fuzz gallery lowest demo test test-all check docs wheel bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -37,6 +37,16 @@ check: .env-test/ready
 # A link that leads nowhere, or a name without a page, stops it.
 docs: .env-docs/ready
 	NO_MKDOCS_2_WARNING=1 .env-docs/bin/mkdocs build --strict
+
+# Builds the wheel, installs it with the packages that it requires into an empty environment, and runs a first command there, away
+# from the checkout. No extra is installed.
+wheel: .env-test/ready
+	rm -rf dist/wheel
+	.env-test/bin/python -m hatchling build --target wheel --directory dist/wheel
+	$(call make-environment,.env-wheel,dist/wheel/*.whl)
+	cp data/strogatz/glider2.csv .env-wheel
+	.env-wheel/bin/python -m pip check
+	cd .env-wheel && bin/symscreen screen glider2.csv --layers ub --top 1
 
 # Runs all notebooks, and fails where a result differs from the stored one. ACCEPT=09-pendulum, or ACCEPT=all, stores the new results.
 gallery: .env-test/ready
@@ -84,11 +94,11 @@ fuzz: .env-test/ready
 	touch $@
 
 .env-demo/ready: pyproject.toml
-	$(call make-environment,.env-demo,.)
+	$(call make-environment,.env-demo,--editable .)
 	touch $@
 
 .env-test/installed: pyproject.toml
-	$(call make-environment,.env-test,".[test]")
+	$(call make-environment,.env-test,--editable ".[test]")
 	touch $@
 
 .env-test/ready: .env-test/installed
@@ -96,8 +106,8 @@ fuzz: .env-test/ready
 	touch $@
 
 .env-docs/ready: pyproject.toml
-	$(call make-environment,.env-docs,".[docs]")
+	$(call make-environment,.env-docs,--editable ".[docs]")
 	touch $@
 
 clean:
-	rm -rf .env-audit .env-demo .env-docs .env-lowest .env-test build dist
+	rm -rf .env-audit .env-demo .env-docs .env-lowest .env-test .env-wheel build dist

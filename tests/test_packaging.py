@@ -109,3 +109,11 @@ def test_the_citation_names_the_version_and_the_licence_of_the_package():
     assert fields["license"] == project["license"]
     assert f"  - name: {project['authors'][0]['name']}\n" in (ROOT / "CITATION.cff").read_text()
     assert not {"url", "doi", "repository-code"} & set(fields)  # the project has none yet
+
+
+def test_the_gate_runs_a_first_command_from_the_wheel_alone():
+    assert re.search(r"^make docs check wheel\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    recipe = re.search(r"^wheel: .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    assert re.findall(r"make-environment,(.*)\)$", recipe, re.MULTILINE) == [".env-wheel,dist/wheel/*.whl"]
+    command = recipe.splitlines()[-1].strip()
+    assert command.startswith("cd .env-wheel && bin/symscreen screen ")  # no module of the checkout is there

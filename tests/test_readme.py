@@ -75,21 +75,6 @@ def test_each_command_of_a_page_runs(page, frame, tmp_path, monkeypatch, capsys)
         assert told.out or "written: " in told.err, line
 
 
-def test_the_five_minutes_run_from_top_to_bottom(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    page, ran = (ROOT / "docs" / "start.md").read_text(), 0
-    names: dict[str, object] = {}
-    for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
-        if language == "python":
-            exec(compile(block, "start.md", "exec"), names)  # noqa: S102  # our own page
-        for line in re.findall(r"^symscreen .*", block, re.MULTILINE):
-            assert run_command(shlex.split(line)[1:]) == 0, line
-            ran += 1
-    assert ran == 5
-    assert (tmp_path / "predicted.csv").exists()
-    assert "x1**3" in capsys.readouterr().out
-
-
 def test_every_link_leads_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):

@@ -33,14 +33,6 @@ def test_each_command_runs_and_fits_a_terminal(rng, tmp_path, monkeypatch, capsy
         assert max(map(len, out.splitlines())) <= 80, out
 
 
-def test_the_python_example_prints_what_it_should(capsys):
-    exec("\n".join(_blocks("python")), {})  # noqa: S102  # our own page
-    first, second, third = capsys.readouterr().out.splitlines()
-    assert first == "x1*x2 ['high', 'low', 'middle']"
-    assert second == "[{'expression': 'x1*x2', 't0': 0.0, 't0[a]': 0.0, 't0[b]': 0.0}]"
-    assert third == "x1*x2 1.0"
-
-
 def test_the_gini_difference_of_a_class_is_as_told():
     n, own = 20, 6
     y = np.array([1.0] * own + [-1.0] * (n - own))

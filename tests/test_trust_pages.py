@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.page_examples import run_examples
 
 import symscreen
 from symscreen.cli.command import run_command
@@ -36,21 +35,6 @@ def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatc
         out = capsys.readouterr().out
         assert out
         assert max(map(len, out.splitlines())) <= 80
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("page", "expected"),
-    [
-        ("classes.md", ["x1 - cos(x2)/x1    shown", "cos(x2)/x1 - x1"]),
-        ("power.md", ["median_rank", "x3*x1**3"]),
-        ("trust-evidence.md", ["0.69, 0.60 to 0.76"]),
-    ],
-)
-def test_the_python_example_prints_what_it_should(page, expected, tmp_path):
-    printed = re.sub(r" {2,}", "    ", run_examples("\n".join(_blocks(page, "python")), tmp_path))
-    for text in expected:
-        assert text in printed
 
 
 def test_every_relation_is_explained():

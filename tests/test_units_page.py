@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
-from helpers.page_examples import run_examples
 from helpers.requirements import require
 
 from symscreen.cli.command import run_command
@@ -39,12 +37,3 @@ def test_each_command_runs(rng, tmp_path, monkeypatch, capsys):
     answer = re.search(r"^    (sin\(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)[1]
     assert np.char.strip(printed[3].splitlines()).tolist() == np.char.strip(answer.splitlines()).tolist()
     assert "1 feature of 4 inputs scored" not in printed[0]
-
-
-@pytest.mark.slow
-def test_the_python_example_prints_what_the_page_tells(tmp_path):
-    printed = re.sub(r" +", " ", run_examples(_blocks("python")[0], tmp_path))
-    assert "0 mass*speed**2 kg*m**2/s**2" in printed
-    assert (
-        "mass + speed has no unit: mass + speed: add requires equal units, but mass is in kg and" in printed
-    )

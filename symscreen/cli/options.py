@@ -23,14 +23,15 @@ from symscreen.errors import OptionError
 from symscreen.messages import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from dataclasses import Field
 
     Verb = Callable[..., None]
 
 
-_MIN_HIDDEN = 8  # options that a short help leaves out; fewer are shown
+_MIN_HIDDEN = 4  # options that a short help leaves out; fewer are shown
 _N_EXAMPLES = 2  # examples in the short help
+_RARE_IN_STUDIES = {"missing", "with_operators"}  # everyday options that the short help of studies leaves out
 _WHOLE_HELP = "symscreen.cli.options.whole_help"  # key in the context of click
 _NUMBER_TYPES = {"int": int, "float": float}
 
@@ -129,7 +130,10 @@ def complete_files(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def add_options(
-    verb: str, options_class: type = ScreenOptions, help_texts: Mapping[str, str] | None = None
+    verb: str,
+    options_class: type = ScreenOptions,
+    help_texts: Mapping[str, str] | None = None,
+    rare: Collection[str] = (),
 ) -> Callable[[Verb], Verb]:
     """Give a verb its options.
 
@@ -141,6 +145,8 @@ def add_options(
         `ScreenOptions` or a subclass.
     help_texts : mapping of str to str, optional
         Help texts by option, where this verb gives an option a special meaning.
+    rare : collection of str, optional
+        Everyday options that the short help of this verb leaves out, because it has others.
 
     Returns
     -------
@@ -151,7 +157,9 @@ def add_options(
     def decorate(function: Verb) -> Verb:
         for field in reversed(list_options(options_class, verb=verb)):
             text = (help_texts or {}).get(field.name, get_option(field).help)
-            function = _make_click_option(field, find_group(options_class, field.name), text)(function)
+            everyday = get_option(field).everyday and field.name not in rare
+            group = find_group(options_class, field.name)
+            function = _make_click_option(field, group, text, everyday=everyday)(function)
         return function
 
     return decorate
@@ -174,17 +182,20 @@ def add_study_options(function: Verb) -> Verb:
 
     decorated: Verb = run
     for name, field in reversed(STUDY_FIELDS.items()):
-        decorate = _make_click_option(field, find_group(FitOptions, name), get_option(field).help)
-        decorated = decorate(decorated)
+        everyday = get_option(field).everyday and name not in _RARE_IN_STUDIES
+        group = find_group(FitOptions, name)
+        decorated = _make_click_option(field, group, get_option(field).help, everyday=everyday)(decorated)
     return decorated
 
 
-def _make_click_option(field: Field[Any], group: str, help_text: str) -> Callable[[Verb], Verb]:
+def _make_click_option(
+    field: Field[Any], group: str, help_text: str, *, everyday: bool
+) -> Callable[[Verb], Verb]:
     """Make the click option of a field."""
     known, kind = get_option(field), str(field.type).removesuffix(" | None")
     flags = [*filter(None, [known.short_flag]), known.flag or f"--{field.name.replace('_', '-')}"]
     details: dict[str, Any] = {"help": help_text, "group": group, "metavar": known.metavar}
-    details |= {"cls": GroupedOption, "everyday": known.everyday}
+    details |= {"cls": GroupedOption, "everyday": everyday}
     if kind == "bool":
         if known.negatable:
             details |= {"default": None}
@@ -220,8 +231,8 @@ def _make_callback(
     return read
 
 
-def add_output_options(**details: Any) -> Callable[[Verb], Verb]:
-    """Give a verb the options for the outputs of `screen`; `plan` accepts them, too."""
+def add_output_options(*, everyday: bool = True, **details: Any) -> Callable[[Verb], Verb]:
+    """Give a verb the options for the outputs of `screen`; `plan` accepts them without listing them."""
     help_texts = {
         "--out": "Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
         "--bundle": "Save the features shown as a bundle (.json) for symscreen apply.",
@@ -237,7 +248,7 @@ def add_output_options(**details: Any) -> Callable[[Verb], Verb]:
                 if name == "--force"
                 else {"metavar": "FILE", "shell_complete": complete_files}
             )
-            kind |= {"cls": GroupedOption, "everyday": name in {"--out", "--report"}}
+            kind |= {"cls": GroupedOption, "everyday": everyday and name in {"--out", "--report"}}
             names = ("-o", name) if name == "--out" else (name,)
             function = click.option(*names, help=text, **kind, **details)(function)
         return function

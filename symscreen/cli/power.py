@@ -46,6 +46,7 @@ from symscreen.cli.output import (
         "also": "A formula of yours in the space; may be repeated.",
         "seed": "The seed of the noise.",
     },
+    rare={"missing"},
 )
 @click.option("-o", "--out", metavar="FILE", help="Write the table as .csv; - is standard output.")
 @force_option

@@ -107,7 +107,7 @@ def _save_bundle(result: ScreenResult, path: str, *, force: bool) -> None:
 @click.command(cls=GroupedCommand)
 @click.argument("data", shell_complete=complete_files)
 @add_options("plan")
-@add_output_options(expose_value=False)
+@add_output_options(everyday=False, expose_value=False)
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count the features of each layer, and predict memory and time.
 

@@ -8,7 +8,7 @@ import pytest
 
 from symscreen.cli.command import run_command
 
-PAGE = (Path(__file__).parents[2] / "docs" / "start.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

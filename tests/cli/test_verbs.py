@@ -67,7 +67,7 @@ def test_each_verb_has_an_example_in_its_help(run, verb):
 def test_help_fits_80_columns_and_a_screen(run, verb):
     short = run(verb, "--help")[1].splitlines()
     assert max(map(len, short)) <= 80
-    assert len(short) <= (45 if verb in {"screen", "fit", "why"} else 52)
+    assert len(short) <= 45
     if any("--help-all" in line for line in short):
         whole = run(verb, "--help-all")[1].splitlines()
         assert max(map(len, whole)) <= 80

@@ -117,7 +117,7 @@ NO_FIGURES: Phrases = [  # sections, settings and versions in tables
     ("docs/evaluation.md", "(Luo and Li 2024, §6.1)"),
     ("docs/export.md", "SQLite 3.35 or newer"),
     ("docs/rankings.md", "settings 1 to 3 of section 5.1"),
-    ("docs/reliability.md", "mended in 3.0.2"),
+    ("docs/reliability.md", "fixed in 3.0.2"),
 ]
 
 REASONS: Mapping[str, Phrases] = {

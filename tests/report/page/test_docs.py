@@ -17,7 +17,7 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text(en
 @pytest.mark.slow
 def test_the_python_examples_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     run_examples("import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks), tmp_path)
     assert "symscreen screen glider2.csv" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
