@@ -38,8 +38,8 @@ _MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one 
 def _find_tie_levels(order: Rows, values: Values, is_mirrored: bool, levels: Values, counts: Values) -> int:
     """Write twice the centred mid-rank of each group of tied rows, ascending, and its size; count the groups.
 
-    The arrays have shape (n,). With `is_mirrored`, rows are read from the last to the first, so the groups are
-    those of the mirrored ranks.
+    The arrays have shape (n,). With `is_mirrored`, rows are read from the last to the first, so the groups
+    are those of the mirrored ranks.
     """
     n = order.size
     first, direction = (n - 1, -1) if is_mirrored else (0, 1)
