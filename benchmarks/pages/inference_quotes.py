@@ -209,6 +209,30 @@ def quote_splitting(found: Results) -> dict[str, str]:
     }
 
 
+def quote_selection_bootstrap(found: Results) -> dict[str, str]:
+    """Quote how often intervals of a bootstrap cover the formula that was chosen."""
+    methods = {
+        "percentile": "percentile, repeated choice, %",
+        "reversed": "reflected, repeated choice, %",
+        "fixed": "percentile, one choice, %",
+    }
+    rows = [
+        [
+            row["target"],
+            str(row["rows"]),
+            *(f"{100 * row[method] / row['tables']:.1f}" for method in methods),
+        ]
+        for row in found["rows"]
+    ]
+    return {
+        "rates": format_table(["target", "rows", *methods.values()], rows),
+        "tables": f"{found['rows'][0]['tables']:,}",
+        "replicates": str(found["rows"][0]["replicates"]),
+        "bar": f"{100 * found['bar']:.0f}",
+        "level": f"{100 * found['level']:.0f}",
+    }
+
+
 def quote_autocorrelation(found: Results) -> dict[str, str]:
     """Quote how often independent series in time are called related."""
     rows = [

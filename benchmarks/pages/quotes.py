@@ -53,6 +53,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "family_rates": inference_quotes.quote_family_rates,
     "permutation_rates": inference_quotes.quote_permutation_rates,
     "splitting": inference_quotes.quote_splitting,
+    "selection_bootstrap": inference_quotes.quote_selection_bootstrap,
     "autocorrelation": inference_quotes.quote_autocorrelation,
     "diabetes_p_values": inference_quotes.quote_diabetes_p_values,
     "nulls_xi": inference_quotes.quote_xi_nulls,
