@@ -65,9 +65,9 @@ TARGETS: dict[str, Maker] = {
 }
 
 
-def list_keys(screener: str, p_values: int) -> Iterator[dict[str, Any]]:
+def list_keys(screener: str, p_values: int, numbers_of_rows: list[int]) -> Iterator[dict[str, Any]]:
     """List the cells of the study."""
-    for n, target, feature in product(ROWS, TARGETS, FEATURES):
+    for n, target, feature in product(numbers_of_rows, TARGETS, FEATURES):
         yield {"screener": screener, "n": n, "target": target, "feature": feature, "p_values": p_values}
 
 
@@ -107,10 +107,11 @@ def main(arguments: list[str]) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--screener", default="t0", choices=("t0", "spearman", "xi", "kendall"))
     parser.add_argument("--p-values", type=int, default=P_VALUES, help="of each cell")
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS), help="numbers of rows")
     parser.add_argument("--processes", type=int, default=1, help="cells computed at the same time")
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
     chosen = parser.parse_args(arguments)
-    keys = list_keys(chosen.screener, chosen.p_values)
+    keys = list_keys(chosen.screener, chosen.p_values, chosen.rows)
     rows = collect_rows(keys, count_small_p_values, chosen.checkpoint, processes=chosen.processes)
     found = {"machine": describe_machine(), "levels": LEVELS, "tables": TABLES, "rows": rows}
     head = ["feature", "target", "n", *(f"rate / {level:g}" for level in LEVELS)]

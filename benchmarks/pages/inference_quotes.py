@@ -83,30 +83,38 @@ def quote_null_tables(found: Results) -> dict[str, str]:
 
 
 def quote_tied_nulls(found: Results) -> dict[str, str]:
-    """Quote the rates for each pattern of ties over those of the exact permutation test."""
-    levels = found["levels"]
+    """Quote the rates for each pattern of ties over those of the exact permutation test.
+
+    A cell of the study counts if the exact test has p-values that small. Where no cell has, there is a dash.
+    The last two quotes are the rate at the smallest level over all cells, divided by it, and its error.
+    """
+    levels, cells_of_study = found["levels"], found["rows"]
     rows, all_ratios = [], list[float]()
-    for pattern in dict.fromkeys(one["feature"] for one in found["rows"]):
+    for pattern in dict.fromkeys(one["feature"] for one in cells_of_study):
         cells = []
         for place in range(len(levels)):
             ratios = [
                 one["below"][place] / one["exact_below"][place]
-                for one in found["rows"]
-                if one["feature"] == pattern
+                for one in cells_of_study
+                if one["feature"] == pattern and one["exact_below"][place]
             ]
-            cells.append(f"{min(ratios):.2f} to {max(ratios):.2f}")
+            cells.append(f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "–")
             all_ratios += ratios
         rows.append([pattern, *cells])
-    p_values = found["rows"][0]["p_values"]
+    p_values = cells_of_study[0]["p_values"]
     errors = [f"± {math.sqrt((1 - level) / (level * p_values)):.3f}" for level in levels]
     table = format_table(
         ["features", *(f"{level:g}" for level in levels)], [*rows, ["*error of counting*", *errors]]
     )
+    expected = levels[-1] * p_values * len(cells_of_study)
+    rate = sum(one["below"][-1] for one in cells_of_study) / expected
     return {
         "ratios": table,
         "least": f"{min(all_ratios):.2f}",
         "most": f"{max(all_ratios):.2f}",
         "p_values": f"{p_values:,}",
+        "mean_rate": f"{rate:.2f}",
+        "mean_error": f"{math.sqrt((1 - levels[-1]) / expected):.2f}",
     }
 
 
@@ -198,6 +206,30 @@ def quote_splitting(found: Results) -> dict[str, str]:
         "rates": format_table(head, rows),
         "tables": f"{found['rows'][0]['tables']:,}",
         "population": f"{found['population']:,}",
+    }
+
+
+def quote_selection_bootstrap(found: Results) -> dict[str, str]:
+    """Quote how often intervals of a bootstrap cover the formula that was chosen."""
+    methods = {
+        "percentile": "percentile, repeated choice, %",
+        "reversed": "reflected, repeated choice, %",
+        "fixed": "percentile, one choice, %",
+    }
+    rows = [
+        [
+            row["target"],
+            str(row["rows"]),
+            *(f"{100 * row[method] / row['tables']:.1f}" for method in methods),
+        ]
+        for row in found["rows"]
+    ]
+    return {
+        "rates": format_table(["target", "rows", *methods.values()], rows),
+        "tables": f"{found['rows'][0]['tables']:,}",
+        "replicates": str(found["rows"][0]["replicates"]),
+        "bar": f"{100 * found['bar']:.0f}",
+        "level": f"{100 * found['level']:.0f}",
     }
 
 

@@ -38,28 +38,24 @@ _MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one 
 def _find_tie_levels(order: Rows, values: Values, is_mirrored: bool, levels: Values, counts: Values) -> int:
     """Write twice the centred mid-rank of each group of tied rows, ascending, and its size; count the groups.
 
-    The arrays have shape (n,). With `is_mirrored`, the groups are those of the mirrored ranks.
+    The arrays have shape (n,). With `is_mirrored`, rows are read from the last to the first, so the groups
+    are those of the mirrored ranks.
     """
     n = order.size
-    n_levels, start = 0, 0
-    last = values[order[0]]
-    for k in range(1, n):  # without a branch: ties are hard to predict
-        value = values[order[k]]
-        levels[n_levels] = start + k - n
-        counts[n_levels] = k - start
-        is_new = value != last
-        n_levels += is_new
-        start = k if is_new else start
+    first, direction = (n - 1, -1) if is_mirrored else (0, 1)
+    n_levels = np.uint32(1)
+    counts[0] = 0.0
+    last = values[np.uint32(order[first])]
+    for k in range(1, n):  # without a branch, because ties are hard to predict
+        value = values[np.uint32(order[np.uint32(first + direction * k)])]
+        counts[n_levels] = k  # where the next group would start
+        n_levels += np.uint32(value != last)
         last = value
-    levels[n_levels] = start
-    counts[n_levels] = n - start
-    n_levels += 1
-    if is_mirrored:
-        for i in range((n_levels + 1) // 2):
-            j = n_levels - 1 - i
-            levels[i], levels[j] = -levels[j], -levels[i]
-            counts[i], counts[j] = counts[j], counts[i]
-    return n_levels
+    for level in range(n_levels):
+        start, stop = counts[level], counts[level + 1] if level + 1 < n_levels else float(n)
+        levels[level] = start + stop - n
+        counts[level] = stop - start
+    return int(np.int64(n_levels))
 
 
 @compile_kernel
@@ -109,7 +105,9 @@ def _look_up_tail(table: Values, knots: Values, tails: Values, cell_starts: Inte
     """Look up P(|Z| ≥ z), z ≥ 0, in a table; `table` is `TieReference.table_limits`."""
     value = z - table[3]
     k = count_knots_below_one(knots, cell_starts, value)
-    probability = tails[max(k - 1, 0)] * math.exp(-table[1] * max(value - table[0], 0.0))
+    probability = tails[max(k - 1, 0)]
+    if value > table[0]:  # this is rare, and an exponential takes long
+        probability *= math.exp(-table[1] * (value - table[0]))
     return float(max(probability, table[2]))
 
 
