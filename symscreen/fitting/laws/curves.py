@@ -69,12 +69,13 @@ _MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
 
 @dataclass(frozen=True, eq=False)
 class _Combination:
-    """A response, an input and its curve with constants, a factor A, and the other terms B."""
+    """A response, an input, its curve with the best constants of `n_tried`, a factor A, and the terms B."""
 
     response: Response
     name: str
     shape: CurveShape
     constants: Values
+    n_tried: int
     factor: Expression | None
     base: tuple[Expression, ...]
 
@@ -187,11 +188,11 @@ class _CurveSearch:
                 places, shares = left.find_best_constants(products, norms)
                 for factor, place, share in zip(factors, places.tolist(), shares.tolist(), strict=True):
                     if np.isfinite(share):
+                        chosen = constants[place]
+                        base_terms = tuple(terms[k] for k in base)
                         yield (
                             share,
-                            _Combination(
-                                response, name, shape, constants[place], factor, tuple(terms[k] for k in base)
-                            ),
+                            _Combination(response, name, shape, chosen, len(constants), factor, base_terms),
                         )
 
     def _list_parts(
@@ -273,7 +274,11 @@ class _CurveSearch:
             curve = apply_by_name("mul", combination.factor, curve)
         numbers = np.array([*coefficients[:n_base], coefficient])
         law = build_sum_law(
-            combination.response, [*combination.base, curve], numbers, float(self.n_combinations)
+            combination.response,
+            [*combination.base, curve],
+            numbers,
+            # a wave or a peak may be anywhere: each place of the grid is one more law that noise may resemble
+            float(self.n_combinations) * combination.n_tried,
         )
         if law is None:
             return None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
+from symscreen.expressions.traversal import evaluate_expression, iterate_constants, rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.laws.law import Law, LawData
 from symscreen.fitting.laws.refinement import refine_law
@@ -55,7 +55,19 @@ def test_multiples_of_pi_and_roots_are_recognised_without_noise(rng):
     data = make_data(rng, "sqrt(x + 3/8*pi*y + sqrt(2)*z)")
     law = refine_law(make_law("sqrt(x + 1.5*y + 1.2*z)"), data)
     assert str(law.terms[0]) == f"sqrt(x + 3*pi*y/8 + {np.sqrt(2)}*z)"
-    assert law.n_constants == 0
+    assert not any(number.fitted for number in iterate_constants(law.terms[0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "n_constants"), [("sqrt(x + 2*y + 3*z)", 0), ("sqrt(x + 3/8*pi*y + sqrt(2)*z)", 2)]
+)
+def test_a_simple_number_costs_at_most_as_much_as_a_fitted_constant(text, n_constants, rng):
+    data = make_data(rng, text)
+    start = make_law("sqrt(x + 1.9*y + 2.9*z)" if n_constants == 0 else "sqrt(x + 1.5*y + 1.2*z)")
+    law, n = refine_law(start, data), len(data.target)
+    cost = 2.0 * np.log(law.search_size / start.search_size) + law.n_constants * np.log(n)
+    assert 0.0 < cost <= 2 * np.log(n) + 1e-9
+    assert law.n_constants == n_constants
 
 
 def test_a_constant_that_is_not_simple_stays_fitted(rng):
