@@ -142,7 +142,7 @@ def _evaluate_damped(x: Values, constants: Values) -> Values:
 
 def _list_two_rates(x: Values) -> Values:
     """Return pairs of different rates, shape (g, 2)."""
-    rates = np.concatenate([-_RATES[::2], _RATES[::2]]) / get_range(x)
+    rates = np.concatenate([-_RATES, _RATES]) / get_range(x)
     return np.array(list(combinations(rates.tolist(), 2)))
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Column, Constant
 from symscreen.fitting.laws.curve_shapes import apply_by_name, get_range, list_shapes
-from symscreen.fitting.laws.gauss_newton import solve_least_squares
+from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     PLAIN_OPERATORS,
     allows_law,
@@ -60,9 +60,7 @@ _MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
 _N_PER_SIZE = 36  # combinations of each number of coefficients and constants that are fitted
 _N_PER_SHAPE = 4  # of these with the same shape
 _N_SIZES = 6  # different numbers of coefficients and constants
-_TOLERANCE = 1e-12  # of this fit, near rounding, so that exact laws are seen
 _MAX_CANCELLED = 1e5  # size of a term relative to the response: larger terms nearly cancel each other
-_MAX_STEPS = 40  # evaluations of the fit of the constants inside
 _MAX_VALUE = 1e100  # of a curve
 _MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
 
@@ -222,35 +220,11 @@ class _CurveSearch:
 
     def _fit_law(self, combination: _Combination) -> tuple[float, Law] | None:
         """Fit the constants inside a curve; return the share RSS/TSS on the scale of y and the law."""
-        from scipy.optimize import least_squares
-
-        response, shape = combination.response, combination.shape
-        x, weights = self.columns[combination.name], combination.response.weights
+        response, weights = combination.response, combination.response.weights
         target = response.values * weights
-        factor = self._evaluate(combination.factor)
-        base = [self._evaluate(term) for term in combination.base]
-        scales = np.abs(combination.constants) + 1e-300
-
-        def list_rows(constants: Values) -> Values:
-            with np.errstate(all="ignore"):
-                curves = shape.evaluate(x, constants[None])[:, 0] * factor
-            return np.vstack([*base, *curves])
-
-        def compute_residuals(steps: Values) -> Values:
-            rows = list_rows(combination.constants + steps * scales) * weights
-            solution = solve_least_squares(rows, target) if _are_usable(rows) else None
-            return target * 1e3 if solution is None else target - solution @ rows
-
-        constants = combination.constants
-        if len(constants):
-            start = np.zeros(len(constants))
-            tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), _TOLERANCE)
-            solved = least_squares(compute_residuals, start, max_nfev=_MAX_STEPS, **tolerances)
-            constants = constants + solved.x * scales
-        rows = list_rows(constants)
-        if not _are_usable(rows):
-            return None
-        coefficients = solve_least_squares(rows * weights, target)
+        constants = self._fit_constants(combination, target)
+        rows = self._list_rows(combination, constants[None])[0]
+        coefficients = _solve(rows * weights, target)
         if coefficients is None:
             return None
         contributions = rows * coefficients[:, None]
@@ -263,6 +237,42 @@ class _CurveSearch:
         if law is None or not np.isfinite(residuals).all():
             return None
         return round_share(float(residuals @ residuals) / self.total), law
+
+    def _list_rows(self, combination: _Combination, constants: Values) -> Values:
+        """Evaluate the terms and the curves for constants of shape (g, k); shape (g, m, n)."""
+        with np.errstate(all="ignore"):
+            curves = combination.shape.evaluate(self.columns[combination.name], constants)
+            curves = curves * self._evaluate(combination.factor)
+        base = [np.broadcast_to(self._evaluate(term), curves.shape[1:]) for term in combination.base]
+        return np.stack([*base, *curves], axis=1)
+
+    def _fit_constants(self, combination: _Combination, target: Values) -> Values:
+        """Fit the constants inside on the scale of the response, shape (k,), with the best coefficients."""
+        start, weights = combination.constants, combination.response.weights
+        sizes = np.abs(start) + 1e-300
+        step = float(np.sqrt(np.finfo(np.float64).eps))
+
+        def predict_all(steps: Values) -> Values:
+            """Predict the weighted response for steps relative to the start, shape (g, k); shape (g, n)."""
+            with np.errstate(all="ignore"):
+                rows = self._list_rows(combination, start + steps * sizes) * weights
+            return np.array(
+                [
+                    target * 1e3 if (solution := _solve(each, target)) is None else solution @ each
+                    for each in rows
+                ]
+            )
+
+        def differentiate(steps: Values) -> Values:
+            predicted = predict_all(steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))]))
+            return np.asarray((predicted[1:] - predicted[0]) / step)
+
+        if not len(start):
+            return start
+        found, _ = improve_fit(
+            lambda steps: predict_all(steps[None])[0], differentiate, np.zeros(len(start)), target
+        )
+        return np.asarray(start + found * sizes)
 
     def _build_law(self, combination: _Combination, constants: Values, coefficients: Values) -> Law | None:
         """Write a combination as a law; None if the grammar does not allow it."""
@@ -296,6 +306,11 @@ def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[
         if counts[name] <= _N_PER_SHAPE:
             chosen.append(combination)
     return chosen[:_N_PER_SIZE]
+
+
+def _solve(rows: Values, target: Values) -> Values | None:
+    """Return the coefficients of least squares of rows, shape (m, n); None if they are not usable."""
+    return solve_least_squares(rows, target) if _are_usable(rows) else None
 
 
 def _are_usable(rows: Values) -> bool:
