@@ -9,9 +9,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads a hook by its path
+from command_pages import find_missing_options, write_commands_page
 from notebook_pages import write_notebook_page
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BESIDE = ("benchmarks/README.md", "data/README.md", "examples/README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+HOME = ROOT / "docs/home.md"  # the README has its own first page for the checkout
 RESULTS = "benchmarks/results"
 REFERENCE = {
     "symscreen": ("symscreen",),
@@ -44,8 +47,9 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the README as the first page, the pages beside docs/, and the tables and pictures of benchmarks."""
-    files.append(File.generated(config, "index.md", content=(ROOT / "README.md").read_text()))
+    """Add the first page, the pages beside docs/, and the tables and pictures of benchmarks."""
+    files.append(File.generated(config, "index.md", content=HOME.read_text()))
+    files.append(File.generated(config, "commands.md", content=write_commands_page()))
     for name in BESIDE:
         files.append(File.generated(config, name, content=(ROOT / name).read_text()))
     for path in sorted((ROOT / "examples").glob("*.ipynb")):
@@ -88,7 +92,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Lead the links of a page to where the site has their targets; what it lacks stays as text."""
     del config
     source = page.file.src_uri
-    home = ROOT / "README.md" if source == "index.md" else ROOT / source
+    home = HOME if source == "index.md" else ROOT / source
     if not home.exists() and not home.with_suffix(".ipynb").exists():
         home = ROOT / "docs" / source
 
@@ -102,6 +106,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"{link[1]}[{link[2]}]({up}{found}{'#' + anchor if anchor else ''})"
 
     return LINK.sub(led, markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Stop the build if the page of commands lacks an option."""
+    del config
+    if page.file.src_uri == "commands.md" and (missing := find_missing_options(output)):
+        raise PluginError(f"commands.md lacks {', '.join(missing)}")
+    return output
 
 
 def _uri(path: Path) -> str | None:
