@@ -334,6 +334,7 @@ def quote_matched_pairs(found: Results) -> dict[str, str]:
             one["first"],
             one["among_ten"],
             one["outvoted"],
+            f"{100 * one['refused_share']:.0f} %",
             f"{one['processor_s_longest']:.0f} s",
             f"{one['peak_gb']:.1f} GB",
         ]
@@ -347,6 +348,7 @@ def quote_matched_pairs(found: Results) -> dict[str, str]:
         "first",
         "among ten",
         "outvoted",
+        "drawn anew",
         "most processor time",
         "peak",
     ]
