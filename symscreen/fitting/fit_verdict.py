@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.expressions.printing import to_text
-from symscreen.expressions.traversal import evaluate_expression, iterate_constants
+from symscreen.expressions.traversal import evaluate_expression, fold_expression, iterate_constants
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
 from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
 from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.grammar import OPERATORS
+from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
 from symscreen.statistics.ranks.sorted_values import compute_midranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from symscreen._typing import Values
     from symscreen.data import Dataset
@@ -37,7 +38,8 @@ VERDICT_LEVEL = 0.01
 """P-value of the tests of lack of fit below which a formula is an approximation."""
 
 _ROUNDING_LEVEL = 1e-4  # the same for residuals near rounding, whose errors are not quite independent
-_MAX_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # error of a row, relative to the sizes of the terms
+_EPSILON = float(np.finfo(np.float64).eps)
+_MAX_ROUNDING = 8.0 * _EPSILON  # error of a row, relative to the sizes of the terms
 _MAX_CHANGE = 1e-7  # of a number, relative to its size, that counts as an error of its last digits
 _FACTOR = 1.1  # a part that may change by this factor without any effect is not determined
 _STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})  # these ignore small changes of an argument
@@ -116,8 +118,43 @@ def _measure_rows(formula: Formula, dataset: Dataset) -> Values:
 
 
 def _is_rounding(formula: Formula, residuals: Values, dataset: Dataset) -> bool:
-    """Return whether each residual is within the rounding of a few operations on numbers of its row."""
-    return bool((np.abs(residuals) <= _MAX_ROUNDING * _measure_rows(formula, dataset)).all())
+    """Return whether each residual is within the rounding of the formula and the target.
+
+    The target was computed by a formula with about the same rounding, so twice the bound is allowed.
+    """
+    columns = get_input_columns(dataset)
+    allowed = _MAX_ROUNDING * _measure_rows(formula, dataset)
+    for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
+        error = bound_rounding(term, columns)
+        allowed = allowed + 2.0 * abs(coefficient) * np.where(np.isfinite(error), error, 0.0)
+    return bool((np.abs(residuals) <= allowed).all())
+
+
+def bound_rounding(term: Expression, columns: Mapping[str, Values]) -> Values:
+    """Bound the rounding error of a term in each row, shape (n,), for exact inputs; infinite if unknown.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> x = np.array([0.5, 300.0])
+    >>> error = bound_rounding(parse_expression("exp(-8500/x)"), {"x": x})
+    >>> error[1] / np.exp(-8500 / x[1]) > 28 * 1.1e-16
+    np.True_
+    """
+    n = len(next(iter(columns.values())))
+
+    def bound_constant(number: Constant) -> BoundedValue:
+        bounded = bound_number(float(number.value))
+        error = abs(float(number.value)) * _EPSILON if number.fitted else float(bounded.error)
+        return BoundedValue(np.full(n, float(number.value)), np.full(n, error))
+
+    bounded: BoundedValue = fold_expression(
+        term,
+        column=lambda name: BoundedValue(columns[name], np.zeros(n)),
+        number=bound_constant,
+        call=lambda call, values: make_error_propagator(call.operator)(*values),
+    )
+    return bounded.error
 
 
 def _rank_residuals(formula: Formula, residuals: Values, dataset: Dataset) -> Values:

@@ -119,6 +119,19 @@ def _list_stretched(x: Values) -> Values:
     return np.column_stack([-(pairs[:, 0] ** pairs[:, 1]), pairs[:, 1]])
 
 
+def _list_hill(x: Values) -> Values:
+    """Return the constants of 1/(1 + (p·x)^q) as (p^q, q), shape (g, 2)."""
+    exponents = np.array([each for each in _EXPONENTS.tolist()[::2] if each > 0.0])
+    pairs = _list_pairs(1.0 / np.geomspace(x.min(), x.max(), 16), exponents)
+    return np.column_stack([pairs[:, 0] ** pairs[:, 1], pairs[:, 1]])
+
+
+def _build_hill(x: Expression, constants: Values) -> Expression:
+    """Build 1/(1 + p·x^q)."""
+    power = apply_by_name("pow", x, _build_number(constants[1]))
+    return apply_by_name("inv", apply_by_name("add", Constant(1), _scale(constants[0], power)))
+
+
 def _list_waves(x: Values) -> Values:
     """Return angular frequencies, shape (g, 1)."""
     return (_FREQUENCIES / get_range(x))[:, None]
@@ -159,6 +172,12 @@ def _build_two_exponentials(
     ratio = float(coefficients[1] / coefficients[0])
     scaled = _scale(abs(ratio), second)
     return apply_by_name("add" if ratio >= 0.0 else "sub", first, scaled), float(coefficients[0])
+
+
+def _build_line(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
+    """Build x + p and its coefficient."""
+    del constants
+    return _shift(x, float(coefficients[0] / coefficients[1])), float(coefficients[1])
 
 
 def _build_wave(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
@@ -224,6 +243,9 @@ _POSITIVE_SHAPES = (
         "stretched exponential", "mul exp log", _list_stretched, lambda x, c: np.exp(c[0] * x ** c[1]),
         lambda x, c: apply_by_name("exp", _scale(c[0], apply_by_name("pow", x, _build_number(c[1])))), 2,
     ),
+    _make_shape(
+        "Hill", "mul add div exp log", _list_hill, lambda x, c: 1.0 / (1.0 + c[0] * x ** c[1]), _build_hill, 2
+    ),
 )  # fmt: skip
 _SHAPES = (
     *map(_make_plain_shape, ("inv", "square", "sqrt", "log", "exp")),
@@ -254,6 +276,14 @@ _SHAPES = (
         _evaluate_two_exponentials,
         _build_two_exponentials,
         3,
+    ),
+    CurveShape(
+        "line",
+        frozenset({"add", "sub"}),
+        lambda _: np.empty((1, 0)),
+        lambda x, _: np.stack([np.ones((1, len(x))), x[None]]),
+        _build_line,
+        1,
     ),
     CurveShape("wave", frozenset({"mul", "add", "sin"}), _list_waves, _evaluate_waves, _build_wave, 2),
     CurveShape(

@@ -1,13 +1,14 @@
 """Find laws with a curve of one input and free constants inside it, such as y = a + b·exp(−c·t).
 
 A curve φ(x) has up to three constants inside: exp(p·x), sin(p·x + q), exp(q·x)·sin(p·x + r), x^p, log(x + p),
-1/(x + p), √(x + p), tanh(p·(x − q)), exp(−p·(x − q)²), 1/(1 + p·(x − q)²) and exp(p·x^q). The law is linear
-in a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
+1/(x + p), √(x + p), tanh(p·(x − q)), exp(−p·(x − q)²), 1/(1 + p·(x − q)²), exp(p·x^q) and 1/(1 + p·x^q). The
+law is linear in a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
 
     t(y/C) = Σ bₖ·Bₖ + b·A·φ(x).
 
-C is a power product that the data show to be a factor of y. A is 1, another input or its inverse. The terms
-Bₖ are the number 1, x itself and other inputs, at most two of them. So 1/y finds the logistic curve
+C is a power product that the data show to be a factor of y. A is 1, another input or its inverse, or the
+product, quotient or difference of two others. The terms Bₖ are the number 1, x itself and other inputs, at
+most two of them. So 1/y finds the logistic curve
 K/(1 + b·exp(−r·t)), and log y finds Gompertz's K·exp(−b·exp(−c·t)).
 
 The constants inside are tried on a grid. All combinations of one grid cost a product of matrices, because the
@@ -17,7 +18,7 @@ other coefficients are those of least squares. The best of each kind are fitted 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 _MIN_ROWS, _MAX_ROWS = 12, 250
 _SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
 _MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
+_MAX_PAIRED_INPUTS = 3  # other inputs whose products, quotients and differences are factors A
 _N_PER_SIZE = 36  # combinations of each number of coefficients and constants that are fitted
 _N_PER_SHAPE = 4  # of these with the same shape
 _N_SIZES = 6  # different numbers of coefficients and constants
@@ -206,12 +208,26 @@ class _CurveSearch:
             factors.append(Column(other))
             if (self.columns[other] != 0.0).all():
                 factors.append(apply_by_name("inv", Column(other)))
+        if len(others) <= _MAX_PAIRED_INPUTS:
+            factors += self._pair_inputs(others)
         terms: list[Expression] = [Constant(1), *map(Column, (name, *others))]
         factor_values, term_values = (
             np.array([self._evaluate(each) for each in expressions]).reshape(-1, n)
             for expressions in (factors, terms)
         )
         return factors, factor_values, terms, term_values
+
+    def _pair_inputs(self, names: Sequence[str]) -> list[Expression]:
+        """Return products, quotients and differences of two inputs, as the grammar allows."""
+        pairs = [(Column(first), Column(second)) for first, second in combinations(names, 2)]
+        found = [apply_by_name(name, *pair) for name in ("mul", "sub") for pair in pairs]
+        found += [
+            apply_by_name("div", *each)
+            for first, second in pairs
+            for each in ((first, second), (second, first))
+        ]
+        values = [self._evaluate(each) for each in found]
+        return [each for each, own in zip(found, values, strict=True) if np.isfinite(own).all() and own.any()]
 
     def _evaluate(self, expression: Expression | None) -> Values:
         """Evaluate a factor or a term on the rows, shape (n,); no factor is the number 1."""
@@ -234,7 +250,7 @@ class _CurveSearch:
             return None
         residuals = self.target - predict_target(response, coefficients @ rows)
         law = self._build_law(combination, constants, coefficients)
-        if law is None or not np.isfinite(residuals).all():
+        if law is None or not _are_usable(residuals):
             return None
         return round_share(float(residuals @ residuals) / self.total), law
 

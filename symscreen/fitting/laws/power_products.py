@@ -61,6 +61,8 @@ _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
 def find_power_products(data: LawData) -> list[Law]:
     """Find the best laws of the form y = c · Π xᵢ^aᵢ · A^p.
 
+    Without A, the exponents may be any numbers, which are then fitted constants.
+
     Parameters
     ----------
     data : LawData
@@ -239,6 +241,8 @@ def fit_power_product(
 ) -> tuple[float, Law] | None:
     """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if its exponents are not simple.
 
+    Without formulas Aⱼ, exponents that are not simple are fitted constants.
+
     Parameters
     ----------
     formulas : sequence of Expression
@@ -293,9 +297,15 @@ def fit_power_product(
             factors[place], simple[place] = scaled, Fraction(1)
             n_constants += power is None
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
-    if None in simple or not powers:
+    real_powers: list[Expression] = []
+    if None in simple and not formulas:
+        real_powers = _write_real_powers(factors, exponents.tolist(), simple, data)
+        n_constants += len(real_powers)
+    if (None in simple and not real_powers) or not (powers or real_powers):
         return None
-    term = build_power_product(_make_bases_positive(powers, data.columns))
+    term = build_power_product(
+        [*_make_bases_positive(powers, data.columns), *((each, Fraction(1)) for each in real_powers)]
+    )
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
@@ -306,6 +316,27 @@ def fit_power_product(
     share = round_share(compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
+
+
+def _write_real_powers(
+    inputs: Sequence[Expression],
+    exponents: Sequence[float],
+    simple: Sequence[Fraction | None],
+    data: LawData,
+) -> list[Expression]:
+    """Write the inputs whose exponents are no simple fractions as x^a with a fitted constant a.
+
+    The list is empty if units, the grammar or the signs of these inputs do not allow it.
+    """
+    names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
+    chosen = [place for place, power in enumerate(simple) if power is None]
+    is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
+    if data.units is not None or not {"exp", "log"} <= names or not is_positive:
+        return []
+    return [
+        apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))
+        for place in chosen
+    ]
 
 
 def restrict_exponents(formulas: Sequence[Expression], scale: LogScale) -> tuple[Values, Values | None]:
