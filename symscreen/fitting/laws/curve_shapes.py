@@ -22,9 +22,25 @@ _RATES = np.geomspace(0.05, 50.0, 24)  # times 1/range: changes over the range f
 _FREQUENCIES = np.linspace(np.pi / 2.0, 40.0 * np.pi, 80)  # times 1/range: in steps of a quarter of a period
 _DAMPINGS = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # times 1/range
 _EXPONENTS = np.array([each for each in np.arange(-32, 33) / 8.0 if each not in {-1.0, 0.0, 1.0}])
+_POSITIVE_EXPONENTS = np.linspace(0.25, 4.0, 16)
 _SHIFTS = np.geomspace(0.01, 22.0, 20)  # times range, beyond the end of the inputs
 _CENTRES = np.linspace(-0.3, 1.3, 33)  # times range, from the smallest input
 _WIDTHS = np.geomspace(0.026, 2.25, 12)  # times range
+
+
+_LOCAL_SHAPES = frozenset(
+    {
+        "sine",
+        "cosine",
+        "damped sine",
+        "damped cosine",
+        "wave",
+        "damped wave",
+        "step",
+        "Gaussian peak",
+        "Lorentz peak",
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +70,11 @@ class CurveShape:
     evaluate: Callable[[Values, Values], Values]
     build: Callable[[Expression, Values, Values], tuple[Expression, float]]
     n_constants: int
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the curve may be a wave or a peak at any place: noise resembles one of many such curves."""
+        return self.name in _LOCAL_SHAPES
 
 
 def _build_number(value: float) -> Constant:
@@ -113,23 +134,29 @@ def _list_steps(x: Values) -> Values:
 
 
 def _list_stretched(x: Values) -> Values:
-    """Return the constants of exp(−(p·x)^q) as (−p^q, q), shape (g, 2)."""
-    exponents = np.array([each for each in _EXPONENTS.tolist()[::2] if each > 0.0])
-    pairs = _list_pairs(_RATES / x.max(), exponents)
-    return np.column_stack([-(pairs[:, 0] ** pairs[:, 1]), pairs[:, 1]])
+    """Return the constants p and q of (p·x)^q in an exponential, shape (g, 2)."""
+    return _list_pairs(_RATES / x.max(), _POSITIVE_EXPONENTS)
 
 
 def _list_hill(x: Values) -> Values:
-    """Return the constants of 1/(1 + (p·x)^q) as (p^q, q), shape (g, 2)."""
-    exponents = np.array([each for each in _EXPONENTS.tolist()[::2] if each > 0.0])
-    pairs = _list_pairs(1.0 / np.geomspace(x.min(), x.max(), 16), exponents)
-    return np.column_stack([pairs[:, 0] ** pairs[:, 1], pairs[:, 1]])
+    """Return the constants p and q of (p·x)^q where it is 1 within the inputs, shape (g, 2)."""
+    return _list_pairs(1.0 / np.geomspace(x.min(), x.max(), 16), _POSITIVE_EXPONENTS)
 
 
-def _build_hill(x: Expression, constants: Values) -> Expression:
-    """Build 1/(1 + p·x^q)."""
-    power = apply_by_name("pow", x, _build_number(constants[1]))
-    return apply_by_name("inv", apply_by_name("add", Constant(1), _scale(constants[0], power)))
+def _list_growths(x: Values) -> Values:
+    """Return the constants p and q of exp(p·(x − q)), shape (g, 2)."""
+    rates = np.concatenate([-_RATES[4::2], _RATES[4::2]]) / get_range(x)
+    return _list_pairs(rates, x.min() + _CENTRES[::4] * get_range(x))
+
+
+def _build_scaled_power(x: Expression, constants: Values) -> Expression:
+    """Build (p·x)^q."""
+    return apply_by_name("pow", _scale(constants[0], x), _build_number(constants[1]))
+
+
+def _add_one(expression: Expression) -> Expression:
+    """Build 1 + expression."""
+    return apply_by_name("add", Constant(1), expression)
 
 
 def _list_waves(x: Values) -> Values:
@@ -240,11 +267,16 @@ _POSITIVE_SHAPES = (
         lambda x, c: apply_by_name("pow", x, _build_number(c[0])),
     ),
     _make_shape(
-        "stretched exponential", "mul exp log", _list_stretched, lambda x, c: np.exp(c[0] * x ** c[1]),
-        lambda x, c: apply_by_name("exp", _scale(c[0], apply_by_name("pow", x, _build_number(c[1])))), 2,
+        "stretched exponential", "mul exp log", _list_stretched, lambda x, c: np.exp(-((c[0] * x) ** c[1])),
+        lambda x, c: apply_by_name("exp", apply_by_name("neg", _build_scaled_power(x, c))), 2,
     ),
     _make_shape(
-        "Hill", "mul add div exp log", _list_hill, lambda x, c: 1.0 / (1.0 + c[0] * x ** c[1]), _build_hill, 2
+        "Hill", "mul add div exp log", _list_hill, lambda x, c: 1.0 / (1.0 + (c[0] * x) ** c[1]),
+        lambda x, c: apply_by_name("inv", _add_one(_build_scaled_power(x, c))), 2,
+    ),
+    _make_shape(
+        "logarithm of a power", "mul add exp log", _list_hill, lambda x, c: np.log1p((c[0] * x) ** c[1]),
+        lambda x, c: apply_by_name("log", _add_one(_build_scaled_power(x, c))), 2,
     ),
 )  # fmt: skip
 _SHAPES = (
@@ -297,6 +329,13 @@ _SHAPES = (
     _make_shape(
         "logarithm", "add log", _list_shifts, lambda x, c: np.log(x + c[0]),
         lambda x, c: apply_by_name("log", _shift(x, c[0])),
+    ),
+    _make_shape(
+        "logarithm of an exponential", "mul add sub exp log", _list_growths,
+        lambda x, c: np.log1p(np.exp(c[0] * (x - c[1]))),
+        lambda x, c: apply_by_name(
+            "log", _add_one(apply_by_name("exp", _scale(c[0], _shift(x, -c[1]))))
+        ), 2,
     ),
     _make_shape(
         "pole", "add div", _list_poles, lambda x, c: 1.0 / (x + c[0]),

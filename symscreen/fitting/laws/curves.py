@@ -303,8 +303,7 @@ class _CurveSearch:
             combination.response,
             [*combination.base, curve],
             numbers,
-            # a wave or a peak may be anywhere: each place of the grid is one more law that noise may resemble
-            float(self.n_combinations) * combination.n_tried,
+            float(self.n_combinations) * (combination.n_tried if combination.shape.is_local else 1),
         )
         if law is None:
             return None

@@ -101,16 +101,26 @@ def _build_exponential(
     numbers: Sequence[float],
     search_size: float,
 ) -> Law | None:
-    """Write C·exp(S); a multiple of a logarithm is a power, and a constant is the outer coefficient."""
+    """Write C·exp(S); a multiple of a logarithm is a power, and a constant is the outer coefficient.
+
+    The power of an input is a half or an integer, that of a formula may be any fitted number.
+    """
     powers: list[tuple[Expression, Fraction]] = list(factor)
     rest: list[Expression] = []
     rest_numbers: list[float] = []
+    n_powers = 0
     for term, number in zip(terms, numbers, strict=True):
         if isinstance(term, Call) and term.operator.name == "log":
             power = Fraction(round(2.0 * number), 2)
-            if not power or abs(number - float(power)) > _EXPONENT_TOLERANCE:
+            base = term.arguments[0]
+            if power and abs(number - float(power)) <= _EXPONENT_TOLERANCE:
+                powers.append((base, power))
+            elif isinstance(base, Call):
+                raised = apply_operator(OPERATORS["pow"], base, Constant(abs(number), fitted=True))
+                powers.append((raised, Fraction(1 if number > 0.0 else -1)))
+                n_powers += 1
+            else:
                 return None
-            powers.append((term.arguments[0], power))
         elif term != _ONE:
             rest.append(term)
             rest_numbers.append(number)
@@ -118,7 +128,7 @@ def _build_exponential(
         exponential = apply_operator(OPERATORS["exp"], build_weighted_sum(rest, rest_numbers, set()))
         powers.append((exponential, Fraction(1)))
     product = build_power_product(powers)
-    return Law((product,), has_intercept=False, search_size=search_size, n_constants=len(rest))
+    return Law((product,), has_intercept=False, search_size=search_size, n_constants=len(rest) + n_powers)
 
 
 def _multiply_powers(factor: Sequence[tuple[Column, Fraction]], value: Expression) -> Expression:
