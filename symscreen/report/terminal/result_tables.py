@@ -190,6 +190,7 @@ def _explain_power(power: PowerResult) -> list[str]:
     return lines
 
 
+_ROUNDED_SHARE = 1e-15  # 1 − R² below which R² is 1 up to rounding
 _DIGITS = 6  # significant digits of coefficients
 _MAX_FRONT_ROWS = 8  # models of the Pareto front
 _MAX_ALTERNATIVES = 5  # alternative models
@@ -224,9 +225,16 @@ def show_fit(result: FitResult) -> RenderableType:
     rich renderable
         Input for `print_table`.
     """
-    quality = Text(f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}; {describe_rows(result)}.")
+    quality = Text(f"{_format_quality(result.r2, result)}; {describe_rows(result)}.")
     table = _build_coefficient_table(result)
     return Group(Text(""), table, Text(""), quality, Text(""), *show_models(result))
+
+
+def _format_quality(r2: float, result: AnyFitResult) -> str:
+    """Write R² and 1 − R², which is only known to be small if R² is 1 up to rounding."""
+    share = 1.0 - r2
+    is_small = abs(share) < _ROUNDED_SHARE and result.record["verdict"]["kind"] != "exact"
+    return f"R2 = {r2:.6g}, 1 - R2 {f'below {_ROUNDED_SHARE:.0g}' if is_small else f'= {share:.3g}'}"
 
 
 def show_models(result: AnyFitResult) -> list[RenderableType]:
@@ -339,8 +347,7 @@ def show_shared_fit(result: SharedFitResult) -> RenderableType:
             Text(""),
         ]
     parts += [
-        Text(f"{escape_control_chars(name)}: R2 = {r2:.6g}, 1 - R2 = {1 - r2:.3g}")
-        for name, r2 in result.r2.items()
+        Text(f"{escape_control_chars(name)}: {_format_quality(r2, result)}") for name, r2 in result.r2.items()
     ]
     note = f"{describe_rows(result)}. Below, 1 - R2 is the mean over targets."
     parts += [Text(f"± is half of a {level} interval; {note}"), Text("")]
@@ -389,7 +396,7 @@ def show_grouped_fit(result: GroupedFitResult) -> RenderableType:
         Input for `print_table`.
     """
     level = f"{100 * result.record['level']:g} %"
-    quality = f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}"
+    quality = _format_quality(result.r2, result)
     parts: list[RenderableType] = [Text("")]
     symbols = [each.symbol for each in result.formula.constants]
     for start in range(0, len(symbols), _MAX_SYMBOLS):

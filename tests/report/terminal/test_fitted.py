@@ -121,3 +121,12 @@ def test_where_nothing_is_found_the_mean_is_shown(rng):
 def test_intervals_that_do_not_exist_are_told_as_such(result):
     unknown = replace(result, terms=result.terms.assign(low=np.nan, high=np.nan))
     assert "nan" in _printed(unknown)
+
+
+def test_only_an_exact_formula_leaves_zero(rng):
+    x = rng.uniform(1.0, 2.0, 60)
+    exact = symscreen.fit({"x": x}, 2.0 * x, **SMALL)
+    assert "1 - R2 = 0;" in _printed(exact)
+    verdict = {"kind": "approximation", "p_value": 1e-9}
+    close = replace(exact, record=exact.record | {"verdict": verdict})
+    assert "R2 = 1, 1 - R2 below 1e-15;" in _printed(close)
