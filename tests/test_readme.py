@@ -76,9 +76,11 @@ def test_each_command_of_a_page_runs(page, frame, tmp_path, monkeypatch, capsys)
 
 
 def test_every_link_leads_somewhere():
+    generated = {"commands.md", "reference/symscreen.md"}  # pages that the build of the site writes
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
+            is_generated = page.name == "home.md" and link in generated
+            assert is_generated or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 def test_every_shipped_grammar_is_named():

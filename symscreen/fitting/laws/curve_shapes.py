@@ -87,7 +87,7 @@ def apply_by_name(name: str, *arguments: Expression) -> Expression:
     return apply_operator(OPERATORS[name], *arguments)
 
 
-def _shift(x: Expression, offset: float) -> Expression:
+def add_number(x: Expression, offset: float) -> Expression:
     """Build x + offset with a fitted constant."""
     return apply_by_name("add" if offset >= 0.0 else "sub", x, _build_number(abs(offset)))
 
@@ -204,13 +204,13 @@ def _build_two_exponentials(
 def _build_line(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
     """Build x + p and its coefficient."""
     del constants
-    return _shift(x, float(coefficients[0] / coefficients[1])), float(coefficients[1])
+    return add_number(x, float(coefficients[0] / coefficients[1])), float(coefficients[1])
 
 
 def _build_wave(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
     """Build sin(p·x + q) and its amplitude, which is positive."""
     amplitude, phase = float(np.hypot(*coefficients)), float(np.arctan2(coefficients[1], coefficients[0]))
-    return apply_by_name("sin", _shift(_scale(constants[0], x), phase)), amplitude
+    return apply_by_name("sin", add_number(_scale(constants[0], x), phase)), amplitude
 
 
 def _build_damped(x: Expression, constants: Values, coefficients: Values) -> tuple[Expression, float]:
@@ -227,7 +227,7 @@ def _build_damping(x: Expression, constants: Values, wave: str) -> Expression:
 
 def _build_peak(x: Expression, constants: Values) -> Expression:
     """Build p·(x − q)² from the constants (q, p)."""
-    return _scale(constants[1], apply_by_name("square", _shift(x, -constants[0])))
+    return _scale(constants[1], apply_by_name("square", add_number(x, -constants[0])))
 
 
 def _make_plain_shape(name: str) -> CurveShape:
@@ -328,26 +328,26 @@ _SHAPES = (
     ),
     _make_shape(
         "logarithm", "add log", _list_shifts, lambda x, c: np.log(x + c[0]),
-        lambda x, c: apply_by_name("log", _shift(x, c[0])),
+        lambda x, c: apply_by_name("log", add_number(x, c[0])),
     ),
     _make_shape(
         "logarithm of an exponential", "mul add sub exp log", _list_growths,
         lambda x, c: np.log1p(np.exp(c[0] * (x - c[1]))),
         lambda x, c: apply_by_name(
-            "log", _add_one(apply_by_name("exp", _scale(c[0], _shift(x, -c[1]))))
+            "log", _add_one(apply_by_name("exp", _scale(c[0], add_number(x, -c[1]))))
         ), 2,
     ),
     _make_shape(
         "pole", "add div", _list_poles, lambda x, c: 1.0 / (x + c[0]),
-        lambda x, c: apply_by_name("inv", _shift(x, c[0])),
+        lambda x, c: apply_by_name("inv", add_number(x, c[0])),
     ),
     _make_shape(
         "root", "add sqrt", _list_shifts, lambda x, c: np.sqrt(x + c[0]),
-        lambda x, c: apply_by_name("sqrt", _shift(x, c[0])),
+        lambda x, c: apply_by_name("sqrt", add_number(x, c[0])),
     ),
     _make_shape(
         "step", "sub mul tanh", _list_steps, lambda x, c: np.tanh(c[1] * (x - c[0])),
-        lambda x, c: apply_by_name("tanh", _scale(c[1], _shift(x, -c[0]))), 2,
+        lambda x, c: apply_by_name("tanh", _scale(c[1], add_number(x, -c[0]))), 2,
     ),
     _make_shape(
         "Gaussian peak", "sub mul exp", _list_peaks, lambda x, c: np.exp(-c[1] * (x - c[0]) ** 2),

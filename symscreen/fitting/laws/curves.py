@@ -25,7 +25,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Column, Constant
-from symscreen.fitting.laws.curve_shapes import apply_by_name, get_range, list_shapes
+from symscreen.fitting.laws.curve_shapes import add_number, apply_by_name, get_range, list_shapes
 from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     PLAIN_OPERATORS,
@@ -59,8 +59,7 @@ _MIN_ROWS, _MAX_ROWS = 12, 250
 _SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
 _MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
 _MAX_PAIRED_INPUTS = 3  # other inputs whose products, quotients and differences are factors A
-_N_PER_SIZE = 36  # combinations of each number of coefficients and constants that are fitted
-_N_PER_SHAPE = 4  # of these with the same shape
+_N_PER_SIZE = 120  # combinations of each number of coefficients and constants that are fitted
 _N_SIZES = 6  # different numbers of coefficients and constants
 _MAX_CANCELLED = 1e5  # size of a term relative to the response: larger terms nearly cancel each other
 _MAX_VALUE = 1e100  # of a curve
@@ -69,7 +68,10 @@ _MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
 
 @dataclass(frozen=True, eq=False)
 class _Combination:
-    """A response, an input, its curve with the best constants of `n_tried`, a factor A, and the terms B."""
+    """A response, an input, its curve with the best constants of `n_tried`, a factor A, and the terms B.
+
+    With `is_shifted`, the factor is A plus a constant.
+    """
 
     response: Response
     name: str
@@ -78,11 +80,17 @@ class _Combination:
     n_tried: int
     factor: Expression | None
     base: tuple[Expression, ...]
+    is_shifted: bool
+
+    @property
+    def n_constants(self) -> int:
+        """Number of fitted constants inside the term of the curve."""
+        return self.shape.n_constants + self.is_shifted
 
     @property
     def size(self) -> int:
         """Number of coefficients and constants."""
-        return len(self.base) + 1 + self.shape.n_constants
+        return len(self.base) + 1 + self.n_constants
 
 
 def find_curves(data: LawData) -> list[Law]:
@@ -181,18 +189,24 @@ class _CurveSearch:
             rows = np.vstack([response.values, term_values])
             products = curves @ (weights[:, None] * rows).reshape(-1, len(x)).T
             products = products.reshape(*curves.shape[:2], len(factors), len(rows))
-            norms = squares @ (weights * factor_values).T
-            for base in _list_bases(len(terms)):
-                self.n_combinations += len(factors)
+            variants = [(products, squares @ (weights * factor_values).T, factors, False)]
+            inputs = [place for place, factor in enumerate(factors) if isinstance(factor, Column)]
+            if len(curves) == 1 and 0 < len(inputs) <= _MAX_PAIRED_INPUTS:
+                shifted = _shift_factors(products, squares, weights[inputs], response.weights, inputs)
+                variants.append((*shifted, [factors[place] for place in inputs], True))
+            for base, (own, norms, chosen, is_shifted) in product(_list_bases(len(terms)), variants):
+                self.n_combinations += len(chosen)
                 left = _ResponseLeft(response, term_values, base)
-                places, shares = left.find_best_constants(products, norms)
-                for factor, place, share in zip(factors, places.tolist(), shares.tolist(), strict=True):
+                places, shares = left.find_best_constants(own, norms)
+                base_terms = tuple(terms[k] for k in base)
+                for factor, place, share in zip(chosen, places.tolist(), shares.tolist(), strict=True):
                     if np.isfinite(share):
-                        chosen = constants[place]
-                        base_terms = tuple(terms[k] for k in base)
+                        best = constants[place]
                         yield (
                             share,
-                            _Combination(response, name, shape, chosen, len(constants), factor, base_terms),
+                            _Combination(
+                                response, name, shape, best, len(constants), factor, base_terms, is_shifted
+                            ),
                         )
 
     def _list_parts(
@@ -258,7 +272,8 @@ class _CurveSearch:
         """Evaluate the terms and the curves for constants of shape (g, k); shape (g, m, n)."""
         with np.errstate(all="ignore"):
             curves = combination.shape.evaluate(self.columns[combination.name], constants)
-            curves = curves * self._evaluate(combination.factor)
+            scaled = curves * self._evaluate(combination.factor)
+        curves = np.concatenate([curves, scaled]) if combination.is_shifted else scaled
         base = [np.broadcast_to(self._evaluate(term), curves.shape[1:]) for term in combination.base]
         return np.stack([*base, *curves], axis=1)
 
@@ -292,12 +307,14 @@ class _CurveSearch:
 
     def _build_law(self, combination: _Combination, constants: Values, coefficients: Values) -> Law | None:
         """Write a combination as a law; None if the grammar does not allow it."""
-        n_base = len(combination.base)
-        curve, coefficient = combination.shape.build(
-            Column(combination.name), constants, coefficients[n_base:]
-        )
-        if combination.factor is not None:
-            curve = apply_by_name("mul", combination.factor, curve)
+        n_base, factor = len(combination.base), combination.factor
+        of_curve = coefficients[n_base:]
+        if combination.is_shifted and factor is not None:
+            factor = add_number(factor, float(of_curve[0] / of_curve[1]))
+            of_curve = of_curve[1:]
+        curve, coefficient = combination.shape.build(Column(combination.name), constants, of_curve)
+        if factor is not None:
+            curve = apply_by_name("mul", factor, curve)
         numbers = np.array([*coefficients[:n_base], coefficient])
         law = build_sum_law(
             combination.response,
@@ -307,20 +324,57 @@ class _CurveSearch:
         )
         if law is None:
             return None
-        law = replace(law, n_constants=law.n_constants + combination.shape.n_constants)
+        law = replace(law, n_constants=law.n_constants + combination.n_constants)
         return law if allows_law(self.data, law) else None
 
 
+def _shift_factors(
+    products: Values, squares: Values, weights: Values, response_weights: Values, inputs: Sequence[int]
+) -> tuple[Values, Values]:
+    """Return the products and norms of a curve φ beside u·φ, for the factors u at some places.
+
+    Parameters
+    ----------
+    products : float64 array, shape (1, g, f, 1 + q)
+        Weighted products of φ, times each factor, with the response and all terms; the first factor is 1.
+    squares : float64 array, shape (1, g, n)
+        φ².
+    weights : float64 array, shape (u, n)
+        The squared weights of the response, times u.
+    response_weights : float64 array, shape (n,)
+        The weights of the response.
+    inputs : sequence of int
+        The places of the factors u.
+
+    Returns
+    -------
+    float64 array, shape (2, g, u, 1 + q)
+        The products of both curves.
+    float64 array, shape (3, g, u)
+        The products of the curves with each other.
+    """
+    plain = response_weights**2
+    alone = np.repeat(products[:, :, :1], len(inputs), axis=2)
+    with np.errstate(all="ignore"):
+        crossed = (
+            np.broadcast_to(plain, weights.shape),
+            weights,
+            weights**2 / np.where(plain > 0.0, plain, np.inf),
+        )
+    norms = np.stack([squares[0] @ each.T for each in crossed])
+    return np.concatenate([alone, products[:, :, inputs]]), norms
+
+
 def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_Combination]:
-    """Return the best combinations, at most four with the same shape of curve."""
-    counts: dict[str, int] = {}
-    chosen = []
-    for _, combination in sorted(candidates, key=lambda pair: pair[0]):
-        name = combination.shape.name
-        counts[name] = counts.get(name, 0) + 1
-        if counts[name] <= _N_PER_SHAPE:
-            chosen.append(combination)
-    return chosen[:_N_PER_SIZE]
+    """Return the best combinations: the best of each shape, input and scale, then the second best."""
+    counts: dict[tuple[str, str, str], int] = {}
+    ranked = []
+    for share, combination in sorted(candidates, key=lambda pair: pair[0]):
+        kind = (combination.shape.name, combination.name, combination.response.scale.name)
+        counts[kind] = counts.get(kind, 0) + 1
+        ranked.append((counts[kind], share, combination))
+    ranked.sort(key=lambda each: each[:2])
+    return [combination for _, _, combination in ranked[:_N_PER_SIZE]]
 
 
 def _solve(rows: Values, target: Values) -> Values | None:

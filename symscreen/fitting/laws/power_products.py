@@ -326,12 +326,14 @@ def _write_real_powers(
 ) -> list[Expression]:
     """Write the inputs whose exponents are no simple fractions as x^a with a fitted constant a.
 
-    The list is empty if units, the grammar or the signs of these inputs do not allow it.
+    The list is empty if units, the grammar or the signs of these inputs do not allow it, or an exponent is so
+    large that an exponential is more likely.
     """
     names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
     chosen = [place for place, power in enumerate(simple) if power is None]
     is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
-    if data.units is not None or not {"exp", "log"} <= names or not is_positive:
+    is_small = all(abs(exponents[place]) <= _MAX_EXPONENT for place in chosen)
+    if data.units is not None or not {"exp", "log"} <= names or not (is_positive and is_small):
         return []
     return [
         apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))

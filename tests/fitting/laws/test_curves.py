@@ -90,3 +90,9 @@ def test_the_formula_of_a_curve_has_its_values_and_constants(shape):
     wanted = coefficients @ values[:, place]
     assert coefficient * evaluate_expression(expression, {"x": x}) == pytest.approx(wanted, rel=1e-9)
     assert sum(number.fitted for number in iterate_constants(expression)) == shape.n_constants
+
+
+def test_a_factor_may_be_an_input_plus_a_constant(rng):
+    t, a = rng.uniform(1.0, 4.0, (2, 200))
+    y = 2.0 * a + (36.3 - 2.0 * a) * np.exp(-0.43 * t)
+    assert find_best({"t": t, "a": a}, y).unexplained_share == 0.0
