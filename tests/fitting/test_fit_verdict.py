@@ -10,7 +10,7 @@ from symscreen.data import read_dataset
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
-from symscreen.fitting.coefficients import estimate_coefficients
+from symscreen.fitting.coefficients import estimate_coefficients, get_targets
 from symscreen.fitting.fit_verdict import compute_residuals, judge_model, remove_number_errors
 from symscreen.fitting.model_selection import ScoredModel
 from symscreen.grammar import load_grammar
@@ -147,3 +147,23 @@ def test_copied_rows_are_said(rng):
     copied = symscreen.fit({"x": np.tile(x, 3)}, np.tile(y, 3), **SMALL)
     assert any("80 rows equal an earlier row" in notice for notice in copied.notices)
     assert not any("equal" in notice for notice in symscreen.fit({"x": x}, y, **SMALL).notices)
+
+
+def test_a_law_that_magnifies_the_rounding_of_its_argument_is_exact(rng):
+    kelvin = rng.uniform(280.0, 350.0, 200)
+    y = 3.1e13 * np.exp(-8500.0 / kelvin)
+    term = rebuild_expression(
+        parse_expression("exp(-8500.5*(1/k))"),
+        number=lambda number: Constant(-8499.999999999993, fitted=True) if number.value != 1 else number,
+    )
+    dataset = read_dataset({"k": kelvin, "y": y}, target="y")
+    formula = Formula("y", 0.0, (30999999999999.33,), (term,))
+    residuals = compute_residuals(formula, dataset)
+    target = get_targets(dataset)["y"]
+    assert np.abs(residuals / target).max() > 8 * np.finfo(float).eps
+    values = evaluate_expression(term, dataset.columns_by_name)[None]
+    estimates = estimate_coefficients(values, target, has_intercept=False)
+    record = judge_model(
+        ScoredModel((0,), 1e-30, 1, 0.0), ((formula, estimates, True),), dataset, load_grammar("basic")
+    )
+    assert record["kind"] == "exact"

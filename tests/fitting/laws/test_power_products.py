@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from symscreen.expressions.traversal import collect_columns, compute_complexity, evaluate_expression
+from symscreen.expressions.traversal import (
+    collect_columns,
+    collect_operator_names,
+    compute_complexity,
+    evaluate_expression,
+    iterate_constants,
+)
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
@@ -34,6 +40,11 @@ def make_data(formula, rng, n=300, noise=0.0, grammar=None, pool_limit=5000):
     return build_law_data(
         columns, target, grammar or load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=pool_limit
     )
+
+
+def list_operators(law):
+    """Names of the operators of a law."""
+    return collect_operator_names(*law.terms)
 
 
 def compute_share(law, data):
@@ -107,3 +118,23 @@ def test_terms_without_the_right_unit_are_left_out(rng):
     data = make_data("q*v*b/p", rng)
     refused = replace(data, is_allowed=lambda term: "p" not in str(term))
     assert all("p" not in str(law.terms[0]) for law in find_power_products(refused))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_exponents_may_be_any_numbers(noise, rng):
+    reynolds, prandtl = rng.uniform(1e4, 1e5, 300), rng.uniform(0.7, 100.0, 300)
+    y = 0.023 * reynolds**0.8 * prandtl**0.4 * (1.0 + noise * rng.normal(size=300))
+    data = build_law_data({"P": prandtl, "R": reynolds}, y, load_grammar("standard"))
+    (law,) = (
+        each for each in find_power_products(data) if each.n_constants == 2 and "pow" in list_operators(each)
+    )
+    found = [float(number.value) for number in iterate_constants(law.terms[0]) if number.fitted]
+    assert found == pytest.approx([0.4, 0.8], abs=1e-9 if noise == 0.0 else 0.01)
+
+
+def test_large_exponents_negative_inputs_and_grammars_without_logarithms_have_no_real_powers(rng):
+    x = rng.uniform(1.0, 2.0, 300)
+    cases = [(x, x**8.3, "standard"), (-x, x**1.3, "standard"), (x, x**1.3, "ablation")]
+    for values, y, grammar in cases:
+        laws = find_power_products(build_law_data({"x": values}, y, load_grammar(grammar)))
+        assert not any("pow" in list_operators(law) and law.n_constants for law in laws)
