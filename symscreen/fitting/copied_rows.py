@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 
 _MIN_SHARE = 0.01  # of the rows
-_MIN_RATIO, _MIN_PAIRS = (
-    100.0,
-    3.0,
-)  # pairs of equal rows, relative to those that chance gives, and beyond them
+_MIN_RATIO = 100.0  # of the pairs of equal rows to those that chance gives
+_MIN_PAIRS = 3.0  # pairs of equal rows beyond this multiple
 
 
 def count_copied_rows(columns: Sequence[Values]) -> int:

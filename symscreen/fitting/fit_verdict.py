@@ -13,7 +13,7 @@ import numpy as np
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import evaluate_expression, fold_expression, iterate_constants
 from symscreen.expressions.tree import Call, Constant
-from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
+from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
 from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.subset_search import EXACT_SHARE
@@ -80,10 +80,11 @@ def judge_model(
     formulas = [formula for formula, _, _ in fits]
     residuals = [compute_residuals(formula, dataset) for formula in formulas]
     is_near_rounding = selected.unexplained_share <= EXACT_SHARE
-    if is_near_rounding and all(map(_is_rounding, formulas, residuals, [dataset] * len(fits))):
+    pairs = list(zip(formulas, residuals, strict=True))
+    if is_near_rounding and all(_is_rounding(formula, left, dataset) for formula, left in pairs):
         return _judge_exact_formulas(formulas, dataset)
     p_values = []
-    for formula, left in zip(formulas, residuals, strict=True):
+    for formula, left in pairs:
         tested = _rank_residuals(formula, left, dataset) if is_near_rounding else left
         p_values.append(_test_residuals(tested, dataset, grammar, row_weights))
     p_value = min(1.0, min(p_values) * len(p_values))
@@ -95,7 +96,7 @@ def judge_model(
 
 def compute_residuals(formula: Formula, dataset: Dataset) -> Values:
     """Compute the target minus the prediction, shape (n,)."""
-    return get_targets(dataset)[formula.target] - formula.sum_terms(evaluate_terms(formula.terms, dataset))
+    return get_targets(dataset)[formula.target] - predict_on_dataset(formula, dataset)
 
 
 def _test_residuals(
@@ -144,9 +145,9 @@ def bound_rounding(term: Expression, columns: Mapping[str, Values]) -> Values:
     n = len(next(iter(columns.values())))
 
     def bound_constant(number: Constant) -> BoundedValue:
-        bounded = bound_number(float(number.value))
-        error = abs(float(number.value)) * _EPSILON if number.fitted else float(bounded.error)
-        return BoundedValue(np.full(n, float(number.value)), np.full(n, error))
+        value = float(number.value)
+        error = abs(value) * _EPSILON if number.fitted else float(bound_number(value).error)
+        return BoundedValue(np.full(n, value), np.full(n, error))
 
     bounded: BoundedValue = fold_expression(
         term,
@@ -213,13 +214,17 @@ def find_undetermined_part(formula: Formula, dataset: Dataset) -> Expression | N
     for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
         values = evaluate_expression(term, columns)
         sizes = np.abs(coefficient * values) + np.abs(target)
-        scaled = Call(OPERATORS["mul"], (Constant(_FACTOR), term))
-        for part, changed in ((term, scaled), *_iterate_changes(term)):
+        for part, changed in ((term, _scale_part(term)), *_iterate_changes(term)):
             with np.errstate(all="ignore"):
                 changes = coefficient * (evaluate_expression(changed, columns) - values)
             if (np.abs(changes) <= _MAX_ROUNDING * sizes).all():
                 return part
     return None
+
+
+def _scale_part(expression: Expression) -> Expression:
+    """Build 1.1 times an expression."""
+    return Call(OPERATORS["mul"], (Constant(_FACTOR), expression))
 
 
 def _iterate_changes(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
@@ -234,6 +239,6 @@ def _iterate_changes(expression: Expression) -> Iterator[tuple[Expression, Expre
             return Call(expression.operator, tuple(arguments))
 
         if expression.operator.name not in _STEP_OPERATORS:
-            yield argument, replace_argument(Call(OPERATORS["mul"], (Constant(_FACTOR), argument)))
+            yield argument, replace_argument(_scale_part(argument))
         for part, changed in _iterate_changes(argument):
             yield part, replace_argument(changed)

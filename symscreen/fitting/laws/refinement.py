@@ -10,6 +10,7 @@ restrictions decides. Its level is lower for numbers that are hardly near by cha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from symscreen.expressions.traversal import (
 )
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.constants import negate_leading_number
+from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.simple_numbers import (
     EVIDENT_LEVEL,
     find_simple_numbers,
@@ -45,7 +47,7 @@ _EXACT_RESIDUAL = 1e-9  # root mean square, relative to that of the target, of a
 _RELATIVE_RADIUS = 1e-7  # of a constant of an exact law: larger distances from a number are no rounding
 _MAX_EVALUATIONS = 60
 _MIN_PIVOT = 1e-13
-_NAMED_POWERS = {-1.0: "inv", 0.5: "sqrt", 2.0: "square", 3.0: "cube"}
+_NAMED_POWERS = frozenset({-1.0, 0.5, 1.0, 2.0, 3.0})  # exponents that are not written
 _DIVISORS = {0.5: 2, 0.25: 4, 0.125: 8}  # decimals that are written as divisions
 
 
@@ -342,9 +344,6 @@ def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
 def _write_power(call: Call, arguments: Sequence[Expression]) -> Expression:
     """Raise to a power; x^1 becomes x, and x^0.5 becomes √x."""
     base, exponent = arguments
-    if isinstance(exponent, Constant) and not exponent.fitted:
-        if exponent.value == 1:
-            return base
-        if float(exponent.value) in _NAMED_POWERS:
-            return apply_operator(OPERATORS[_NAMED_POWERS[float(exponent.value)]], base)
+    if isinstance(exponent, Constant) and not exponent.fitted and float(exponent.value) in _NAMED_POWERS:
+        return build_power_product([(base, Fraction(float(exponent.value)))])
     return Call(call.operator, tuple(arguments))
