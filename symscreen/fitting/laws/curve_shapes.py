@@ -28,21 +28,6 @@ _CENTRES = np.linspace(-0.3, 1.3, 33)  # times range, from the smallest input
 _WIDTHS = np.geomspace(0.026, 2.25, 12)  # times range
 
 
-_LOCAL_SHAPES = frozenset(
-    {
-        "sine",
-        "cosine",
-        "damped sine",
-        "damped cosine",
-        "wave",
-        "damped wave",
-        "step",
-        "Gaussian peak",
-        "Lorentz peak",
-    }
-)
-
-
 @dataclass(frozen=True, eq=False)
 class CurveShape:
     """A family of curves of one input.
@@ -62,6 +47,8 @@ class CurveShape:
         Maps an input, constants, shape (k,), and coefficients, shape (w,), to the curve and its coefficient.
     n_constants : int
         Number of fitted constants inside the curve.
+    is_local : bool
+        Whether the curve may be a wave, a step or a peak at any place: noise resembles one of many of these.
     """
 
     name: str
@@ -70,11 +57,7 @@ class CurveShape:
     evaluate: Callable[[Values, Values], Values]
     build: Callable[[Expression, Values, Values], tuple[Expression, float]]
     n_constants: int
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the curve may be a wave or a peak at any place: noise resembles one of many such curves."""
-        return self.name in _LOCAL_SHAPES
+    is_local: bool = False
 
 
 def _build_number(value: float) -> Constant:
@@ -249,6 +232,8 @@ def _make_shape(
     evaluate: Callable[[Values, Values], Values],
     build: Callable[[Expression, Values], Expression],
     n_constants: int = 1,
+    *,
+    is_local: bool = False,
 ) -> CurveShape:
     """Make a shape with a single curve; `evaluate` takes constants of shape (k, g, 1)."""
     return CurveShape(
@@ -258,6 +243,7 @@ def _make_shape(
         lambda x, constants: evaluate(x, constants.T[:, :, None])[None],
         lambda x, constants, coefficients: (build(x, constants), float(coefficients[0])),
         n_constants,
+        is_local,
     )
 
 
@@ -287,19 +273,19 @@ _SHAPES = (
     ),
     _make_shape(
         "sine", "mul sin", _list_waves, lambda x, c: np.sin(c[0] * x),
-        lambda x, c: apply_by_name("sin", _scale(c[0], x)),
+        lambda x, c: apply_by_name("sin", _scale(c[0], x)), is_local=True,
     ),
     _make_shape(
         "cosine", "mul cos", _list_waves, lambda x, c: np.cos(c[0] * x),
-        lambda x, c: apply_by_name("cos", _scale(c[0], x)),
+        lambda x, c: apply_by_name("cos", _scale(c[0], x)), is_local=True,
     ),
     _make_shape(
         "damped sine", "mul sin exp", _list_damped, lambda x, c: np.sin(c[0] * x) * np.exp(c[1] * x),
-        lambda x, c: _build_damping(x, c, "sin"), 2,
+        lambda x, c: _build_damping(x, c, "sin"), 2, is_local=True,
     ),
     _make_shape(
         "damped cosine", "mul cos exp", _list_damped, lambda x, c: np.cos(c[0] * x) * np.exp(c[1] * x),
-        lambda x, c: _build_damping(x, c, "cos"), 2,
+        lambda x, c: _build_damping(x, c, "cos"), 2, is_local=True,
     ),
     CurveShape(
         "two exponentials",
@@ -317,7 +303,15 @@ _SHAPES = (
         _build_line,
         1,
     ),
-    CurveShape("wave", frozenset({"mul", "add", "sin"}), _list_waves, _evaluate_waves, _build_wave, 2),
+    CurveShape(
+        "wave",
+        frozenset({"mul", "add", "sin"}),
+        _list_waves,
+        _evaluate_waves,
+        _build_wave,
+        2,
+        is_local=True,
+    ),
     CurveShape(
         "damped wave",
         frozenset({"mul", "add", "sin", "exp"}),
@@ -325,6 +319,7 @@ _SHAPES = (
         _evaluate_damped,
         _build_damped,
         3,
+        is_local=True,
     ),
     _make_shape(
         "logarithm", "add log", _list_shifts, lambda x, c: np.log(x + c[0]),
@@ -347,15 +342,15 @@ _SHAPES = (
     ),
     _make_shape(
         "step", "sub mul tanh", _list_steps, lambda x, c: np.tanh(c[1] * (x - c[0])),
-        lambda x, c: apply_by_name("tanh", _scale(c[1], add_number(x, -c[0]))), 2,
+        lambda x, c: apply_by_name("tanh", _scale(c[1], add_number(x, -c[0]))), 2, is_local=True,
     ),
     _make_shape(
         "Gaussian peak", "sub mul exp", _list_peaks, lambda x, c: np.exp(-c[1] * (x - c[0]) ** 2),
-        lambda x, c: apply_by_name("exp", _build_peak(x, np.array([c[0], -c[1]]))), 2,
+        lambda x, c: apply_by_name("exp", _build_peak(x, np.array([c[0], -c[1]]))), 2, is_local=True,
     ),
     _make_shape(
         "Lorentz peak", "sub add mul div", _list_peaks, lambda x, c: 1.0 / (1.0 + c[1] * (x - c[0]) ** 2),
-        lambda x, c: apply_by_name("inv", apply_by_name("add", Constant(1), _build_peak(x, c))), 2,
+        lambda x, c: apply_by_name("inv", _add_one(_build_peak(x, c))), 2, is_local=True,
     ),
 )  # fmt: skip
 

@@ -7,9 +7,9 @@ law is linear in a scale t of the target, as in `symscreen.fitting.laws.transfor
     t(y/C) = Σ bₖ·Bₖ + b·A·φ(x).
 
 C is a power product that the data show to be a factor of y. A is 1, another input or its inverse, or the
-product, quotient or difference of two others. The terms Bₖ are the number 1, x itself and other inputs, at
-most two of them. So 1/y finds the logistic curve
-K/(1 + b·exp(−r·t)), and log y finds Gompertz's K·exp(−b·exp(−c·t)).
+product, quotient or difference of two others, or an input plus a constant. The terms Bₖ are the number 1, x
+itself and other inputs, at most two of them. So 1/y finds the logistic curve K/(1 + b·exp(−r·t)), and log y
+finds Gompertz's K·exp(−b·exp(−c·t)).
 
 The constants inside are tried on a grid. All combinations of one grid cost a product of matrices, because the
 other coefficients are those of least squares. The best of each kind are fitted on the scale of the response.
@@ -44,7 +44,7 @@ from symscreen.fitting.laws.target_scales import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,6 +93,34 @@ class _Combination:
         return len(self.base) + 1 + self.n_constants
 
 
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What curves of one input may be combined with, for one response.
+
+    Parameters
+    ----------
+    response : Response
+        The response.
+    factors : list of Expression or None
+        The factors A; None is the number 1.
+    factor_values : float64 array, shape (f, n)
+        Their values.
+    terms : list of Expression
+        The terms B.
+    term_values : float64 array, shape (q, n)
+        Their values.
+    lefts : list of _ResponseLeft
+        What each set of terms leaves of the response.
+    """
+
+    response: Response
+    factors: list[Expression | None]
+    factor_values: Values
+    terms: list[Expression]
+    term_values: Values
+    lefts: list[_ResponseLeft]
+
+
 def find_curves(data: LawData) -> list[Law]:
     """Find the best laws t(y/C) = Σ bₖ·Bₖ + b·A·φ(x) with a curve φ of one input.
 
@@ -130,9 +158,7 @@ class _CurveSearch:
 
     def __init__(self, data: LawData) -> None:
         self.data = data
-        self.operators = list_operator_names(data.grammar) | (
-            {"neg"} if "sub" in list_operator_names(data.grammar) else frozenset()
-        )
+        self.operators = list_operator_names(data.grammar)
         rows = select_spread_rows(data, _MAX_ROWS)
         self.columns = {name: values[rows] for name, values in data.columns.items()}
         self.target = data.target[rows]
@@ -160,9 +186,10 @@ class _CurveSearch:
         for name, x in self.columns.items():
             if get_range(x) <= 0.0:
                 continue
+            parts = [self._list_parts(name, response) for response in self.responses]
             for shape in list_shapes(x):
                 if shape.operators <= self.operators:
-                    for share, combination in self._rank_shape(name, x, shape):
+                    for share, combination in self._rank_shape(name, shape, parts):
                         ranked.setdefault(combination.size, []).append((share, combination))
         found = []
         for candidates in ranked.values():
@@ -173,8 +200,11 @@ class _CurveSearch:
         laws = select_laws(found, _N_SIZES)
         return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
 
-    def _rank_shape(self, name: str, x: Values, shape: CurveShape) -> Iterator[tuple[float, _Combination]]:
+    def _rank_shape(
+        self, name: str, shape: CurveShape, parts: Sequence[_Parts]
+    ) -> Iterator[tuple[float, _Combination]]:
         """Yield the best constants of a curve for each response, factor and base, with the share left."""
+        x = self.columns[name]
         constants = shape.list_constants(x)
         with np.errstate(all="ignore"):
             curves = shape.evaluate(x, constants)
@@ -183,36 +213,33 @@ class _CurveSearch:
         if not len(constants):
             return
         squares = np.stack([curves[i] * curves[j] for i in range(len(curves)) for j in range(i, len(curves))])
-        for response in self.responses:
-            factors, factor_values, terms, term_values = self._list_parts(name, response)
-            weights = response.weights**2 * factor_values
-            rows = np.vstack([response.values, term_values])
+        for part in parts:
+            response, factors = part.response, part.factors
+            weights = response.weights**2 * part.factor_values
+            rows = np.vstack([response.values, part.term_values])
             products = curves @ (weights[:, None] * rows).reshape(-1, len(x)).T
             products = products.reshape(*curves.shape[:2], len(factors), len(rows))
-            variants = [(products, squares @ (weights * factor_values).T, factors, False)]
+            variants = [(products, squares @ (weights * part.factor_values).T, factors, False)]
             inputs = [place for place, factor in enumerate(factors) if isinstance(factor, Column)]
             if len(curves) == 1 and 0 < len(inputs) <= _MAX_PAIRED_INPUTS:
                 shifted = _shift_factors(products, squares, weights[inputs], response.weights, inputs)
                 variants.append((*shifted, [factors[place] for place in inputs], True))
-            for base, (own, norms, chosen, is_shifted) in product(_list_bases(len(terms)), variants):
+            for left, (own, norms, chosen, is_shifted) in product(part.lefts, variants):
                 self.n_combinations += len(chosen)
-                left = _ResponseLeft(response, term_values, base)
                 places, shares = left.find_best_constants(own, norms)
-                base_terms = tuple(terms[k] for k in base)
+                base = tuple(part.terms[k] for k in left.base)
                 for factor, place, share in zip(chosen, places.tolist(), shares.tolist(), strict=True):
                     if np.isfinite(share):
                         best = constants[place]
                         yield (
                             share,
                             _Combination(
-                                response, name, shape, best, len(constants), factor, base_terms, is_shifted
+                                response, name, shape, best, len(constants), factor, base, is_shifted
                             ),
                         )
 
-    def _list_parts(
-        self, name: str, response: Response
-    ) -> tuple[list[Expression | None], Values, list[Expression], Values]:
-        """Return the factors A and the terms B (1, the input itself and other inputs), with their values."""
+    def _list_parts(self, name: str, response: Response) -> _Parts:
+        """List the factors A and the terms B (1, the input itself and other inputs) of an input."""
         n = len(self.target)
         others = [each for each in self.columns if each != name and each not in response.powers]
         if len(self.columns) > _MAX_INPUTS:
@@ -229,10 +256,11 @@ class _CurveSearch:
             np.array([self._evaluate(each) for each in expressions]).reshape(-1, n)
             for expressions in (factors, terms)
         )
-        return factors, factor_values, terms, term_values
+        lefts = [_ResponseLeft(response, term_values, base) for base in _list_bases(len(terms))]
+        return _Parts(response, factors, factor_values, terms, term_values, lefts)
 
     def _pair_inputs(self, names: Sequence[str]) -> list[Expression]:
-        """Return products, quotients and differences of two inputs, as the grammar allows."""
+        """Return products, quotients and differences of two inputs that are defined in all rows."""
         pairs = [(Column(first), Column(second)) for first, second in combinations(names, 2)]
         found = [apply_by_name(name, *pair) for name in ("mul", "sub") for pair in pairs]
         found += [
@@ -252,8 +280,9 @@ class _CurveSearch:
         """Fit the constants inside a curve; return the share RSS/TSS on the scale of y and the law."""
         response, weights = combination.response, combination.response.weights
         target = response.values * weights
-        constants = self._fit_constants(combination, target)
-        rows = self._list_rows(combination, constants[None])[0]
+        list_rows = self._make_rows(combination)
+        constants = _fit_constants(combination.constants, list_rows, target, weights)
+        rows = list_rows(constants[None])[0]
         coefficients = _solve(rows * weights, target)
         if coefficients is None:
             return None
@@ -268,42 +297,20 @@ class _CurveSearch:
             return None
         return round_share(float(residuals @ residuals) / self.total), law
 
-    def _list_rows(self, combination: _Combination, constants: Values) -> Values:
-        """Evaluate the terms and the curves for constants of shape (g, k); shape (g, m, n)."""
-        with np.errstate(all="ignore"):
-            curves = combination.shape.evaluate(self.columns[combination.name], constants)
-            scaled = curves * self._evaluate(combination.factor)
-        curves = np.concatenate([curves, scaled]) if combination.is_shifted else scaled
-        base = [np.broadcast_to(self._evaluate(term), curves.shape[1:]) for term in combination.base]
-        return np.stack([*base, *curves], axis=1)
+    def _make_rows(self, combination: _Combination) -> Callable[[Values], Values]:
+        """Make the function that maps constants, shape (g, k), to the terms and curves, shape (g, m, n)."""
+        x, shape = self.columns[combination.name], combination.shape
+        factor = self._evaluate(combination.factor)
+        base = [self._evaluate(term) for term in combination.base]
 
-    def _fit_constants(self, combination: _Combination, target: Values) -> Values:
-        """Fit the constants inside on the scale of the response, shape (k,), with the best coefficients."""
-        start, weights = combination.constants, combination.response.weights
-        sizes = np.abs(start) + 1e-300
-        step = float(np.sqrt(np.finfo(np.float64).eps))
-
-        def predict_all(steps: Values) -> Values:
-            """Predict the weighted response for steps relative to the start, shape (g, k); shape (g, n)."""
+        def list_rows(constants: Values) -> Values:
             with np.errstate(all="ignore"):
-                rows = self._list_rows(combination, start + steps * sizes) * weights
-            return np.array(
-                [
-                    target * 1e3 if (solution := _solve(each, target)) is None else solution @ each
-                    for each in rows
-                ]
-            )
+                curves = shape.evaluate(x, constants)
+                scaled = curves * factor
+            curves = np.concatenate([curves, scaled]) if combination.is_shifted else scaled
+            return np.stack([*(np.broadcast_to(term, curves.shape[1:]) for term in base), *curves], axis=1)
 
-        def differentiate(steps: Values) -> Values:
-            predicted = predict_all(steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))]))
-            return np.asarray((predicted[1:] - predicted[0]) / step)
-
-        if not len(start):
-            return start
-        found, _ = improve_fit(
-            lambda steps: predict_all(steps[None])[0], differentiate, np.zeros(len(start)), target
-        )
-        return np.asarray(start + found * sizes)
+        return list_rows
 
     def _build_law(self, combination: _Combination, constants: Values, coefficients: Values) -> Law | None:
         """Write a combination as a law; None if the grammar does not allow it."""
@@ -331,7 +338,7 @@ class _CurveSearch:
 def _shift_factors(
     products: Values, squares: Values, weights: Values, response_weights: Values, inputs: Sequence[int]
 ) -> tuple[Values, Values]:
-    """Return the products and norms of a curve φ beside u·φ, for the factors u at some places.
+    """Return the products and norms of a curve φ and of u·φ, for the factors u at some places.
 
     Parameters
     ----------
@@ -375,6 +382,37 @@ def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[
         ranked.append((counts[kind], share, combination))
     ranked.sort(key=lambda each: each[:2])
     return [combination for _, _, combination in ranked[:_N_PER_SIZE]]
+
+
+def _fit_constants(
+    start: Values, list_rows: Callable[[Values], Values], target: Values, weights: Values
+) -> Values:
+    """Fit the constants inside on the scale of the response, shape (k,), with the best coefficients."""
+    sizes = np.abs(start) + 1e-300
+    step = float(np.sqrt(np.finfo(np.float64).eps))
+
+    def predict_all(steps: Values) -> Values:
+        """Predict the weighted response for steps relative to the start, shape (g, k); shape (g, n)."""
+        with np.errstate(all="ignore"):
+            rows = list_rows(start + steps * sizes) * weights
+        solutions = [_solve(each, target) for each in rows]
+        return np.array(
+            [
+                target * 1e3 if solution is None else solution @ each
+                for solution, each in zip(solutions, rows, strict=True)
+            ]
+        )
+
+    def differentiate(steps: Values) -> Values:
+        predicted = predict_all(steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))]))
+        return np.asarray((predicted[1:] - predicted[0]) / step)
+
+    if not len(start):
+        return start
+    found, _ = improve_fit(
+        lambda steps: predict_all(steps[None])[0], differentiate, np.zeros(len(start)), target
+    )
+    return np.asarray(start + found * sizes)
 
 
 def _solve(rows: Values, target: Values) -> Values | None:
