@@ -40,6 +40,7 @@ def find_missing_options(page: str) -> list[str]:
 
 
 def _get_verb(verb: str) -> click.Command:
+    """Return the command of a verb."""
     found = command.get_command(click.Context(command), verb)
     if found is None:
         raise ValueError(f"there is no verb {verb}")

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from symscreen.expansion import validity
-from symscreen.expansion.validity import compute_feature_stats, is_cancellation_noise
+from symscreen.expansion.validity import (
+    compute_feature_stats,
+    compute_projection,
+    is_cancellation_noise,
+)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 140_000), (300, 1000)])
@@ -38,3 +42,16 @@ def test_values_differ_from_the_one_with_the_smallest_terms_by_no_more_than_roun
 def test_a_million_values_in_8_to_64_rows_are_sampled(members, rows, sampled):
     found = validity._select_sample_rows(members, rows)
     assert (len(found), found[0], found[-1]) == (sampled, 0, rows - 1)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (300, 400)])
+def test_a_projection_is_the_weighted_mean_of_signs_and_logarithms(shape, order, rng):
+    values = rng.normal(size=shape) * 10.0 ** rng.integers(-300, 300, shape)
+    values[rng.random(shape) < 0.2] = 0.0
+    values[rng.random(shape) < 0.1] = -0.0
+    n = shape[1]
+    weights = (0.5 + np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]) / n
+    logarithms = np.log(np.where(values == 0.0, 1.0, np.abs(values)))
+    wanted = ((logarithms + np.sign(values)) * weights).sum(axis=1)
+    assert compute_projection(np.asarray(values, order=order)).tolist() == wanted.tolist()
