@@ -59,7 +59,10 @@ _MIN_ROWS, _MAX_ROWS = 12, 250
 _SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
 _MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
 _MAX_PAIRED_INPUTS = 3  # other inputs whose products, quotients and differences are factors A
-_N_PER_SIZE = 120  # combinations of each number of coefficients and constants that are fitted
+_N_PER_SIZE = 120  # combinations of each number of coefficients and constants that are fitted in a few steps
+_N_FIRST_STEPS, _N_STEPS = 2, 12  # Gauss-Newton steps, of all these combinations and of the best
+_N_FITTED_PER_SIZE = 40  # the best of each size that are fitted with all steps
+_MAX_RATIO = 100.0  # share of what is left, relative to the least one, up to which they are
 _N_SIZES = 6  # different numbers of coefficients and constants
 _MAX_CANCELLED = 1e5  # size of a term relative to the response: larger terms nearly cancel each other
 _MAX_VALUE = 1e100  # of a curve
@@ -191,13 +194,9 @@ class _CurveSearch:
                 if shape.operators <= self.operators:
                     for share, combination in self._rank_shape(name, shape, parts):
                         ranked.setdefault(combination.size, []).append((share, combination))
-        found = []
-        for candidates in ranked.values():
-            for combination in _select_different(candidates):
-                law = self._fit_law(combination)
-                if law is not None:
-                    found.append(law)
-        laws = select_laws(found, _N_SIZES)
+        selected = [_select_different(candidates) for candidates in ranked.values()]
+        found = [self._write_law(share, each) for share, each in self._fit_combinations(selected)]
+        laws = select_laws([law for law in found if law is not None], _N_SIZES)
         return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
 
     def _rank_shape(
@@ -276,13 +275,48 @@ class _CurveSearch:
         ones = np.ones(len(self.target))
         return ones if expression is None else evaluate_expression(expression, self.columns) * ones
 
-    def _fit_law(self, combination: _Combination) -> tuple[float, Law] | None:
-        """Fit the constants inside a curve; return the share RSS/TSS on the scale of y and the law."""
+    def _fit_combinations(
+        self, selected: Sequence[Sequence[_Combination]]
+    ) -> list[tuple[float, _Combination]]:
+        """Fit the constants inside curves, and return the shares RSS/TSS on the scale of y.
+
+        After a few steps, only the best of each size are fitted further, if they are near the best of all.
+        Most curves have a wrong shape, and the steps of their fits are small.
+        """
+        started = [[self._fit_constants(each, _N_FIRST_STEPS) for each in group] for group in selected]
+        limit = _MAX_RATIO * min((share for group in started for share, _ in group), default=0.0)
+        fitted = []
+        for group in started:
+            group.sort(key=lambda pair: pair[0])
+            for place, (share, combination) in enumerate(group):
+                is_near = place < _N_FITTED_PER_SIZE and share <= limit and np.isfinite(share)
+                fitted.append(self._fit_constants(combination, _N_STEPS) if is_near else group[place])
+        return fitted
+
+    def _fit_constants(self, combination: _Combination, n_steps: int) -> tuple[float, _Combination]:
+        """Fit the constants inside a curve in some steps; return the share RSS/TSS on the scale of y.
+
+        The share is infinite if the curve cannot be fitted.
+        """
+        response, list_rows = combination.response, self._make_rows(combination)
+        target = response.values * response.weights
+        constants = _improve_constants(combination.constants, list_rows, target, response.weights, n_steps)
+        fitted = replace(combination, constants=constants)
+        rows = list_rows(constants[None])[0]
+        coefficients = _solve(rows * response.weights, target)
+        if coefficients is None:
+            return np.inf, fitted
+        residuals = self.target - predict_target(response, coefficients @ rows)
+        share = float(residuals @ residuals) / self.total if _are_usable(residuals) else np.inf
+        return share, fitted
+
+    def _write_law(self, share: float, combination: _Combination) -> tuple[float, Law] | None:
+        """Write a fitted combination as a law, with the rounded share; None if it is not usable."""
+        if not np.isfinite(share):
+            return None
         response, weights = combination.response, combination.response.weights
         target = response.values * weights
-        list_rows = self._make_rows(combination)
-        constants = _fit_constants(combination.constants, list_rows, target, weights)
-        rows = list_rows(constants[None])[0]
+        rows = self._make_rows(combination)(combination.constants[None])[0]
         coefficients = _solve(rows * weights, target)
         if coefficients is None:
             return None
@@ -291,11 +325,8 @@ class _CurveSearch:
             return None  # the law without these terms is a candidate, too
         if np.abs(contributions * weights).max() > _MAX_CANCELLED * np.abs(target).max():
             return None
-        residuals = self.target - predict_target(response, coefficients @ rows)
-        law = self._build_law(combination, constants, coefficients)
-        if law is None or not _are_usable(residuals):
-            return None
-        return round_share(float(residuals @ residuals) / self.total), law
+        law = self._build_law(combination, coefficients)
+        return None if law is None else (round_share(share), law)
 
     def _make_rows(self, combination: _Combination) -> Callable[[Values], Values]:
         """Make the function that maps constants, shape (g, k), to the terms and curves, shape (g, m, n)."""
@@ -312,14 +343,16 @@ class _CurveSearch:
 
         return list_rows
 
-    def _build_law(self, combination: _Combination, constants: Values, coefficients: Values) -> Law | None:
+    def _build_law(self, combination: _Combination, coefficients: Values) -> Law | None:
         """Write a combination as a law; None if the grammar does not allow it."""
         n_base, factor = len(combination.base), combination.factor
         of_curve = coefficients[n_base:]
         if combination.is_shifted and factor is not None:
             factor = add_number(factor, float(of_curve[0] / of_curve[1]))
             of_curve = of_curve[1:]
-        curve, coefficient = combination.shape.build(Column(combination.name), constants, of_curve)
+        curve, coefficient = combination.shape.build(
+            Column(combination.name), combination.constants, of_curve
+        )
         if factor is not None:
             curve = apply_by_name("mul", factor, curve)
         numbers = np.array([*coefficients[:n_base], coefficient])
@@ -384,8 +417,8 @@ def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[
     return [combination for _, _, combination in ranked[:_N_PER_SIZE]]
 
 
-def _fit_constants(
-    start: Values, list_rows: Callable[[Values], Values], target: Values, weights: Values
+def _improve_constants(
+    start: Values, list_rows: Callable[[Values], Values], target: Values, weights: Values, n_steps: int
 ) -> Values:
     """Fit the constants inside on the scale of the response, shape (k,), with the best coefficients."""
     sizes = np.abs(start) + 1e-300
@@ -404,13 +437,25 @@ def _fit_constants(
         )
 
     def differentiate(steps: Values) -> Values:
-        predicted = predict_all(steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))]))
-        return np.asarray((predicted[1:] - predicted[0]) / step)
+        """Return the derivatives of the predictions, shape (k, n), without the change of the projection.
+
+        They are what the rows leave of the change of the curves (Kaufman 1975, BIT 15, 49-57).
+        """
+        moved = steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))])
+        with np.errstate(all="ignore"):
+            rows = list_rows(start + moved * sizes) * weights
+            changes = (rows[1:] - rows[0]) / step
+        solution = _solve(rows[0], target)
+        if solution is None or not _are_usable(changes):
+            return np.zeros((len(steps), len(target)))
+        slopes = np.asarray(solution @ changes)
+        basis = np.linalg.qr(rows[0].T)[0]
+        return np.asarray(slopes - (slopes @ basis) @ basis.T)
 
     if not len(start):
         return start
     found, _ = improve_fit(
-        lambda steps: predict_all(steps[None])[0], differentiate, np.zeros(len(start)), target
+        lambda steps: predict_all(steps[None])[0], differentiate, np.zeros(len(start)), target, n_steps
     )
     return np.asarray(start + found * sizes)
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 _MAX_STEPS = 12
+_MAX_HALVINGS = 12  # of each step
 _MIN_EIGENVALUE = 1e-12  # of the products of columns of norm 1: with less, the parameters are not determined
-_STEP_TOLERANCE = 1e-9  # relative decrease of the squared error at which the fit ends
+_STEP_TOLERANCE = 1e-9  # relative decrease of the squared error, expected or found, at which the fit ends
 
 
 def solve_least_squares(rows: Values, target: Values) -> Values | None:
@@ -37,6 +38,7 @@ def improve_fit(
     differentiate: Callable[[Values], Values],
     start: Values,
     target: Values,
+    max_steps: int = _MAX_STEPS,
 ) -> tuple[Values, float]:
     """Minimise ‖target − predict(b)‖² by Gauss-Newton steps, which are halved until the square decreases.
 
@@ -51,6 +53,8 @@ def improve_fit(
         The start.
     target : float64 array, shape (n,)
         The target.
+    max_steps : int, default 12
+        Number of steps at most.
 
     Returns
     -------
@@ -70,14 +74,15 @@ def improve_fit(
     solution = start
     residuals = target - predict(solution)
     square = float(residuals @ residuals)
-    for _ in range(_MAX_STEPS):
+    for _ in range(max_steps):
         with np.errstate(all="ignore"):
             jacobian = differentiate(solution)
-        step = solve_least_squares(np.where(np.isfinite(jacobian).all(axis=0), jacobian, 0.0), residuals)
-        if step is None:
+        jacobian = np.where(np.isfinite(jacobian).all(axis=0), jacobian, 0.0)
+        step = solve_least_squares(jacobian, residuals)
+        if step is None or float((step @ jacobian) @ residuals) <= _STEP_TOLERANCE * square:
             break
         previous = square
-        for _ in range(_MAX_STEPS):
+        for _ in range(_MAX_HALVINGS):
             trial = target - predict(solution + step)
             trial_square = float(trial @ trial)
             if trial_square < square:
