@@ -58,7 +58,7 @@ def _list_phrases(result: ScreenResult, headings: Sequence[str], n_shown: int) -
             phrases.append("its interval ignores that the formulas were selected")
     if "redundancy" in record:
         cap = record["redundancy"]["cap"]
-        phrases.append(f"alike: formulas it stands for, of those compared (rank correlation above {cap:g})")
+        phrases.append(f"alike: similar formulas left out (rank correlation above {cap:g})")
     else:
         phrases.append("alike: formulas that are equivalent to it on these data")
     explained = {
