@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
+from symscreen.fitting.laws.gauss_newton import estimate_robust_covariance
 from symscreen.fitting.subset_search import EXACT_SHARE
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are n
 _MIN_ROWS_PER_PARAMETER = 5  # rows
 _N_LEFT_OUT = 5  # rows, at least, without which a model must still be better than the mean
 _MIN_LEFT_ROWS = 4  # times this number of rows; with fewer the rule does not apply
+_MIN_ROBUST_ROWS = 30  # with fewer, the variances of the rows are too uncertain for a test
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
@@ -259,6 +261,58 @@ def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, ta
     left = estimate_coefficients(rest_values, rest, has_intercept=model.has_intercept)
     share = min(1.0, max(left.unexplained_share, EXACT_SHARE))
     return model.score + len(rows) * log(share) - n * log(model.unexplained_share) < mean.score
+
+
+def is_robust(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
+    """Return whether a model is better than the mean also if the errors of the rows have unequal variances.
+
+    Where the errors are large in a few rows, a formula that is large in the same rows correlates with them by
+    chance much more often than with equal errors.
+
+    Parameters
+    ----------
+    model, mean : ScoredModel
+        The model and the mean, with their scores by the same criterion.
+    values : float64 array, shape (k, n)
+        Values of the terms.
+    target : float64 array, shape (n,)
+        The target.
+
+    Returns
+    -------
+    bool
+        Whether the criterion prefers the model if its gain is n·log(1 + W/(n − k − 1)), with Wald's statistic
+        W for robust variances (`symscreen.fitting.laws.gauss_newton.estimate_robust_covariance`). True for
+        the mean, for exact formulas, with fewer than 30 rows, and where the rows do not determine the
+        variances.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(1.0, 5.0, 200)
+    >>> target = 2.0 * x + rng.normal(size=200)
+    >>> share = 1.0 - np.corrcoef(x, target)[0, 1] ** 2
+    >>> model, mean = ScoredModel((0,), share, 2, 200 * log(share) + 30.0), ScoredModel((), 1.0, 0, log(200))
+    >>> is_robust(model, mean, x[None], target)
+    True
+    """
+    n = len(target)
+    if not model.term_indices or model.unexplained_share <= EXACT_SHARE or n < _MIN_ROBUST_ROWS:
+        return True
+    estimates = estimate_coefficients(values, target)
+    residuals = target - estimates.coefficients[0] - estimates.coefficients[1:] @ values
+    covariance = estimate_robust_covariance(np.column_stack([np.ones(n), *values]), residuals)
+    if covariance is None:
+        return True
+    slopes = estimates.coefficients[1:]
+    wald = float(slopes @ np.linalg.lstsq(covariance[1:, 1:], slopes, rcond=None)[0])
+    gain = n * log(1.0 + max(wald, 0.0) / (n - len(slopes) - 1))
+    return model.score - gain - n * log(model.unexplained_share) < mean.score
+
+
+def explains_rows(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
+    """Return whether a model passes `explains_many_rows` and `is_robust`: values (k, n), target (n,)."""
+    return explains_many_rows(model, mean, values, target) and is_robust(model, mean, values, target)
 
 
 def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:

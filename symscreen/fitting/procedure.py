@@ -35,7 +35,7 @@ from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
     ScoredModel,
-    explains_many_rows,
+    explains_rows,
     find_alternatives,
     find_pareto_front,
     score_models,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
+_MAX_REFUSED = 500  # best models that may fail the tests; then there is no law
 _MAX_WEIGHINGS = 3  # times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
@@ -391,27 +392,28 @@ def _choose_model(
 ) -> ScoredModel:
     """Select the best model whose coefficients the rows determine; the mean always qualifies.
 
-    With the target of the search, shape (n,), the model must also explain more than a few rows.
+    With the target of the search, shape (n,), the model must also explain more than a few rows, and more than
+    errors of unequal variances would.
     """
     mean = next((model for model in candidates if not model.term_indices), None)
-    while candidates:
+    n_refused = 0
+    while candidates and n_refused < _MAX_REFUSED:
         model = (
             select_model(candidates)
             if cv_errors is None
             else _select_by_error(candidates, cv_errors, np.array([*get_targets(dataset).values()]))
         )
-        is_usable = is_identifiable(
-            evaluate_terms([search_result.terms.expressions[index] for index in model.term_indices], dataset)
-        )
-        if is_usable and (
-            mean is None
-            or search_target is None
-            or explains_many_rows(
-                model, mean, search_result.terms.values[list(model.term_indices)], search_target
-            )
-        ):
-            return model
+        chosen = list(model.term_indices)
+        expressions = [search_result.terms.expressions[index] for index in chosen]
+        if is_identifiable(evaluate_terms(expressions, dataset)):
+            if mean is None or search_target is None:
+                return model
+            if explains_rows(model, mean, search_result.terms.values[chosen], search_target):
+                return model
+            n_refused += 1
         candidates = [other for other in candidates if other is not model]
+    if mean is not None:
+        return mean
     return ScoredModel((), 1.0, 0, 0.0)
 
 

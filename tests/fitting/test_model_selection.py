@@ -19,7 +19,7 @@ from symscreen.fitting import (
     score_models,
     select_model,
 )
-from symscreen.fitting.model_selection import explains_many_rows
+from symscreen.fitting.model_selection import explains_many_rows, is_robust
 
 COMPLEXITY = [1, 2, 2, 3, 5, 8]
 shares = st.one_of(st.floats(1e-12, 1.0), st.just(0.0), st.sampled_from([0.25, 0.5]))
@@ -208,6 +208,34 @@ def test_a_law_of_a_skewed_target_explains_many_rows(rng):
     share = 1.0 - np.corrcoef(x**3, target)[0, 1] ** 2
     model = ScoredModel((0,), share, 5, 100 * np.log(share) + 20.0)
     assert explains_many_rows(model, ScoredModel((), 1.0, 0, np.log(100)), (x**3)[None], target)
+
+
+def test_a_best_of_many_features_with_errors_as_unequal_as_its_own_is_seldom_robust():
+    n, n_features, n_tables = 100, 2000, 20
+    n_preferred = n_robust = 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        sizes = np.exp(rng.uniform(0, 3, n))
+        target = sizes * rng.normal(size=n)
+        features = sizes * rng.normal(size=(n_features, n))
+        correlations = np.corrcoef(np.vstack([target, features]))[0, 1:]
+        best = int(np.argmax(np.abs(correlations)))
+        share = 1.0 - float(correlations[best]) ** 2
+        mean = ScoredModel((), 1.0, 0, np.log(n))
+        model = ScoredModel((0,), share, 5, n * np.log(share) + 2.0 * np.log(n_features) + 2.0 * np.log(n))
+        if model.score < mean.score:
+            n_preferred += 1
+            n_robust += is_robust(model, mean, features[[best]], target)
+    assert n_preferred == n_tables
+    assert n_robust <= n_tables // 4
+
+
+def test_a_law_whose_errors_grow_with_it_is_robust(rng):
+    x = rng.uniform(1.0, 5.0, 100)
+    target = x**3 * (1.0 + 0.3 * rng.normal(size=100))
+    share = 1.0 - np.corrcoef(x**3, target)[0, 1] ** 2
+    model = ScoredModel((0,), share, 5, 100 * np.log(share) + 30.0)
+    assert is_robust(model, ScoredModel((), 1.0, 0, np.log(100)), (x**3)[None], target)
 
 
 def test_of_equal_forms_the_one_of_the_smallest_search_counts():
