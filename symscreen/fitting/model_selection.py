@@ -299,12 +299,14 @@ def is_robust(model: ScoredModel, mean: ScoredModel, values: Values, target: Val
     n = len(target)
     if not model.term_indices or model.unexplained_share <= EXACT_SHARE or n < _MIN_ROBUST_ROWS:
         return True
-    estimates = estimate_coefficients(values, target)
-    residuals = target - estimates.coefficients[0] - estimates.coefficients[1:] @ values
-    covariance = estimate_robust_covariance(np.column_stack([np.ones(n), *values]), residuals)
+    scaled = values / np.abs(values).max(axis=1, keepdims=True)  # huge values have no squares
+    response = target / np.abs(target).max()
+    coefficients = estimate_coefficients(scaled, response).coefficients
+    slopes = coefficients[1:]
+    residuals = response - coefficients[0] - slopes @ scaled
+    covariance = estimate_robust_covariance(np.column_stack([np.ones(n), *scaled]), residuals)
     if covariance is None:
         return True
-    slopes = estimates.coefficients[1:]
     wald = float(slopes @ np.linalg.lstsq(covariance[1:, 1:], slopes, rcond=None)[0])
     gain = n * log(1.0 + max(wald, 0.0) / (n - len(slopes) - 1))
     return model.score - gain - n * log(model.unexplained_share) < mean.score
