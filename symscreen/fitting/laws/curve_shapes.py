@@ -24,6 +24,7 @@ _DAMPINGS = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # times 1/r
 _EXPONENTS = np.array([each for each in np.arange(-32, 33) / 8.0 if each not in {-1.0, 0.0, 1.0}])
 _POSITIVE_EXPONENTS = np.linspace(0.25, 4.0, 16)
 _SHIFTS = np.geomspace(0.01, 22.0, 20)  # times range, beyond the end of the inputs
+_SIMPLE_SHIFTS = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # many laws have 1 + x
 _CENTRES = np.linspace(-0.3, 1.3, 33)  # times range, from the smallest input
 _WIDTHS = np.geomspace(0.026, 2.25, 12)  # times range
 
@@ -97,13 +98,15 @@ def _list_pairs(first: Values, second: Values) -> Values:
 
 def _list_shifts(x: Values) -> Values:
     """Return the offsets p with x + p > 0, shape (g, 1)."""
-    return np.asarray(_SHIFTS[:, None] * get_range(x) - x.min())
+    simple = _SIMPLE_SHIFTS[_SIMPLE_SHIFTS + x.min() > 0.0]
+    return np.concatenate([simple, _SHIFTS * get_range(x) - x.min()])[:, None]
 
 
 def _list_poles(x: Values) -> Values:
     """Return the offsets p with x + p > 0, and those with x + p < 0, shape (g, 1)."""
+    simple = _SIMPLE_SHIFTS[(_SIMPLE_SHIFTS + x.min() > 0.0) | (_SIMPLE_SHIFTS + x.max() < 0.0)]
     distances = _SHIFTS * get_range(x)
-    return np.concatenate([distances - x.min(), -distances - x.max()])[:, None]
+    return np.concatenate([simple, distances - x.min(), -distances - x.max()])[:, None]
 
 
 def _list_peaks(x: Values) -> Values:

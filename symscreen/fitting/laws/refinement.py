@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.95  # of the F test
 _EXACT_RESIDUAL = 1e-9  # root mean square, relative to that of the target, of an exact law
 _RELATIVE_RADIUS = 1e-7  # of a constant of an exact law: larger distances from a number are no rounding
+_ROUNDING = 1e-13  # size of an addend, relative to the other one, that is rounding
 _MAX_EVALUATIONS = 60
 _MIN_PIVOT = 1e-13
 _NAMED_POWERS = frozenset({-1.0, 0.5, 1.0, 2.0, 3.0})  # exponents that are not written
@@ -102,7 +103,9 @@ def refine_law(law: Law, data: LawData) -> Law | None:
         constants, is_free = _snap(model, fit)
         if not model.is_defined(constants):
             return None
-    return _replace_constants(law, constants, is_free, len(data.target))
+        refined = _replace_constants(law, constants, is_free, len(data.target))
+        is_exact = fit.square <= _compute_exact_square(model.target)
+        return drop_rounding_addends(refined, data) if is_exact else refined
 
 
 class _Model:
@@ -198,6 +201,51 @@ def _substitute(term: Expression, values: Iterator[float]) -> Expression:
     )
 
 
+def _compute_exact_square(target: Values) -> float:
+    """Return the sum of squared residuals up to which a law of a target, shape (n,), is exact."""
+    return float(_EXACT_RESIDUAL**2 * (target @ target))
+
+
+def drop_rounding_addends(law: Law, data: LawData) -> Law:
+    """Leave out addends that are as small as rounding errors of the other addend in all rows.
+
+    The search finds x·log(z + 1) also as 1e-17·x + x·log(z + 1).
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> from symscreen.fitting.laws.law import Law, LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> x, z = np.random.default_rng(0).uniform(1, 3, (2, 100))
+    >>> term = parse_expression("x*exp(1e-17*x + log(z + 1))")
+    >>> law = Law((term,), has_intercept=False, search_size=1.0)
+    >>> data = LawData({"x": x, "z": z}, x * (z + 1), load_grammar("basic"))
+    >>> print(drop_rounding_addends(law, data).terms[0])
+    x*exp(log(z + 1))
+    """
+
+    def drop(call: Call, arguments: Sequence[Expression]) -> Expression:
+        """Apply an operator; a sum with an addend without effect becomes the other addend."""
+        if call.operator.name in {"add", "sub"}:
+            first, second = (np.abs(evaluate_expression(each, data.columns)) for each in arguments)
+            if (second <= _ROUNDING * first).all():
+                return arguments[0]
+            if call.operator.name == "add" and (first <= _ROUNDING * second).all():
+                return arguments[1]
+        return apply_operator(call.operator, *arguments)
+
+    terms = tuple(rebuild_expression(term, call=drop) for term in law.terms)
+    if terms == law.terms:
+        return law
+    n_left_out = sum(map(_count_fitted, law.terms)) - sum(map(_count_fitted, terms))
+    return replace(law, terms=terms, n_constants=law.n_constants - n_left_out)
+
+
+def _count_fitted(expression: Expression) -> int:
+    """Count the fitted constants of an expression."""
+    return sum(constant.fitted for constant in iterate_constants(expression))
+
+
 @dataclass(frozen=True, eq=False)
 class _Allowance:
     """How far constants may move: radius and standard error, shape (p,), and limits of the sum of squares.
@@ -218,7 +266,7 @@ def _snap(model: _Model, fit: _Fit) -> tuple[Values, Flags]:
     n, n_outer = len(model.target), len(model.terms) + len(model.intercept)
     n_freedom = n - n_outer - len(fit.constants)
     is_free = np.ones(len(fit.constants), dtype=bool)
-    exact_square = n * (_EXACT_RESIDUAL * np.sqrt((model.target**2).mean())) ** 2
+    exact_square = _compute_exact_square(model.target)
     is_exact = fit.square <= exact_square
     if n_freedom <= 0:
         return fit.constants, is_free

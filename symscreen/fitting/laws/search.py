@@ -33,6 +33,7 @@ from symscreen.fitting.laws.shifted_products import find_shifted_products
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import search_transformed_sums
+from symscreen.fitting.laws.two_powers import find_sums_of_two_powers
 from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.subset_search import ModelSearchResult
 
@@ -61,9 +62,14 @@ def make_one_round_search(find: Callable[[LawData], list[Law]]) -> _Search:
     return search
 
 
+def find_index_laws(data: LawData) -> list[Law]:
+    """Find laws of one product of powers: any function of it, and sums of two of its powers."""
+    return [*find_single_index_laws(data), *find_sums_of_two_powers(data)]
+
+
 _STAGES: tuple[_Stage, ...] = (
     ("power products", make_one_round_search(find_all_power_products)),
-    ("single index", make_one_round_search(find_single_index_laws)),
+    ("single index", make_one_round_search(find_index_laws)),
     ("factor products", make_one_round_search(find_factor_products)),
     ("transformed sums", search_transformed_sums),
     ("curves", make_one_round_search(find_curves)),
