@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
+_MAX_PASSES = 6  # over all terms of a subset that are exchanged
 _MIN_PIVOT = 1e-9  # share of a term that the others must leave
 
 
@@ -58,3 +59,29 @@ def select_forward(gram: GramMatrix, start: Sequence[int], n_terms: int) -> list
         factors.append(row)
         members.append(k)
     return members
+
+
+def exchange_terms(gram: GramMatrix, members: Sequence[int]) -> list[int]:
+    """Replace one term of a subset after another by the most useful term, until none changes.
+
+    Forward selection may begin with a term that only resembles two others. The explained share never falls.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> a, b, c = rng.normal(size=(3, 50))
+    >>> gram = build_gram(np.array([a, b, c, a + b]), a - 0.9 * c)
+    >>> sorted(exchange_terms(gram, [2, 3]))
+    [0, 2]
+    """
+    chosen = list(members)
+    for _ in range(_MAX_PASSES):
+        before = set(chosen)
+        for member in tuple(chosen):
+            rest = [other for other in chosen if other != member]
+            changed = select_forward(gram, rest, len(chosen))
+            if len(changed) == len(chosen):
+                chosen = changed
+        if set(chosen) == before:
+            break
+    return chosen

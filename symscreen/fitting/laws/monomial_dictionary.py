@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
-from symscreen.expressions.tree import Column, apply_operator
+from symscreen.expressions.tree import Call, Column, apply_operator
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.grammar import OPERATORS
 
@@ -80,7 +80,9 @@ class MonomialDictionary:
         exponents, factor = self.terms[index]
         columns = list_column_powers(zip(self.inputs, exponents, strict=True))
         powers: list[tuple[Expression, Fraction]] = [*columns]
-        if factor is not None:
+        if isinstance(factor, Call) and factor.operator.name == "inv":
+            powers.append((factor.arguments[0], Fraction(-1)))
+        elif factor is not None:
             powers.append((factor, Fraction(1)))
         return build_power_product(powers)
 
@@ -252,12 +254,24 @@ def build_squared_differences(
     return MonomialDictionary(tuple(inputs), tuple(terms))
 
 
+def _list_tangents(angle: Expression, operators: frozenset[str]) -> list[Expression]:
+    """Return tan u and 1/cos² u, as far as the grammar has the operators."""
+    tangents = []
+    if "tan" in operators:
+        tangents.append(apply_operator(OPERATORS["tan"], angle))
+    if "cos" in operators:
+        square = apply_operator(OPERATORS["square"], apply_operator(OPERATORS["cos"], angle))
+        tangents.append(apply_operator(OPERATORS["inv"], square))
+    return tangents
+
+
 def build_waves(
     inputs: Sequence[str], operators: frozenset[str], *, limit: int = _MAX_WAVE_MONOMIALS
 ) -> list[MonomialDictionary]:
     """Build a dictionary for each angle u: monomials of the other inputs times 1, sin u, cos u and sin² u.
 
-    The angle u is an input, or a difference, sum or product of two inputs.
+    The angle u is an input, or a difference, sum or product of two inputs. If it is an input, tan u and
+    1/cos² u are factors, too.
     """
     waves = [OPERATORS[name] for name in _WAVES if name in operators]
     if not waves:
@@ -279,5 +293,7 @@ def build_waves(
         terms = [(each, factor) for factor in factors for each in exponents]
         few = list_exponents(len(others), _MAX_SQUARED_WAVE_MONOMIALS, has_roots=False)
         terms += [(each, square) for each in few if each in exponents]
+        if isinstance(angle, Column):
+            terms += [(each, factor) for factor in _list_tangents(angle, operators) for each in exponents]
         dictionaries.append(MonomialDictionary(others, tuple(terms)))
     return dictionaries

@@ -24,7 +24,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.fitting.laws.forward_selection import build_gram, find_best_pair, select_forward
+from symscreen.fitting.laws.forward_selection import (
+    build_gram,
+    exchange_terms,
+    find_best_pair,
+    select_forward,
+)
 from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     EXACT_SHARE,
@@ -72,6 +77,7 @@ _N_RANKED_AGAIN = 60  # combinations that are ranked again with the expansion
 _N_COMBINATIONS = 12  # whose subsets are all tried
 _N_SHORTLISTED = 72  # terms whose subsets of four are all tried
 _KEPT_SUBSETS = 40  # of each size and combination
+_N_EXCHANGED = 3  # subsets of four whose terms are exchanged for any others
 _EVALUATED_SUBSETS = 15  # of these, on the scale of y
 _FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
 _N_SMOOTHING_TERMS = 16
@@ -388,7 +394,8 @@ def _list_useful_terms(combination: _Combination) -> NDArray[np.int64]:
     gram = combination.gram
     pairs = find_best_models(gram, 2, _N_TRIED)[0].ravel()[:_N_TRIED]
     forward = select_forward(gram, (), _N_TRIED // 4)
-    order = dict.fromkeys([*forward, *pairs.tolist(), *gram.strength_order.tolist()])
+    exchanged = exchange_terms(gram, forward[:_MAX_TERMS])
+    order = dict.fromkeys([*exchanged, *forward, *pairs.tolist(), *gram.strength_order.tolist()])
     return np.sort(combination.indices[list(order)[:_N_TRIED]])
 
 
@@ -409,10 +416,12 @@ def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
             np.ascontiguousarray(gram.target_products[:, shortlist]),
         )
         models.append(shortlist[find_best_models(part, _MAX_TERMS, _KEPT_SUBSETS)[0]])
+        exchanged = [exchange_terms(gram, members) for members in models[-1][:_N_EXCHANGED].tolist()]
+        models[-1] = np.concatenate([np.array(exchanged, dtype=np.int64), models[-1]])
     return [
-        _Subset(_compute_square(combination, members, target), combination, tuple(members))
+        _Subset(_compute_square(combination, members, target), combination, members)
         for each in models
-        for members in each[:_EVALUATED_SUBSETS].tolist()
+        for members in dict.fromkeys(tuple(sorted(row)) for row in each[:_EVALUATED_SUBSETS].tolist())
     ]
 
 

@@ -78,6 +78,23 @@ def test_an_inverse_wave_is_found(rng):
     assert compute_share(find_transformed_sums(data)[0], data, target) < 1e-18
 
 
+def test_terms_that_resemble_the_true_ones_are_exchanged(rng):
+    # √(r² + (w·l − 1/(w·c))²) with terms of very different sizes: forward selection begins with r
+    r, w = rng.uniform(10.0, 100.0, 300), rng.uniform(50.0, 500.0, 300)
+    low, high = rng.uniform(0.1, 1.0, 300), rng.uniform(1e-5, 1e-4, 300)
+    target = np.sqrt(r**2 + (w * low - 1.0 / (w * high)) ** 2)
+    columns = {"c": high, "l": low, "r": r, "w": w}
+    law = find_transformed_sums(LawData(columns, target, GRAMMAR))[0]
+    assert compute_share(law, LawData(columns, target, GRAMMAR), target) < 1e-15
+
+
+def test_the_path_of_a_projectile_is_found(rng):
+    t, v, x = rng.uniform([[0.2], [20.0], [1.0]], [[1.2], [40.0], [50.0]], (3, 200))
+    target = x * np.tan(t) - 4.905 * x**2 / (v * np.cos(t)) ** 2
+    data = LawData({"t": t, "v": v, "x": x}, target, GRAMMAR.add_operators(["tan"]))
+    assert set(map(str, find_transformed_sums(data)[0].terms)) == {"x*tan(t)", "x**2/(v**2*cos(t)**2)"}
+
+
 @pytest.mark.slow
 def test_the_order_of_the_rows_has_no_effect(rng):
     data, _ = make_data(rng, "1/(1/a + 3/b) + sin(a)", "a b", noise=0.05, n=100)
