@@ -22,6 +22,7 @@ _RATES = np.geomspace(0.05, 50.0, 24)  # times 1/range: changes over the range f
 _FREQUENCIES = np.linspace(np.pi / 2.0, 40.0 * np.pi, 80)  # times 1/range: in steps of a quarter of a period
 _DAMPINGS = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # times 1/range
 _EXPONENTS = np.array([each for each in np.arange(-32, 33) / 8.0 if each not in {-1.0, 0.0, 1.0}])
+_SHIFTED_EXPONENTS = np.array([-3.0, -2.0, -1.5, -0.75, 0.25, 0.75, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0])
 _POSITIVE_EXPONENTS = np.linspace(0.25, 4.0, 16)
 _SHIFTS = np.geomspace(0.01, 22.0, 20)  # times range, beyond the end of the inputs
 _SIMPLE_SHIFTS = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # many laws have 1 + x
@@ -133,6 +134,17 @@ def _list_growths(x: Values) -> Values:
     """Return the constants p and q of exp(p·(x − q)), shape (g, 2)."""
     rates = np.concatenate([-_RATES[4::2], _RATES[4::2]]) / get_range(x)
     return _list_pairs(rates, x.min() + _CENTRES[::4] * get_range(x))
+
+
+def _list_shifted_powers(x: Values, *, is_mirrored: bool) -> Values:
+    """Return the constants p and q of (x + p)^q, or those of (p − x)^q, shape (g, 2)."""
+    return _list_pairs(_list_shifts(-x if is_mirrored else x)[:, 0], _SHIFTED_EXPONENTS)
+
+
+def _build_mirrored_power(x: Expression, constants: Values) -> Expression:
+    """Build (p − x)^q."""
+    base = apply_by_name("sub", _build_number(constants[0]), x)
+    return apply_by_name("pow", base, _build_number(constants[1]))
 
 
 def _build_scaled_power(x: Expression, constants: Values) -> Expression:
@@ -342,6 +354,15 @@ _SHAPES = (
     _make_shape(
         "root", "add sqrt", _list_shifts, lambda x, c: np.sqrt(x + c[0]),
         lambda x, c: apply_by_name("sqrt", add_number(x, c[0])),
+    ),
+    _make_shape(
+        "shifted power", "mul add exp log", lambda x: _list_shifted_powers(x, is_mirrored=False),
+        lambda x, c: (x + c[0]) ** c[1],
+        lambda x, c: apply_by_name("pow", add_number(x, c[0]), _build_number(c[1])), 2,
+    ),
+    _make_shape(
+        "mirrored power", "mul sub exp log", lambda x: _list_shifted_powers(x, is_mirrored=True),
+        lambda x, c: (c[0] - x) ** c[1], _build_mirrored_power, 2,
     ),
     _make_shape(
         "step", "sub mul tanh", _list_steps, lambda x, c: np.tanh(c[1] * (x - c[0])),

@@ -1,8 +1,8 @@
 """Find laws with a curve of one input and free constants inside it, such as y = a + b·exp(−c·t).
 
-A curve φ(x) has up to three constants inside: exp(p·x), sin(p·x + q), exp(q·x)·sin(p·x + r), x^p, log(x + p),
-1/(x + p), √(x + p), tanh(p·(x − q)), exp(−p·(x − q)²), 1/(1 + p·(x − q)²), exp(p·x^q) and 1/(1 + p·x^q). The
-law is linear in a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
+A curve φ(x) has up to three constants inside: exp(p·x), sin(p·x + q), exp(q·x)·sin(p·x + r), x^p, (x + p)^q,
+log(x + p), 1/(x + p), √(x + p), tanh(p·(x − q)), exp(−p·(x − q)²), 1/(1 + p·(x − q)²), exp(p·x^q) and
+1/(1 + p·x^q). The law is linear in a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
 
     t(y/C) = Σ bₖ·Bₖ + b·A·φ(x).
 
@@ -62,7 +62,9 @@ _MAX_PAIRED_INPUTS = 3  # other inputs whose products, quotients and differences
 _N_PER_SIZE = 120  # combinations of each number of coefficients and constants that are fitted in a few steps
 _N_FIRST_STEPS, _N_STEPS = 2, 12  # Gauss-Newton steps, of all these combinations and of the best
 _N_FITTED_PER_SIZE = 40  # the best of each size that are fitted with all steps
-_MAX_RATIO = 100.0  # share of what is left, relative to the least one, up to which they are
+_MAX_RATIO = (
+    100.0  # share that is left, relative to the least of this size and smaller ones, up to which they are
+)
 _N_SIZES = 6  # different numbers of coefficients and constants
 _MAX_CANCELLED = 1e5  # size of a term relative to the response: larger terms nearly cancel each other
 _MAX_VALUE = 1e100  # of a curve
@@ -194,7 +196,7 @@ class _CurveSearch:
                 if shape.operators <= self.operators:
                     for share, combination in self._rank_shape(name, shape, parts):
                         ranked.setdefault(combination.size, []).append((share, combination))
-        selected = [_select_different(candidates) for candidates in ranked.values()]
+        selected = [_select_different(candidates) for _, candidates in sorted(ranked.items())]
         found = [self._write_law(share, each) for share, each in self._fit_combinations(selected)]
         laws = select_laws([law for law in found if law is not None], _N_SIZES)
         return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
@@ -280,17 +282,19 @@ class _CurveSearch:
     ) -> list[tuple[float, _Combination]]:
         """Fit the constants inside curves, and return the shares RSS/TSS on the scale of y.
 
-        After a few steps, only the best of each size are fitted further, if they are near the best of all.
-        Most curves have a wrong shape, and the steps of their fits are small.
+        The groups have rising sizes. After a few steps, only the best of each size are fitted further, if
+        they are near the best of their size and of the smaller ones. Most curves have a wrong shape, and the
+        steps of their fits are small.
         """
-        started = [[self._fit_constants(each, _N_FIRST_STEPS) for each in group] for group in selected]
-        limit = _MAX_RATIO * min((share for group in started for share, _ in group), default=0.0)
         fitted = []
-        for group in started:
-            group.sort(key=lambda pair: pair[0])
-            for place, (share, combination) in enumerate(group):
-                is_near = place < _N_FITTED_PER_SIZE and share <= limit and np.isfinite(share)
-                fitted.append(self._fit_constants(combination, _N_STEPS) if is_near else group[place])
+        least = np.inf
+        for group in selected:
+            started = [self._fit_constants(each, _N_FIRST_STEPS) for each in group]
+            started.sort(key=lambda pair: pair[0])
+            least = min([least, *(share for share, _ in started[:1])])
+            for place, (share, combination) in enumerate(started):
+                is_near = place < _N_FITTED_PER_SIZE and share <= _MAX_RATIO * least and np.isfinite(share)
+                fitted.append(self._fit_constants(combination, _N_STEPS) if is_near else started[place])
         return fitted
 
     def _fit_constants(self, combination: _Combination, n_steps: int) -> tuple[float, _Combination]:

@@ -25,6 +25,7 @@ from symscreen.fitting.laws.law_forms import (
     simplify_law,
     write_multiples,
 )
+from symscreen.fitting.laws.linear_combinations import find_laws_of_linear_combination
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import search_rational_forms
@@ -67,12 +68,17 @@ def find_index_laws(data: LawData) -> list[Law]:
     return [*find_single_index_laws(data), *find_sums_of_two_powers(data)]
 
 
+def find_all_curves(data: LawData) -> list[Law]:
+    """Find curves of one input, and curves of a linear combination of inputs."""
+    return [*find_curves(data), *find_laws_of_linear_combination(data)]
+
+
 _STAGES: tuple[_Stage, ...] = (
     ("power products", make_one_round_search(find_all_power_products)),
     ("single index", make_one_round_search(find_index_laws)),
     ("factor products", make_one_round_search(find_factor_products)),
     ("transformed sums", search_transformed_sums),
-    ("curves", make_one_round_search(find_curves)),
+    ("curves", make_one_round_search(find_all_curves)),
     ("sums of inputs", make_one_round_search(find_laws_of_input_sums)),
     ("rational forms", search_rational_forms),
     ("algebraic relations", make_one_round_search(find_algebraic_relations)),

@@ -128,7 +128,7 @@ def find_laws_of_index(
     """
     found: list[Law] = []
     index = list(map(Fraction, powers.tolist()))
-    if np.count_nonzero(powers) > 1:  # formulas of one input are among the power products
+    if len(powers) > 1:  # with a single input, the formulas are those of the power products
         theta = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
         found += find_best_factors(_grow_pool(theta, data), n_indices, data, scale, _N_FINALISTS)
     if has_scales:

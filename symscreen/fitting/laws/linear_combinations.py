@@ -1,0 +1,150 @@
+"""Find laws with a curve of a linear combination of the inputs, such as 1/(1 + exp(−0.4 − 1.3·x + 0.7·z)).
+
+The slopes of a linear regression are proportional to the weights of the combination for any curve, if the
+inputs are independent and normal (Brillinger 1983, A Festschrift for E. L. Lehmann, 97-114). Else they are
+a start. Curves of this combination are searched as if it was the only input, see
+`symscreen.fitting.laws.curves`. The best of them are then fitted with all weights. The search is left out if
+a polynomial of the combination explains much less than a quadratic polynomial of all inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expressions.traversal import iterate_postorder, rebuild_expression
+from symscreen.expressions.tree import Column, Constant
+from symscreen.fitting.laws.curve_shapes import apply_by_name
+from symscreen.fitting.laws.curves import find_curves
+from symscreen.fitting.laws.law_selection import allows_law
+from symscreen.fitting.laws.refinement import refine_law
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symscreen._typing import Values
+    from symscreen.expressions.tree import Expression
+    from symscreen.fitting.laws.law import Law, LawData
+
+
+_NAME = "u"  # of the combination while curves are searched
+_MIN_ROWS_PER_INPUT = 8
+_MIN_SLOPE = 0.02  # of a standardised input, relative to the largest one
+_MIN_ERRORS = 3.0  # standard errors that a slope must differ from 0
+_MIN_EXPLAINED = 0.3  # share of the variance that the linear regression explains
+_DEGREE = 5  # of the polynomial of the combination
+_MAX_LEFT = 0.02  # share of the variance that this polynomial may leave in any case
+_MAX_LEFT_RATIO = 1.3  # relative to what a quadratic polynomial of all inputs leaves
+_N_REFINED = 3  # curves with each number of constants
+_MAX_CONSTANTS = 4  # of a curve, besides the weights
+
+
+def find_laws_of_linear_combination(data: LawData) -> list[Law]:
+    """Find the best laws y = g(c + b·φ(Σ wᵢ·xᵢ)) with a curve φ and fitted weights wᵢ.
+
+    Parameters
+    ----------
+    data : LawData
+        Inputs, target and grammar. With units there are no laws, because the numbers inside would have units.
+
+    Returns
+    -------
+    list of Law
+        Laws whose inner constants are marked as fitted; those with the fewest constants first.
+
+    Examples
+    --------
+    >>> from symscreen.fitting.laws.law import LawData
+    >>> from symscreen.grammar import load_grammar
+    >>> x, z = np.random.default_rng(0).uniform(-2, 2, (2, 200))
+    >>> data = LawData({"x": x, "z": z}, 1 / (1 + np.exp(1 - 1.3 * x + 2.6 * z)), load_grammar("standard"))
+    >>> laws = find_laws_of_linear_combination(data)
+    >>> any("x - 2*z" in str(law.terms[0]) for law in laws)
+    True
+    """
+    names = [name for name, values in data.columns.items() if np.ptp(values) > 0.0]
+    if data.units is not None or len(names) < 2 or len(data.target) < _MIN_ROWS_PER_INPUT * len(names):
+        return []
+    weights = _estimate_weights(names, data)
+    if len(weights) < 2:
+        return []
+    combined = np.asarray(sum(weight * data.columns[name] for name, weight in weights.items()))
+    if not _is_promising(combined, [data.columns[name] for name in names], data.target):
+        return []
+    alone = replace(data, columns={_NAME: combined}, is_allowed=None, required_inputs=None)
+    combination = _build_combination(weights)
+    counts: dict[int, int] = {}
+    found = []
+    for law in find_curves(alone):
+        if law.n_constants > _MAX_CONSTANTS or sum(map(_count_columns, law.terms)) > 1:
+            continue
+        counts[law.n_constants] = counts.get(law.n_constants, 0) + 1
+        if counts[law.n_constants] <= _N_REFINED:
+            terms = tuple(_substitute(term, combination) for term in law.terms)
+            n_constants = law.n_constants + len(weights) - 1
+            refined = refine_law(replace(law, terms=terms, n_constants=n_constants), data)
+            if refined is not None and allows_law(data, refined):
+                found.append(refined)
+    return sorted(found, key=lambda law: law.n_constants)
+
+
+def _estimate_weights(names: Sequence[str], data: LawData) -> dict[str, float]:
+    """Estimate the weights of a combination; that of its first input is 1.
+
+    There are none if the linear regression explains too little. Inputs with a negligible slope are left out.
+    """
+    columns = np.array([data.columns[name] for name in names])
+    scales = columns.std(axis=1)
+    design = np.column_stack([np.ones(len(data.target)), ((columns.T - columns.mean(axis=1)) / scales)])
+    target = (data.target - data.target.mean()) / data.target.std()
+    slopes, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
+    if rank < design.shape[1]:
+        return {}
+    residuals = target - design @ slopes
+    square = float(residuals @ residuals)
+    if square > (1.0 - _MIN_EXPLAINED) * len(target):
+        return {}
+    covariance = np.linalg.inv(design.T @ design) * square / (len(target) - len(slopes))
+    errors = np.sqrt(np.diag(covariance))[1:]
+    sizes = np.abs(slopes[1:])
+    used = np.flatnonzero((sizes > _MIN_ERRORS * errors) & (sizes > _MIN_SLOPE * sizes.max()))
+    raw = slopes[1:] / scales
+    return {names[place]: float(raw[place] / raw[used[0]]) for place in used.tolist()}
+
+
+def _is_promising(combined: Values, inputs: Sequence[Values], target: Values) -> bool:
+    """Return whether a polynomial of the combination explains nearly as much as one of all inputs."""
+    columns = [(each - each.mean()) / each.std() for each in (combined, *inputs)]
+    powers = [columns[0] ** power for power in range(_DEGREE + 1)]
+    products = [a * b for a, b in combinations_with_replacement((np.ones(len(target)), *columns[1:]), 2)]
+    own, full = (_compute_left(np.array(rows), target) for rows in (powers, products))
+    return own <= max(_MAX_LEFT, _MAX_LEFT_RATIO * full)
+
+
+def _compute_left(rows: Values, target: Values) -> float:
+    """Compute the share of the variance of a target, shape (n,), that rows, shape (k, n), leave."""
+    residuals = target - rows.T @ np.linalg.lstsq(rows.T, target, rcond=None)[0]
+    return float(residuals @ residuals) / float(np.var(target) * len(target))
+
+
+def _build_combination(weights: Mapping[str, float]) -> Expression:
+    """Build x₁ ± w₂·x₂ ± … with fitted constants."""
+    (first, _), *rest = weights.items()
+    total: Expression = Column(first)
+    for name, weight in rest:
+        part = apply_by_name("mul", Constant(abs(weight), fitted=True), Column(name))
+        total = apply_by_name("add" if weight >= 0.0 else "sub", total, part)
+    return total
+
+
+def _count_columns(term: Expression) -> int:
+    """Count how often columns occur in a term."""
+    return sum(isinstance(part, Column) for part in iterate_postorder(term))
+
+
+def _substitute(term: Expression, combination: Expression) -> Expression:
+    """Replace the column of the combination in a term by the combination."""
+    return rebuild_expression(term, column=lambda column: combination if column.name == _NAME else column)
