@@ -21,13 +21,14 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Call, apply_operator
+from symscreen.fitting.laws.affine_index import find_affine_index_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.principal_directions import count_indices, propose_indices
-from symscreen.fitting.laws.scaled_index import find_scaled_index_laws
+from symscreen.fitting.laws.scaled_index import estimate_outer_exponents, find_scaled_index_laws
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
@@ -130,7 +131,12 @@ def find_laws_of_index(
     index = list(map(Fraction, powers.tolist()))
     if len(powers) > 1:  # with a single input, the formulas are those of the power products
         theta = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
-        found += find_best_factors(_grow_pool(theta, data), n_indices, data, scale, _N_FINALISTS)
+        pool = _grow_pool(theta, data)
+        if np.count_nonzero(powers) > 1:  # the formulas of one input are among the power products
+            found += find_best_factors(pool, n_indices, data, scale, _N_FINALISTS)
+        outer = estimate_outer_exponents(index, scale) if has_scales else None
+        if outer is not None:
+            found += find_affine_index_laws(pool, index, outer, n_indices, data, scale)
     if has_scales:
         for each in (index, [-power for power in index]):
             found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
