@@ -15,6 +15,7 @@ from symscreen.expressions.traversal import evaluate_expression, fold_expression
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets, predict_on_dataset
 from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
+from symscreen.fitting.laws.simple_numbers import write_number
 from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.grammar import OPERATORS
@@ -73,7 +74,8 @@ def judge_model(
         ``kind``: ``exact``, ``noise`` (a law within noise), ``approximation`` or ``none``. ``p_value``: of
         the tests of lack of fit; None without a test. With several targets, it is the smallest of their
         p-values, multiplied by their number. ``undetermined``, only for an approximation that leaves nothing
-        but rounding: the part of the formula that the rows do not determine.
+        but rounding: the part of the formula that the rows do not determine. ``numbers``, only for an exact
+        formula: its coefficients that are fractions or multiples of π, as pairs of value and text.
     """
     if not selected.term_indices:
         return {"kind": "none", "p_value": None}
@@ -200,7 +202,26 @@ def _judge_exact_formulas(formulas: list[Formula], dataset: Dataset) -> dict[str
         part = find_undetermined_part(formula, dataset)
         if part is not None:
             return {"kind": "approximation", "p_value": None, "undetermined": to_text(part)}
-    return {"kind": "exact", "p_value": None}
+    numbers = [pair for formula in formulas for pair in name_coefficients(formula)]
+    return {"kind": "exact", "p_value": None, **({"numbers": numbers} if numbers else {})}
+
+
+def name_coefficients(formula: Formula) -> list[tuple[float, str]]:
+    """Return the coefficients that are fractions or multiples of π up to rounding, with their names.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.linear_formula import Formula
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> name_coefficients(Formula("y", 0.5, (0.07957747154594767,), (parse_expression("q/r"),)))
+    [(0.07957747154594767, '1/(4*pi)')]
+    """
+    named = []
+    for value in (formula.intercept, *formula.coefficients):
+        number = write_number(float(value))
+        if isinstance(number, Call):
+            named.append((float(value), to_text(number)))
+    return named
 
 
 def find_undetermined_part(formula: Formula, dataset: Dataset) -> Expression | None:

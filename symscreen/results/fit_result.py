@@ -44,6 +44,7 @@ _VERDICTS = {
 }
 _NOTHING_YET = "no formula found within the time limit"
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
+_MAX_NAMED = 3  # coefficients that the verdict names
 
 
 def to_original_units(formula: Formula, record: Mapping[str, Any]) -> Formula:
@@ -192,6 +193,7 @@ class _BaseFitResult:
         The record has its kind and, unless the formula is exact, the p-value of the tests of lack of fit.
         They test whether neighbouring rows have similar residuals, see `symscreen.fitting.lack_of_fit`. A
         formula with a part that the rows do not determine is an approximation, also if it leaves nothing.
+        Coefficients of an exact formula are named, such as 1/(2*pi).
         """
         verdict = self.record["verdict"]
         kind, p_value = verdict["kind"], verdict["p_value"]
@@ -199,6 +201,9 @@ class _BaseFitResult:
             part = escape_control_chars(verdict["undetermined"])
             return f"approximation: it leaves only rounding, but the rows do not determine {part}"
         text = _NOTHING_YET if kind == "none" and self.is_partial else _VERDICTS[kind]
+        if "numbers" in verdict and "units" not in self.record:
+            names = [f"{value:.{_DIGITS}g} is {name}" for value, name in verdict["numbers"][:_MAX_NAMED]]
+            text = f"{text}; {', '.join(names)}"
         return text if p_value is None else f"{text} (p = {p_value:.2g})"
 
     @property

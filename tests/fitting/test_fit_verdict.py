@@ -30,6 +30,12 @@ def test_a_formula_that_leaves_rounding_is_exact(x):
     assert result.record["stage"] == "subsets"
 
 
+def test_the_verdict_names_coefficients_that_are_multiples_of_pi_or_fractions(x):
+    result = symscreen.fit({"a": x[0], "b": x[1]}, x[0] / (2 * np.pi) + x[1] / 3, **SMALL)
+    assert [name for _, name in result.record["verdict"]["numbers"]] == ["1/(2*pi)", "1/3"]
+    assert result.verdict.endswith("; 0.159155 is 1/(2*pi), 0.333333 is 1/3")
+
+
 @pytest.mark.slow
 def test_a_law_with_noise_is_within_noise(rng, x):
     y = 2 * x[0] ** 2 + x[1] + rng.normal(size=300)
