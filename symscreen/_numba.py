@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-COMPILE_MESSAGE = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
+COMPILE_MESSAGE = "symscreen: compiling a part for this machine; it takes some seconds, once for each part\n"
 _DISPATCHER_LOCK = Lock()
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _INNER_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True}

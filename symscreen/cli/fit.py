@@ -226,7 +226,7 @@ def apply(
     source: Any = bundle if adapt is None else _adapt_bundle(bundle, adapt, adapted, force=force)
     with show_warnings_as_notices():
         values = _compute_values(source, frame, clip=clip)
-    write_output(out, format_csv(values), force=force)
+    write_output(out, format_csv(values), force=force, quiet=False)
 
 
 def _compute_values(source: Any, frame: SourceFrame, *, clip: bool) -> pd.DataFrame:

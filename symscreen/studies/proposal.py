@@ -138,7 +138,7 @@ def _write_notes(
     notes = {
         "": [
             f"A study of {data}, which has {frame.n:,} rows and {len(frame.columns):,} columns.",
-            "symscreen run STUDY.toml screens the table, fits a formula and writes the report.",
+            "symscreen run STUDY.toml screens the table, fits a formula, and writes a report if named.",
             f"The keys are the options of symscreen run, written with underscores: {flag} is max_ram.",
             "Options on the command line replace those of this file. File names are relative to its folder.",
         ],
