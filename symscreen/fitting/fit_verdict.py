@@ -40,7 +40,8 @@ VERDICT_LEVEL = 0.01
 
 _ROUNDING_LEVEL = 1e-4  # the same for residuals near rounding, whose errors are not quite independent
 _EPSILON = float(np.finfo(np.float64).eps)
-_MAX_ROUNDING = 8.0 * _EPSILON  # error of a row, relative to the sizes of the terms
+_MAX_SUM_ROUNDING = 2.0 * _EPSILON  # of a row, relative to the sizes of the terms; larger errors are tested
+_MAX_ROUNDING = 8.0 * _EPSILON  # change of a row that is no effect, relative to the sizes of the terms
 _MAX_CHANGE = 1e-7  # of a number, relative to its size, that counts as an error of its last digits
 _FACTOR = 1.1  # a part that may change by this factor without any effect is not determined
 _STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})  # these ignore small changes of an argument
@@ -126,7 +127,7 @@ def _is_rounding(formula: Formula, residuals: Values, dataset: Dataset) -> bool:
     The target was computed by a formula with about the same rounding, so twice the bound is allowed.
     """
     columns = get_input_columns(dataset)
-    allowed = _MAX_ROUNDING * _measure_rows(formula, dataset)
+    allowed = _MAX_SUM_ROUNDING * _measure_rows(formula, dataset)
     for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
         error = bound_rounding(term, columns)
         allowed = allowed + 2.0 * abs(coefficient) * np.where(np.isfinite(error), error, 0.0)

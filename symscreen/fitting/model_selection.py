@@ -27,7 +27,8 @@ _CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are n
 _MIN_ROWS_PER_PARAMETER = 5  # rows
 _N_LEFT_OUT = 5  # rows, at least, without which a model must still be better than the mean
 _MIN_LEFT_ROWS = 4  # times this number of rows; with fewer the rule does not apply
-_MIN_ROBUST_ROWS = 30  # with fewer, the variances of the rows are too uncertain for a test
+_MIN_ROBUST_ROWS = 30  # with fewer, the variances of the rows are too uncertain
+_FEW_ROWS_LEVEL = 0.05  # of the F test with fewer rows, besides the penalties of the criterion
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
@@ -263,11 +264,14 @@ def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, ta
     return model.score + len(rows) * log(share) - n * log(model.unexplained_share) < mean.score
 
 
-def is_robust(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
-    """Return whether a model is better than the mean also if the errors of the rows have unequal variances.
+def is_robust(
+    model: ScoredModel, mean: ScoredModel, values: Values, target: Values, n_constants: int = 0
+) -> bool:
+    """Return whether a model is better than the mean also with unequal variances, or with few rows.
 
     Where the errors are large in a few rows, a formula that is large in the same rows correlates with them by
-    chance much more often than with equal errors.
+    chance much more often than with equal errors. With few rows, the likelihood ratio of the criterion
+    overstates the evidence, and an F test replaces it.
 
     Parameters
     ----------
@@ -277,14 +281,16 @@ def is_robust(model: ScoredModel, mean: ScoredModel, values: Values, target: Val
         Values of the terms.
     target : float64 array, shape (n,)
         The target.
+    n_constants : int
+        Number of fitted constants inside the terms.
 
     Returns
     -------
     bool
         Whether the criterion prefers the model if its gain is n·log(1 + W/(n − k − 1)), with Wald's statistic
-        W for robust variances (`symscreen.fitting.laws.gauss_newton.estimate_robust_covariance`). True for
-        the mean, for exact formulas, with fewer than 30 rows, and where the rows do not determine the
-        variances.
+        W for robust variances (`symscreen.fitting.laws.gauss_newton.estimate_robust_covariance`). With fewer
+        than 30 rows the gain is −2·log(p/0.05), with the p-value of the F test of the terms and constants.
+        True for the mean, for exact formulas, and where the rows do not determine the variances.
 
     Examples
     --------
@@ -297,8 +303,12 @@ def is_robust(model: ScoredModel, mean: ScoredModel, values: Values, target: Val
     True
     """
     n = len(target)
-    if not model.term_indices or model.unexplained_share <= EXACT_SHARE or n < _MIN_ROBUST_ROWS:
+    if not model.term_indices or model.unexplained_share <= EXACT_SHARE:
         return True
+    if n < _MIN_ROBUST_ROWS:
+        gain = _compute_exact_gain(model.unexplained_share, n, len(values) + n_constants)
+        gain += 2.0 * log(_FEW_ROWS_LEVEL)
+        return model.score - gain - n * log(model.unexplained_share) < mean.score
     scaled = values / np.abs(values).max(axis=1, keepdims=True)  # huge values have no squares
     response = target / np.abs(target).max()
     coefficients = estimate_coefficients(scaled, response).coefficients
@@ -312,9 +322,24 @@ def is_robust(model: ScoredModel, mean: ScoredModel, values: Values, target: Val
     return model.score - gain - n * log(model.unexplained_share) < mean.score
 
 
-def explains_rows(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:
+def _compute_exact_gain(share: float, n: int, n_parameters: int) -> float:
+    """Compute −2·log p of the F test of parameters besides the mean; 0 without degrees of freedom."""
+    from scipy.special import betainc  # importing scipy.stats takes longer than a small fit
+
+    n_freedom = n - 1 - n_parameters
+    if n_freedom <= 0:
+        return 0.0
+    p_value = float(betainc(n_freedom / 2.0, n_parameters / 2.0, share))
+    return -2.0 * log(max(p_value, np.finfo(np.float64).tiny))
+
+
+def explains_rows(
+    model: ScoredModel, mean: ScoredModel, values: Values, target: Values, n_constants: int
+) -> bool:
     """Return whether a model passes `explains_many_rows` and `is_robust`: values (k, n), target (n,)."""
-    return explains_many_rows(model, mean, values, target) and is_robust(model, mean, values, target)
+    return explains_many_rows(model, mean, values, target) and is_robust(
+        model, mean, values, target, n_constants
+    )
 
 
 def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:

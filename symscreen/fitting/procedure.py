@@ -408,7 +408,9 @@ def _choose_model(
         if is_identifiable(evaluate_terms(expressions, dataset)):
             if mean is None or search_target is None:
                 return model
-            if explains_rows(model, mean, search_result.terms.values[chosen], search_target):
+            terms = search_result.terms
+            n_constants = int(terms.n_constants[chosen].sum())
+            if explains_rows(model, mean, terms.values[chosen], search_target, n_constants):
                 return model
             n_refused += 1
         candidates = [other for other in candidates if other is not model]

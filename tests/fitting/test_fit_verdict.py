@@ -173,3 +173,11 @@ def test_a_law_that_magnifies_the_rounding_of_its_argument_is_exact(rng):
         ScoredModel((0,), 1e-30, 1, 0.0), ((formula, estimates, True),), dataset, load_grammar("basic")
     )
     assert record["kind"] == "exact"
+
+
+def test_a_missing_term_of_ten_units_of_rounding_is_seen(rng):
+    from scipy.special import j0
+
+    x = rng.uniform(0.0, 0.02, 1000)
+    result = symscreen.fit({"x": x}, j0(x), operators="standard", effort="quick")
+    assert result.record["verdict"]["kind"] == "approximation"

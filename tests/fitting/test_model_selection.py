@@ -19,7 +19,7 @@ from symscreen.fitting import (
     score_models,
     select_model,
 )
-from symscreen.fitting.model_selection import explains_many_rows, is_robust
+from symscreen.fitting.model_selection import _compute_exact_gain, explains_many_rows, is_robust
 
 COMPLEXITY = [1, 2, 2, 3, 5, 8]
 shares = st.one_of(st.floats(1e-12, 1.0), st.just(0.0), st.sampled_from([0.25, 0.5]))
@@ -211,7 +211,7 @@ def test_a_law_of_a_skewed_target_explains_many_rows(rng):
 
 
 def test_a_best_of_many_features_with_errors_as_unequal_as_its_own_is_seldom_robust():
-    n, n_features, n_tables = 100, 2000, 20
+    n, n_features, n_tables = 100, 1000, 20
     n_preferred = n_robust = 0
     for seed in range(n_tables):
         rng = np.random.default_rng(seed)
@@ -228,6 +228,33 @@ def test_a_best_of_many_features_with_errors_as_unequal_as_its_own_is_seldom_rob
             n_robust += is_robust(model, mean, features[[best]], target)
     assert n_preferred == n_tables
     assert n_robust <= n_tables // 4
+
+
+def test_with_few_rows_a_best_of_many_features_is_seldom_robust():
+    n, n_features, n_tables = 6, 5_000, 40
+    n_preferred = n_robust = 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        target, features = rng.normal(size=n), rng.normal(size=(n_features, n))
+        centred = features - features.mean(axis=1, keepdims=True)
+        correlations = centred @ (target - target.mean()) / np.linalg.norm(centred, axis=1)
+        best = int(np.argmax(np.abs(correlations)))
+        share = 1.0 - float(correlations[best]) ** 2 / float(np.var(target) * n)
+        mean = ScoredModel((), 1.0, 0, np.log(n))
+        model = ScoredModel((0,), share, 5, n * np.log(share) + 2.0 * np.log(n_features) + 2.0 * np.log(n))
+        if model.score < mean.score:
+            n_preferred += 1
+            n_robust += is_robust(model, mean, features[[best]], target)
+    assert n_preferred > n_tables // 2
+    assert n_robust <= n_tables // 10
+
+
+def test_the_gain_with_few_rows_is_that_of_an_f_test():
+    from scipy.stats import f
+
+    share, n, k = 0.2, 12, 3
+    statistic = (1.0 - share) / k / (share / (n - 1 - k))
+    assert _compute_exact_gain(share, n, k) == pytest.approx(-2.0 * f.logsf(statistic, k, n - 1 - k))
 
 
 def test_a_law_whose_errors_grow_with_it_is_robust(rng):
