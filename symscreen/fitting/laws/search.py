@@ -11,6 +11,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
+from symscreen.fitting.laws.added_inputs import find_laws_with_added_inputs
 from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
@@ -73,13 +74,18 @@ def find_all_curves(data: LawData) -> list[Law]:
     return [*find_curves(data), *find_laws_of_linear_combination(data)]
 
 
+def find_all_sums_of_inputs(data: LawData) -> list[Law]:
+    """Find functions of a sum of inputs, and sums of an input and a power product."""
+    return [*find_laws_of_input_sums(data), *find_laws_with_added_inputs(data)]
+
+
 _STAGES: tuple[_Stage, ...] = (
     ("power products", make_one_round_search(find_all_power_products)),
     ("single index", make_one_round_search(find_index_laws)),
     ("factor products", make_one_round_search(find_factor_products)),
     ("transformed sums", search_transformed_sums),
     ("curves", make_one_round_search(find_all_curves)),
-    ("sums of inputs", make_one_round_search(find_laws_of_input_sums)),
+    ("sums of inputs", make_one_round_search(find_all_sums_of_inputs)),
     ("rational forms", search_rational_forms),
     ("algebraic relations", make_one_round_search(find_algebraic_relations)),
     ("matched pairs", make_one_round_search(find_matched_pairs)),
