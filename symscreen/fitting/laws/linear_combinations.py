@@ -4,13 +4,14 @@ The slopes of a linear regression are proportional to the weights of the combina
 inputs are independent and normal (Brillinger 1983, A Festschrift for E. L. Lehmann, 97-114). Else they are
 a start. Curves of this combination are searched as if it was the only input, see
 `symscreen.fitting.laws.curves`. The best of them are then fitted with all weights. The search is left out if
-a polynomial of the combination explains much less than a quadratic polynomial of all inputs.
+a polynomial of the combination explains much less than a quadratic or cubic polynomial of all inputs.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations_with_replacement
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,9 @@ _MIN_SLOPE = 0.02  # of a standardised input, relative to the largest one
 _MIN_ERRORS = 3.0  # standard errors that a slope must differ from 0
 _MIN_EXPLAINED = 0.3  # share of the variance that the linear regression explains
 _DEGREE = 5  # of the polynomial of the combination
-_MAX_LEFT = 0.02  # share of the variance that this polynomial may leave in any case
-_MAX_LEFT_RATIO = 1.3  # relative to what a quadratic polynomial of all inputs leaves
+_MAX_LEFT = 0.002  # share of the variance that this polynomial may leave in any case
+_MAX_LEFT_RATIO = 1.3  # relative to what a polynomial of all inputs leaves
+_MIN_ROWS_PER_TERM = 10  # of a cubic polynomial of all inputs; with fewer rows it is quadratic
 _N_REFINED = 3  # curves with each number of constants
 _MAX_CONSTANTS = 4  # of a curve, besides the weights
 
@@ -119,7 +121,9 @@ def _is_promising(combined: Values, inputs: Sequence[Values], target: Values) ->
     """Return whether a polynomial of the combination explains nearly as much as one of all inputs."""
     columns = [(each - each.mean()) / each.std() for each in (combined, *inputs)]
     powers = [columns[0] ** power for power in range(_DEGREE + 1)]
-    products = [a * b for a, b in combinations_with_replacement((np.ones(len(target)), *columns[1:]), 2)]
+    factors = (np.ones(len(target)), *columns[1:])
+    degree = 3 if comb(len(factors) + 2, 3) <= len(target) / _MIN_ROWS_PER_TERM else 2
+    products = [np.prod(each, axis=0) for each in combinations_with_replacement(factors, degree)]
     own, full = (_compute_left(np.array(rows), target) for rows in (powers, products))
     return own <= max(_MAX_LEFT, _MAX_LEFT_RATIO * full)
 
