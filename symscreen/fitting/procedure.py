@@ -393,7 +393,7 @@ def _choose_model(
     """Select the best model whose coefficients the rows determine; the mean always qualifies.
 
     With the target of the search, shape (n,), the model must also explain more than a few rows, and more than
-    errors of unequal variances would.
+    errors of unequal variances would. If the 500 best models do not, the mean is selected.
     """
     mean = next((model for model in candidates if not model.term_indices), None)
     n_refused = 0

@@ -2,7 +2,7 @@
 
 The slopes of a linear regression are proportional to the weights of the combination for any curve, if the
 inputs are independent and normal (Brillinger 1983, A Festschrift for E. L. Lehmann, 97-114). Else they are
-a start. Curves of this combination are searched as if it was the only input, see
+a start. Curves of this combination are searched as if it were the only input, see
 `symscreen.fitting.laws.curves`. The best of them are then fitted with all weights. The search is left out if
 a polynomial of the combination explains much less than a quadratic or cubic polynomial of all inputs.
 """

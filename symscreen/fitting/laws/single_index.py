@@ -129,12 +129,13 @@ def find_laws_of_index(
     """
     found: list[Law] = []
     index = list(map(Fraction, powers.tolist()))
-    if len(powers) > 1:  # with a single input, the formulas are those of the power products
+    has_several_factors = np.count_nonzero(powers) > 1  # formulas of one input are among the power products
+    outer = estimate_outer_exponents(index, scale) if has_scales and len(powers) > 1 else None
+    if has_several_factors or outer is not None:
         theta = build_power_product(list_column_powers(zip(scale.names, index, strict=True)))
         pool = _grow_pool(theta, data)
-        if np.count_nonzero(powers) > 1:  # the formulas of one input are among the power products
+        if has_several_factors:
             found += find_best_factors(pool, n_indices, data, scale, _N_FINALISTS)
-        outer = estimate_outer_exponents(index, scale) if has_scales else None
         if outer is not None:
             found += find_affine_index_laws(pool, index, outer, n_indices, data, scale)
     if has_scales:
