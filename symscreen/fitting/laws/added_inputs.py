@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.tree import Column
+from symscreen.fitting.laws.gauss_newton import estimate_with_errors
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.simple_numbers import find_simple_numbers
 
 if TYPE_CHECKING:
-    from symscreen._typing import Values
     from symscreen.fitting.laws.law import LawData
 
 
@@ -84,8 +84,10 @@ def _find_added_inputs(data: LawData) -> list[tuple[str, list[float]]]:
     pairs = list(combinations_with_replacement(range(len(names)), 2))
     linear = np.array([scaled[name] / spreads[name] for name in names])
     design = np.column_stack([np.ones(len(data.target)), *linear, *(linear[i] * linear[j] for i, j in pairs)])
-    fitted = _regress(design, data.target)
-    if fitted is None:
+    if len(design) < _MIN_ROWS_PER_TERM * design.shape[1]:
+        return []
+    fitted = estimate_with_errors(design, data.target)
+    if fitted is None or not fitted[1].all():
         return []
     slopes, errors = fitted
     ratios = np.abs(slopes) / errors
@@ -99,17 +101,3 @@ def _find_added_inputs(data: LawData) -> list[tuple[str, list[float]]]:
                 found.append((float(ratios[1 + place]), name, numbers))
     found.sort(key=lambda each: (-each[0], each[1]))
     return [(name, numbers) for _, name, numbers in found[:_MAX_ADDED]]
-
-
-def _regress(design: Values, target: Values) -> tuple[Values, Values] | None:
-    """Return the coefficients of a regression and their standard errors; None if not determined."""
-    n, k = design.shape
-    if n < _MIN_ROWS_PER_TERM * k:
-        return None
-    solution, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
-    residuals = target - design @ solution
-    variance = float(residuals @ residuals) / (n - k)
-    if rank < k or variance == 0.0:
-        return None
-    errors = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    return np.asarray(solution), np.asarray(errors)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _MAX_STEPS = 12
 _MAX_HALVINGS = 12  # of each step
 _MIN_EIGENVALUE = 1e-12  # of the products of columns of norm 1: with less, the parameters are not determined
+_MIN_PIVOT = 1e-8  # of columns of norm 1: with less, they are linearly dependent
 _STEP_TOLERANCE = 1e-9  # relative decrease of the squared error, expected or found, at which the fit ends
 
 
@@ -31,6 +32,38 @@ def solve_least_squares(rows: Values, target: Values) -> Values | None:
         return None
     solution, _, rank, _ = np.linalg.lstsq((rows / norms[:, None]).T, target, rcond=None)
     return None if rank < len(rows) else np.asarray(solution / norms)
+
+
+def estimate_with_errors(design: Values, target: Values) -> tuple[Values, Values] | None:
+    """Estimate the coefficients of a linear regression and their standard errors.
+
+    The errors are those of White (1980, Econometrica 48, 817-838). They are right if the residuals are larger
+    in some rows, for example where the design only approximates a function.
+
+    Parameters
+    ----------
+    design : float64 array, shape (n, k)
+        The columns, with n > k.
+    target : float64 array, shape (n,)
+        The target.
+
+    Returns
+    -------
+    tuple of float64 arrays, shape (k,), or None
+        Coefficients and errors; None if the columns are linearly dependent, zero or not finite.
+    """
+    norms = compute_column_norms(design)
+    if not np.isfinite(norms).all() or not norms.all():
+        return None
+    q, r = np.linalg.qr(design / norms)
+    if np.abs(np.diag(r)).min() < _MIN_PIVOT:
+        return None
+    inverse = np.linalg.inv(r)
+    solution = inverse @ (q.T @ target)
+    residuals = target - (design / norms) @ solution
+    spread = inverse @ (q * residuals[:, None]).T
+    scale = len(target) / (len(target) - len(solution))
+    return solution / norms, np.sqrt(scale * (spread**2).sum(axis=1)) / norms
 
 
 def improve_fit(

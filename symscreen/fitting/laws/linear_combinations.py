@@ -20,6 +20,7 @@ from symscreen.expressions.traversal import iterate_postorder, rebuild_expressio
 from symscreen.expressions.tree import Column, Constant
 from symscreen.fitting.laws.curve_shapes import apply_by_name
 from symscreen.fitting.laws.curves import find_curves
+from symscreen.fitting.laws.gauss_newton import estimate_with_errors
 from symscreen.fitting.laws.law_selection import allows_law
 from symscreen.fitting.laws.refinement import refine_law
 
@@ -102,18 +103,16 @@ def _estimate_weights(names: Sequence[str], data: LawData) -> dict[str, float]:
     scales = columns.std(axis=1)
     design = np.column_stack([np.ones(len(data.target)), ((columns.T - columns.mean(axis=1)) / scales)])
     target = (data.target - data.target.mean()) / data.target.std()
-    slopes, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
-    if rank < design.shape[1]:
+    fitted = estimate_with_errors(design, target) if len(design) > design.shape[1] else None
+    if fitted is None:
         return {}
-    residuals = target - design @ slopes
-    square = float(residuals @ residuals)
-    if square > (1.0 - _MIN_EXPLAINED) * len(target):
+    slopes, errors = fitted[0][1:], fitted[1][1:]
+    residuals = target - design[:, 1:] @ slopes
+    if float(residuals @ residuals) > (1.0 - _MIN_EXPLAINED) * len(target):
         return {}
-    covariance = np.linalg.inv(design.T @ design) * square / (len(target) - len(slopes))
-    errors = np.sqrt(np.diag(covariance))[1:]
-    sizes = np.abs(slopes[1:])
+    sizes = np.abs(slopes)
     used = np.flatnonzero((sizes > _MIN_ERRORS * errors) & (sizes > _MIN_SLOPE * sizes.max()))
-    raw = slopes[1:] / scales
+    raw = slopes / scales
     return {names[place]: float(raw[place] / raw[used[0]]) for place in used.tolist()}
 
 

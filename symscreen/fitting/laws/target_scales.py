@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.fitting.laws.gauss_newton import estimate_with_errors
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -258,7 +260,7 @@ def find_factored_powers(
     if len(design) < 3 * design.shape[1]:
         return {}
     used = target[is_used]
-    fitted = _fit_with_errors(design, np.log(np.abs(used))) if is_exact else _fit_logarithm(design, used)
+    fitted = estimate_with_errors(design, np.log(np.abs(used))) if is_exact else _fit_logarithm(design, used)
     if fitted is None:
         return {}
     coefficients, errors = fitted
@@ -295,34 +297,14 @@ def _fit_logarithm(design: Values, target: Values) -> tuple[Values, Values] | No
     """
     magnitude = np.abs(target)
     weights = magnitude / magnitude.max()
-    fitted = _fit_with_errors(design * weights[:, None], np.log(magnitude) * weights)
+    fitted = estimate_with_errors(design * weights[:, None], np.log(magnitude) * weights)
     if fitted is None or abs(np.sign(target).mean()) < _MIN_SIGN_AGREEMENT:
         return fitted
     signed = target * np.sign(np.median(target))
     for _ in range(_N_STEPS):
         predicted = np.exp(np.minimum(design @ fitted[0], np.log(2.0 * magnitude.max())))
-        step = _fit_with_errors(design * predicted[:, None], signed - predicted)
+        step = estimate_with_errors(design * predicted[:, None], signed - predicted)
         if step is None:
             break
         fitted = fitted[0] + step[0], step[1]
     return fitted
-
-
-def _fit_with_errors(design: Values, target: Values) -> tuple[Values, Values] | None:
-    """Return least-squares coefficients and their standard errors; None if the columns are dependent.
-
-    The errors are those of White (1980), which are right though a quadratic function only approximates
-    log|y|, so that the residuals are larger in some rows.
-    """
-    norms = np.linalg.norm(design, axis=0)
-    if not norms.all() or not np.isfinite(norms).all():
-        return None
-    q, r = np.linalg.qr(design / norms)
-    if np.abs(np.diag(r)).min() < 1e-8:
-        return None
-    inverse = np.linalg.inv(r)
-    solution = inverse @ (q.T @ target)
-    residuals = target - (design / norms) @ solution
-    spread = inverse @ (q * residuals[:, None]).T
-    scale = len(target) / (len(target) - len(solution))
-    return solution / norms, np.sqrt(scale * (spread**2).sum(axis=1)) / norms
