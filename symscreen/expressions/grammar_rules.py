@@ -102,8 +102,8 @@ def is_expressible(expression: Expression, grammar: Grammar) -> bool:
 
 
 def _has_fixed_exponent(call: Call) -> bool:
-    """Return whether a call raises a formula to a number."""
-    return call.operator.name == "pow" and isinstance(call.arguments[1], Constant)
+    """Return whether a call raises a formula to a number, such as 0.6 or 2/3."""
+    return call.operator.name == "pow" and not collect_columns(call.arguments[1])
 
 
 def _is_whole_power(call: Call) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Constant
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
-from symscreen.fitting.laws.power_products import count_allowed_exponents
+from symscreen.fitting.laws.power_products import count_allowed_exponents, round_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 _POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))  # p
 _INDEX_POWERS = tuple(map(Fraction, (0, 1, -1, 2)))  # of θ in M, which is determined up to such a power
 _N_FORMULAS = 1_000  # functions h, the simplest ones
-_N_PER_POWER, _N_FITTED = 3, 8
+_N_PER_POWER, _N_FITTED = 10, 8
 _MIN_LEFT = 1e-12  # share of a product's square that M must leave
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A function h by its index in the pool, p, the exponents in M, and the share of y that is left."""
+    """A function h by its index in the pool, p, the exponents in M, and the share of Σ y² that is left."""
 
     formula: int
     power: Fraction
@@ -79,12 +80,11 @@ def find_affine_index_laws(
         powers = [own + index_power * power for own, power in zip(outer, index, strict=True)]
         if all(power.denominator <= 2 for power in powers):
             candidates += _compare_functions(pool, powers, data, scale)
-    laws = []
-    for each in sorted(candidates, key=lambda candidate: candidate.share)[:_N_FITTED]:
-        law = _build_law(each, pool, n_indices, data, scale)
-        if law is not None:
-            laws.append(law)
-    return laws
+    best: dict[float, _Candidate] = {}  # one of each share, since (1/θ)² and θ² with p = -1 are equal
+    for each in sorted(candidates, key=lambda each: (each.share, pool.complexity[each.formula])):
+        best.setdefault(round_share(each.share), each)
+    laws = (_build_law(each, pool, n_indices, data, scale) for each in islice(best.values(), _N_FITTED))
+    return [law for law in laws if law is not None]
 
 
 def _compare_functions(
@@ -100,7 +100,7 @@ def _compare_functions(
         return
     direction = factor / norm
     target = _project_out(data.target[rows][None], direction)[0]
-    total = float(target @ target)
+    total, square = float(target @ target), float(data.target[rows] @ data.target[rows])
     if total == 0.0:
         return
     for power in _POWERS:
@@ -109,7 +109,7 @@ def _compare_functions(
             squares = (products**2).sum(axis=1)
             left = _project_out(products, direction)
             left_squares = (left**2).sum(axis=1)
-            shares = 1.0 - (left @ target) ** 2 / (left_squares * total)
+            shares = (total - (left @ target) ** 2 / left_squares) / square
         is_usable = np.isfinite(shares) & (left_squares > _MIN_LEFT * squares)
         shares = np.where(is_usable, np.maximum(shares, 0.0), np.inf)
         for formula in np.argsort(shares, kind="stable")[:_N_PER_POWER].tolist():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.single_index import find_single_index_laws
@@ -32,3 +33,14 @@ def test_a_factor_that_contains_the_index_is_found(rng):
     a, x = rng.uniform(1.0, 3.0, (2, 300))
     best = find_sums({"a": a, "x": x}, a * x * (3.0 - 2.0 * np.tanh(x)))
     assert best.unexplained_share < 1e-20
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_factors_are_compared_by_what_is_left_of_the_target_itself(rng, noise):
+    a, t, v = rng.uniform(1.0, 5.0, (3, 1_000))
+    target = t * v * np.exp(-a / (t * v)) + a
+    target += noise * np.sqrt(np.mean(target**2)) * rng.normal(size=1_000)
+    columns = {"a": a, "t": t, "v": v}
+    best = find_sums(columns, target)
+    values = [evaluate_expression(term, columns) for term in best.law.terms]
+    assert any(np.allclose(each, t * v * np.exp(-a / (t * v)), rtol=1e-12) for each in values)

@@ -150,3 +150,12 @@ def test_a_sum_of_features_is_also_fitted_without_an_intercept(rng, change_effor
     result = symscreen.fit({"x": x, "z": z}, noisy, effort="quick", jobs=1)
     assert result.formula.intercept == 0.0
     np.testing.assert_allclose(result.predict({"x": x, "z": z}), target, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.1])
+def test_the_exponent_of_a_formula_of_hydraulics_becomes_a_fraction(rng, noise):
+    roughness, radius, slope = rng.uniform([[0.01], [0.2], [1e-4]], [[0.05], [3.0], [1e-2]], (3, 500))
+    velocity = radius ** (2 / 3) * np.sqrt(slope) / roughness
+    velocity += noise * np.sqrt(np.mean(velocity**2)) * rng.normal(size=500)
+    data = {"roughness": roughness, "radius": radius, "slope": slope, "velocity": velocity}
+    assert str(symscreen.fit(data, target="velocity").formula) == "radius**(2/3)*sqrt(slope)/roughness"
