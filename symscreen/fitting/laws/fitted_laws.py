@@ -54,6 +54,8 @@ def fit_laws(
 ) -> list[FittedLaw]:
     """Fit the coefficients of laws; laws that the rows do not determine are left out.
 
+    So are laws with a coefficient that is too large for a number, since their terms are nearly 0 everywhere.
+
     Parameters
     ----------
     laws : sequence of Law
@@ -73,11 +75,13 @@ def fit_laws(
     for law in laws:
         values = np.array([evaluate_expression(term, columns) for term in law.terms])
         if is_identifiable(values):
-            estimates = estimate_coefficients(
-                values, target, has_intercept=law.has_intercept, row_weights=row_weights
-            )
+            with np.errstate(over="ignore"):
+                estimates = estimate_coefficients(
+                    values, target, has_intercept=law.has_intercept, row_weights=row_weights
+                )
             share = estimates.unexplained_share
-            fitted.append(FittedLaw(law, values, 0.0 if share <= rounding else min(share, 1.0)))
+            if np.isfinite(estimates.coefficients).all():
+                fitted.append(FittedLaw(law, values, 0.0 if share <= rounding else min(share, 1.0)))
     return fitted
 
 

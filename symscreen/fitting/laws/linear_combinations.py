@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import iterate_postorder, rebuild_expression
-from symscreen.expressions.tree import Column, Constant
-from symscreen.fitting.laws.curve_shapes import apply_by_name
+from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.gauss_newton import estimate_with_errors
 from symscreen.fitting.laws.law_selection import allows_law
 from symscreen.fitting.laws.refinement import refine_law
+from symscreen.fitting.laws.sum_laws import build_weighted_sum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symscreen._typing import Values
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Call, Expression
     from symscreen.fitting.laws.law import Law, LawData
 
 
@@ -65,7 +65,7 @@ def find_laws_of_linear_combination(data: LawData) -> list[Law]:
     >>> x, z = np.random.default_rng(0).uniform(-2, 2, (2, 200))
     >>> data = LawData({"x": x, "z": z}, 1 / (1 + np.exp(1 - 1.3 * x + 2.6 * z)), load_grammar("standard"))
     >>> laws = find_laws_of_linear_combination(data)
-    >>> any("x - 2*z" in str(law.terms[0]) for law in laws)
+    >>> any("exp(2.6*z - 1.3*x)" in str(law.terms[0]) for law in laws)
     True
     """
     names = [name for name, values in data.columns.items() if np.ptp(values) > 0.0]
@@ -78,7 +78,6 @@ def find_laws_of_linear_combination(data: LawData) -> list[Law]:
     if not _is_promising(combined, [data.columns[name] for name in names], data.target):
         return []
     alone = replace(data, columns={_NAME: combined}, is_allowed=None, required_inputs=None)
-    combination = _build_combination(weights)
     counts: dict[int, int] = {}
     found = []
     for law in find_curves(alone):
@@ -86,7 +85,7 @@ def find_laws_of_linear_combination(data: LawData) -> list[Law]:
             continue
         counts[law.n_constants] = counts.get(law.n_constants, 0) + 1
         if counts[law.n_constants] <= _N_REFINED:
-            terms = tuple(_substitute(term, combination) for term in law.terms)
+            terms = tuple(_substitute(term, weights) for term in law.terms)
             n_constants = law.n_constants + len(weights) - 1
             refined = refine_law(replace(law, terms=terms, n_constants=n_constants), data)
             if refined is not None and allows_law(data, refined):
@@ -133,21 +132,25 @@ def _compute_left(rows: Values, target: Values) -> float:
     return float(residuals @ residuals) / float(np.var(target) * len(target))
 
 
-def _build_combination(weights: Mapping[str, float]) -> Expression:
-    """Build x₁ ± w₂·x₂ ± … with fitted constants."""
-    (first, _), *rest = weights.items()
-    total: Expression = Column(first)
-    for name, weight in rest:
-        part = apply_by_name("mul", Constant(abs(weight), fitted=True), Column(name))
-        total = apply_by_name("add" if weight >= 0.0 else "sub", total, part)
-    return total
-
-
 def _count_columns(term: Expression) -> int:
     """Count how often columns occur in a term."""
     return sum(isinstance(part, Column) for part in iterate_postorder(term))
 
 
-def _substitute(term: Expression, combination: Expression) -> Expression:
-    """Replace the column of the combination in a term by the combination."""
-    return rebuild_expression(term, column=lambda column: combination if column.name == _NAME else column)
+def _substitute(term: Expression, weights: Mapping[str, float]) -> Expression:
+    """Replace the column of the combination in a term by the combination.
+
+    A multiple of it becomes a sum of multiples, such as 0.9·x − 0.7·z.
+    """
+    columns, numbers = [Column(name) for name in weights], list(weights.values())
+    combination = build_weighted_sum(columns, numbers, {0})
+
+    def build_call(call: Call, arguments: list[Expression]) -> Expression:
+        factor = arguments[0]
+        if call.operator.name == "mul" and isinstance(factor, Constant) and arguments[1] == combination:
+            return build_weighted_sum(columns, [factor.value * number for number in numbers], set())
+        return apply_operator(call.operator, *arguments)
+
+    return rebuild_expression(
+        term, column=lambda column: combination if column.name == _NAME else column, call=build_call
+    )

@@ -20,6 +20,7 @@ from symscreen.expressions.traversal import (
     collect_columns,
     evaluate_expression,
     iterate_constants,
+    iterate_postorder,
     rebuild_expression,
 )
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
@@ -118,6 +119,7 @@ class _Model:
         numbers = count()
         self.terms = [self._prepare(term, data.columns, numbers) for term in law.terms]
         self.intercept = [np.ones(len(self.target))] if law.has_intercept else []
+        self.is_exponent = [each for term in law.terms for each in _find_exponents(term)]
 
     def _prepare(self, term: Expression, columns: Mapping[str, Values], numbers: Iterator[int]) -> Expression:
         """Replace the largest parts without fitted constants by columns of their values."""
@@ -241,6 +243,19 @@ def drop_rounding_addends(law: Law, data: LawData) -> Law:
     return replace(law, terms=terms, n_constants=law.n_constants - n_left_out)
 
 
+def _find_exponents(expression: Expression) -> list[bool]:
+    """Return whether each fitted constant, from left to right, is the exponent of a power."""
+    is_exponent: list[bool] = []
+    for part in iterate_postorder(expression):
+        if isinstance(part, Constant) and part.fitted:
+            is_exponent.append(False)
+        elif isinstance(part, Call) and part.operator.name == "pow":
+            exponent = part.arguments[1]
+            if isinstance(exponent, Constant) and exponent.fitted:
+                is_exponent[-1] = True  # the exponent comes directly before its power
+    return is_exponent
+
+
 def _count_fitted(expression: Expression) -> int:
     """Count the fitted constants of an expression."""
     return sum(constant.fitted for constant in iterate_constants(expression))
@@ -314,7 +329,8 @@ def _choose_number(
     proposals = []
     for place in np.flatnonzero(is_free).tolist():
         value, radius = float(fit.constants[place]), float(allowance.radius[place])
-        numbers = find_simple_numbers(value, radius, error=float(allowance.errors[place]))
+        error, is_exponent = float(allowance.errors[place]), model.is_exponent[place]
+        numbers = find_simple_numbers(value, radius, error=error, is_rational=is_exponent)
         proposals += [(rank, abs(number), place, number) for rank, number in enumerate(numbers)]
     for _, _, place, number in sorted(proposals):
         start, rest = fit.constants.copy(), is_free.copy()
@@ -342,7 +358,9 @@ def _replace_constants(law: Law, constants: Values, is_free: Flags, n: int) -> L
     terms = tuple(_simplify(rebuild_expression(term, number=replace_number)) for term in law.terms)
     bits = [measure_number(value) for value in constants[~is_free].tolist()]
     cheap = [each for each in bits if 2.0 * each * np.log(2.0) <= np.log(n)]
-    n_constants = int(is_free.sum()) + len(bits) - len(cheap)
+    # plain numbers of an earlier refinement stay counted
+    n_before = max(law.n_constants - len(constants), 0)
+    n_constants = n_before + int(is_free.sum()) + len(bits) - len(cheap)
     return replace(law, terms=terms, n_constants=n_constants, search_size=law.search_size * 2.0 ** sum(cheap))
 
 

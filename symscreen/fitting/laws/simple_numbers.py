@@ -34,6 +34,7 @@ _BITS_OF_DOUBLE = 52.0
 EVIDENT_LEVEL = 0.999  # of the tests of numbers that are hardly near their estimates by chance
 _MAX_ERRORS = 3.29  # standard errors of such a number from its estimate: the normal quantile of this level
 _MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
+_MAX_IRRATIONAL_COINCIDENCES = 0.1  # the same for multiples of π and of roots, which are rarer in laws
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,22 @@ def _list_numbers() -> tuple[_SimpleNumber, ...]:
 
 
 @cache
-def _build_table() -> tuple[Values, Values]:
-    """Return all positive simple numbers, ascending, and their costs in bits."""
+def _build_table() -> tuple[Values, Values, Values]:
+    """Return all positive simple numbers, ascending, their costs in bits, and limits of coincidences."""
     numbers = _list_numbers()
-    return np.array([number.value for number in numbers]), np.array([number.cost for number in numbers])
+    limits = [
+        _MAX_COINCIDENCES if number.factor == 1.0 else _MAX_IRRATIONAL_COINCIDENCES for number in numbers
+    ]
+    return (
+        np.array([number.value for number in numbers]),
+        np.array([number.cost for number in numbers]),
+        np.array(limits),
+    )
 
 
-def find_simple_numbers(value: float, radius: float, keep: int = 3, *, error: float = 0.0) -> list[float]:
+def find_simple_numbers(
+    value: float, radius: float, keep: int = 3, *, error: float = 0.0, is_rational: bool = False
+) -> list[float]:
     """Return the simplest numbers near a value.
 
     Parameters
@@ -96,13 +106,16 @@ def find_simple_numbers(value: float, radius: float, keep: int = 3, *, error: fl
     error : float
         The standard error of the value. If it is positive, numbers outside of the radius are returned too
         where the odds are for them, see Notes.
+    is_rational : bool
+        Whether multiples of π and of roots are left out, which no law has as exponents.
 
     Returns
     -------
     list of float
         Simplest first: integers up to 100, fractions of integers up to 12, their products with π, π², 1/π,
-        1/π² and square roots, and decimals with two digits. Numbers are left out if about as many would lie
-        within the radius by chance. Empty if the value does not differ from 0 by more than the radius.
+        1/π² and square roots, and decimals with two digits. Numbers are left out if others as simple are
+        expected within the radius by chance: 0.5 of them, or 0.1 for multiples of π and of roots. Empty if
+        the value does not differ from 0 by more than the radius.
 
     Notes
     -----
@@ -118,11 +131,16 @@ def find_simple_numbers(value: float, radius: float, keep: int = 3, *, error: fl
     [[2.0], [6.283185307179586], []]
     >>> find_simple_numbers(1.007, 0.005, error=0.0025), find_simple_numbers(1.02, 0.005, error=0.0025)
     ([1.0], [])
+    >>> find_simple_numbers(3.1416, 1e-4, keep=1), find_simple_numbers(3.1416, 1e-4, is_rational=True)
+    ([3.141592653589793], [])
     """
     size = abs(value)
     if not radius < size or not math.isfinite(size):
         return []
-    numbers, costs = _build_table()
+    numbers, costs, limits = _build_table()
+    if is_rational:
+        chosen = limits == _MAX_COINCIDENCES
+        numbers, costs, limits = numbers[chosen], costs[chosen], limits[chosen]
     distances = np.abs(numbers - size)
     near = np.flatnonzero(distances <= max(radius, _MAX_ERRORS * error))
     around = costs[(numbers >= size / 2.0) & (numbers <= size * 2.0)]
@@ -131,7 +149,7 @@ def find_simple_numbers(value: float, radius: float, keep: int = 3, *, error: fl
     for index in order.tolist():
         n_as_simple, distance = int((around <= costs[index]).sum()), float(distances[index])
         if distance <= radius:
-            is_likely = n_as_simple * 2.0 * radius <= _MAX_COINCIDENCES * 1.5 * size
+            is_likely = n_as_simple * 2.0 * radius <= float(limits[index]) * 1.5 * size
         else:
             is_likely = _compute_odds(distance, error, n_as_simple, size) > 1.0
         if is_likely:
@@ -174,7 +192,7 @@ def measure_number(value: float) -> float:
 
 def _find_number(value: float) -> _SimpleNumber | None:
     """Return the simplest number that equals |value| up to rounding, or None."""
-    values, costs = _build_table()
+    values, costs, _ = _build_table()
     near = np.flatnonzero(np.abs(values - abs(value)) <= _SAME_NUMBER * abs(value))
     return _list_numbers()[near[np.argmin(costs[near])]] if len(near) else None
 

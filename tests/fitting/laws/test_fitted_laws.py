@@ -20,3 +20,12 @@ def test_laws_that_are_undefined_in_a_row_are_left_out():
     columns = {"x": np.arange(8.0)}
     law = Law((parse_expression("1/x"),), has_intercept=False, search_size=1.0)
     assert fit_laws([law], columns, np.arange(8.0)) == []
+
+
+def test_laws_whose_terms_vanish_are_left_out():
+    columns = {"x": np.arange(8.0)}
+    law = Law((parse_expression("exp(x - 740)"),), has_intercept=False, search_size=1.0)
+    assert fit_laws([law], columns, np.exp(np.arange(8.0))) == []
+    large_enough = Law((parse_expression("exp(x - 690)"),), has_intercept=False, search_size=1.0)
+    (fitted,) = fit_laws([large_enough], columns, np.exp(np.arange(8.0)))
+    assert fitted.unexplained_share < 1e-20

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import symscreen
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import LawData
@@ -43,3 +44,13 @@ def test_an_input_without_effect_is_left_out(rng):
 def test_a_product_of_inputs_is_no_curve_of_a_linear_combination(rng):
     columns = dict(zip("xz", rng.uniform(-2.0, 2.0, (2, 300)), strict=True))
     assert find_best(columns, columns["x"] * columns["z"] + 0.5 * columns["x"]) is None
+
+
+def test_a_multiple_of_a_combination_has_one_number_for_each_input(rng):
+    x, z = rng.uniform(-2.0, 2.0, (2, 500))
+    target = np.exp(0.4 + 0.9 * x - 0.7 * z)
+    target += 0.01 * np.sqrt(np.mean(target**2)) * rng.normal(size=500)
+    assert str(symscreen.fit({"x": x, "z": z, "y": target}, target="y").formula.terms[0]) in {
+        "exp(0.9*x - 0.7*z)",
+        "exp(0.9*x)/exp(0.7*z)",
+    }

@@ -103,3 +103,21 @@ def test_an_undefined_law_gives_none(rng):
     data = make_data(rng, "x*y")
     assert refine_law(make_law("log(x - 9)"), data) is None
     assert refine_law(make_law("sqrt(y - 0.5*x*x - z)"), data) is None
+
+
+def test_a_number_is_counted_again_when_a_law_is_refined_again(rng):
+    data = make_data(rng, "exp(0.7777777777777778*x)/y", noise=0.01, n=200)
+    once = refine_law(make_law("exp(0.78*x)/y"), data)
+    assert not any(number.fitted for number in iterate_constants(once.terms[0]))
+    assert once.n_constants == 1
+    assert refine_law(once, data).n_constants == 1
+
+
+def test_exponents_become_fractions_but_no_multiples_of_pi(rng):
+    grammar = load_grammar("standard")
+    x, y = rng.uniform(1, 3, (2, 400))
+    for exponent, text in ((1.5708, "x**"), (2 / 3, "x**(2/3)*y")):
+        data = LawData({"x": x, "y": y}, x**exponent * y * (1 + 1e-4 * rng.normal(size=400)), grammar)
+        term = str(refine_law(make_law(f"x**{exponent + 1e-3}*y"), data).terms[0])
+        assert term.startswith(text)
+        assert "pi" not in term

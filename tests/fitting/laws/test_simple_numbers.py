@@ -21,7 +21,7 @@ def test_a_simple_number_is_found_from_its_neighbourhood(number, sign):
 
 
 def test_every_result_lies_within_the_radius():
-    for value, radius in ((1.9, 0.2), (0.333, 0.01), (-6.2, 0.1)):
+    for value, radius in ((1.9, 0.2), (0.333, 0.01), (-6.28, 0.01)):
         numbers = find_simple_numbers(value, radius, keep=10)
         assert numbers
         assert all(abs(number - value) <= radius for number in numbers)
