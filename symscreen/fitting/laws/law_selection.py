@@ -79,13 +79,15 @@ def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:
         At most 60 laws. Of laws that differ in fitted constants only, the best one is kept, and of laws with
         equal shares the four simplest.
     """
-    ordered = sorted(found, key=lambda pair: (pair[0], _measure_size(pair[1]), _format_shape(pair[1])))
+    ordered = sorted(
+        found, key=lambda pair: (pair[0], compute_law_complexity(pair[1]), format_shape(pair[1]))
+    )
     counts: dict[int, int] = {}
     n_forms: dict[tuple[float, int], int] = {}
     known: set[str] = set()
     kept = []
     for share, law in ordered:
-        shape, size = _format_shape(law), len(law.terms) + law.n_constants
+        shape, size = format_shape(law), len(law.terms) + law.n_constants
         is_full = (
             counts.get(size, 0) >= _MAX_LAWS // n_sizes or n_forms.get((share, size), 0) >= _FORMS_PER_FIT
         )
@@ -98,12 +100,12 @@ def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:
     return kept[:_MAX_LAWS]
 
 
-def _measure_size(law: Law) -> int:
+def compute_law_complexity(law: Law) -> int:
     """Return the complexity of all terms together."""
     return sum(map(compute_complexity, law.terms))
 
 
-def _format_shape(law: Law) -> str:
+def format_shape(law: Law) -> str:
     """Return a text that is equal for laws that differ in fitted constants only."""
     shapes = [
         str(rebuild_expression(term, number=lambda number: Constant(0.5) if number.fitted else number))

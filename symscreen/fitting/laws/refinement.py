@@ -239,7 +239,7 @@ def drop_rounding_addends(law: Law, data: LawData) -> Law:
     terms = tuple(rebuild_expression(term, call=drop) for term in law.terms)
     if terms == law.terms:
         return law
-    n_left_out = sum(map(_count_fitted, law.terms)) - sum(map(_count_fitted, terms))
+    n_left_out = sum(map(count_fitted_constants, law.terms)) - sum(map(count_fitted_constants, terms))
     return replace(law, terms=terms, n_constants=law.n_constants - n_left_out)
 
 
@@ -256,7 +256,7 @@ def _find_exponents(expression: Expression) -> list[bool]:
     return is_exponent
 
 
-def _count_fitted(expression: Expression) -> int:
+def count_fitted_constants(expression: Expression) -> int:
     """Count the fitted constants of an expression."""
     return sum(constant.fitted for constant in iterate_constants(expression))
 

@@ -16,6 +16,7 @@ from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
+from symscreen.fitting.laws.exponential_products import merge_exponentials
 from symscreen.fitting.laws.factor_products import find_factor_products
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
@@ -26,6 +27,7 @@ from symscreen.fitting.laws.law_forms import (
     simplify_law,
     write_multiples,
 )
+from symscreen.fitting.laws.law_selection import EXACT_SHARE, compute_law_complexity
 from symscreen.fitting.laws.linear_combinations import find_laws_of_linear_combination
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -149,6 +151,7 @@ def find_laws(
 def fit_found_laws(laws: Sequence[Law], data: LawData, n_refined: int) -> list[FittedLaw]:
     """Fit the laws of a search, the best with inner constants also inside, and write them in simple forms."""
     defined = refine_undefined_laws(laws, data)
+    defined += merge_exponentials(defined, data)
     fitted = fit_laws(defined, data.columns, data.target, data.row_weights)
     fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)
     refined = refine_best_laws(fitted, data, n_refined)
@@ -230,7 +233,13 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int)
     n = len(data.target)
 
     with_constants = [each for each in fitted if each.law.n_constants]
-    best = sorted(with_constants, key=lambda each: compute_law_score(each, n))[:n_refined]
+
+    def get_order(each: FittedLaw) -> tuple[float, float]:
+        """Return what orders laws: exact ones come first, the simplest first, as in the final choice."""
+        score, complexity = compute_law_score(each, n), compute_law_complexity(each.law)
+        return (-np.inf, complexity) if each.unexplained_share <= EXACT_SHARE else (score, complexity)
+
+    best = sorted(with_constants, key=get_order)[:n_refined]
     unchanged = [each for each in fitted if not any(each is other for other in best)]
     laws = []
     for each in best:
