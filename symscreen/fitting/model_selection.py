@@ -28,7 +28,9 @@ _MIN_ROWS_PER_PARAMETER = 5  # rows
 _N_LEFT_OUT = 5  # rows, at least, without which a model must still be better than the mean
 _MIN_LEFT_ROWS = 4  # times this number of rows; with fewer the rule does not apply
 _MIN_ROBUST_ROWS = 30  # with fewer, the variances of the rows are too uncertain
-_FEW_ROWS_LEVEL = 0.05  # of the F test with fewer rows, besides the penalties of the criterion
+# of the F test with fewer rows: the penalties count the formulas of one search up to a complexity, but a law
+# may come from about ten searches with ten complexities each
+_FEW_ROWS_LEVEL = 0.001
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
@@ -252,6 +254,7 @@ def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, ta
         or n < _MIN_LEFT_ROWS * n_left_out + len(values)
     ):
         return True
+    target = target / np.abs(target).max()  # huge values have no squares
     estimates = estimate_coefficients(values, target, has_intercept=model.has_intercept)
     residuals = target - estimates.coefficients[0] - estimates.coefficients[1:] @ values
     gains = (target - target.mean()) ** 2 - residuals**2
@@ -289,7 +292,7 @@ def is_robust(
     bool
         Whether the criterion prefers the model if its gain is n·log(1 + W/(n − k − 1)), with Wald's statistic
         W for robust variances (`symscreen.fitting.laws.gauss_newton.estimate_robust_covariance`). With fewer
-        than 30 rows the gain is −2·log(p/0.05), with the p-value of the F test of the terms and constants.
+        than 30 rows the gain is −2·log(p/0.001), with the p-value of the F test of the terms and constants.
         True for the mean, for exact formulas, and where the rows do not determine the variances.
 
     Examples

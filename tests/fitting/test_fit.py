@@ -213,3 +213,18 @@ def test_the_inputs_may_be_huge_or_tiny(rng, scale):
         assert found["x2"] == pytest.approx(5 / scale, rel=near)
         assert formula.intercept == pytest.approx(10, rel=near)
         assert len(found) == 2
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-310, 1e-170, 1e155, 1e300])
+def test_targets_of_any_size_have_their_law(rng, scale):
+    x, z = rng.uniform(1, 5, (2, 100))
+    fitted = symscreen.fit({"x": x, "z": z}, scale * x * z)
+    assert [str(term) for term in fitted.formula.terms] == ["x*z"]
+    assert fitted.formula.coefficients[0] == pytest.approx(scale, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_inputs_that_hardly_vary_do_not_fail(rng):
+    x, z = 1e8 + rng.uniform(1, 5, (2, 60))
+    assert "no formula" not in symscreen.fit({"x": x, "z": z}, (x - 1e8) * (z - 1e8)).verdict

@@ -1,14 +1,14 @@
 """Find algebraic relations that hold without error: equations of degree one or two in the target.
 
 Let z = y/C with a power product C of inputs that only multiply the target. A relation of degree one,
-z·(1 + Σ aⱼ·Dⱼ) = Σ bₖ·Tₖ, is a quotient of sums. One of degree two, z² − 2a·T·z = Σ bₖ·Sₖ, is a sum of a term
-and a root, such as q·V + √((p − q·A)²·c² + m²·c⁴). D, T and S are monomials of the inputs, times waves of one
-angle. With units, they have the units that the relation needs.
+Σ aⱼ·Dⱼ·z = Σ bₖ·Tₖ, is a quotient of sums. One of degree two, z² − 2·Σ aⱼ·Tⱼ·z = Σ bₖ·Sₖ, is a sum of up to
+two terms and a root, such as q·V + √((p − q·A)²·c² + m²·c⁴). D, T and S are monomials of the inputs, times
+waves of one angle. With units, they have the units that the relation needs.
 
-All terms T (or S) are projected out of z and of its products D·z (or of z² and T·z). A relation holds where
-what is left is zero or linearly dependent, so no subset of the terms has to be tried. One regression on all
-terms then gives the coefficients. Few of them are not zero. So a law may have many terms. Noise hides such
-relations: the search only finds laws without error.
+All terms T (or S) are projected out of z and of its products D·z (or of z² and the products T·z). A relation
+holds where what is left is zero or linearly dependent, so no subset of the terms has to be tried. One
+regression on all terms then gives the coefficients. Few of them are not zero. So a law may have many terms.
+Noise hides such relations: the search only finds laws without error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,6 +63,7 @@ _MAX_ANGLES = 12  # dictionaries with waves
 _MAX_MULTIPLIERS = 60  # terms D or T that z is multiplied by
 _MAX_SETS = 4  # of products whose relations are solved
 _MAX_TERMS = 10  # terms of a relation
+_MAX_TERMS_PER_INPUT = 3  # of a quotient with more than two terms D: with more, any smooth function is one
 _MAX_USED_SHARE = 0.5  # of the terms of a dictionary, beyond four: smooth functions are combinations of all
 _MIN_SPARE_ROWS = 1.5  # rows for each term of a dictionary
 _EXACT = 1e-10  # relative norm of what is left of a relation
@@ -98,7 +99,7 @@ class _Plan:
 
 
 def find_algebraic_relations(data: LawData) -> list[Law]:
-    """Find laws y = C·P/Q and y = C·(a·T ± √S) without error, whose sums may have up to ten terms.
+    """Find laws y = C·P/Q and y = C·(Σ aⱼ·Tⱼ ± √S) without error, whose sums may have up to ten terms.
 
     Parameters
     ----------
@@ -135,7 +136,8 @@ def find_algebraic_relations(data: LawData) -> list[Law]:
         found: list[tuple[float, Law]] = []
         for size in _SIZES:
             for plan in _list_plans(data, operators, rows, size):
-                found += [(0.0, law) for law in _find_quotients(plan)]
+                quotients = _find_quotients(plan) or _find_long_quotients(plan)
+                found += [(0.0, law) for law in quotients]
                 if "sqrt" in operators:
                     found += [(0.0, law) for law in _find_roots(plan)]
             found = [(share, law) for share, law in found if allows_law(data, law)]
@@ -276,28 +278,83 @@ def _find_quotients(plan: _Plan) -> list[Law]:
     return laws
 
 
+def _find_long_quotients(plan: _Plan) -> list[Law]:
+    """Find the relation of degree one with the simplest terms D, of which one becomes 1.
+
+    In the order of the terms D, the first product D·z that depends on those before it and on the terms T has
+    a relation. It is the only one of these products, so its coefficients are determined.
+    """
+    terms, values = plan.terms
+    divisors, divisor_values = plan.divisors
+    products = divisor_values[:_MAX_MULTIPLIERS] * plan.target
+    last = _find_first_dependent(_project(products, _find_basis(values))[0])
+    if last is None:
+        return []
+    solved = solve_sparsely(products[last], np.vstack([-products[:last], values]), 0)
+    if solved is None or not all(map(is_usable, solved[1].tolist())):
+        return []
+    below = [place for place in solved[0] if place < last]
+    above = [place - last for place in solved[0] if place >= last]
+    exponents, factor = divisors.terms[last]
+    limit = min(_MAX_TERMS - 1, _MAX_TERMS_PER_INPUT * len(plan.columns))
+    if not above or not below or factor is not None or len(solved[0]) > limit:
+        return []
+    numbers = np.r_[solved[1][len(below) :], solved[1][: len(below)]]
+    denominator = divisor_values[last] + numbers[len(above) :] @ divisor_values[below]
+    if denominator.min() * denominator.max() <= 0.0:
+        return []
+    n_laws = float(comb(len(terms), len(above)) * comb(len(products), len(below) + 1))
+    upper, lower = (_divide(each, exponents) for each in (terms.take(above), divisors.take(below)))
+    law = build_quotient_law(plan.response, upper, lower, numbers, n_laws)
+    return [] if law is None else [law]
+
+
+def _find_first_dependent(directions: Values) -> int | None:
+    """Return the first of unit vectors, shape (p, m), that depends on those before it."""
+    basis = np.empty((0, directions.shape[1]))
+    for place, direction in enumerate(directions):
+        left = direction - (direction @ basis.T) @ basis
+        left = left - (left @ basis.T) @ basis
+        size = float(np.linalg.norm(left))
+        if size <= _MAX_ANGLE:
+            return place if place and direction.any() else None
+        basis = np.vstack([basis, left / size])
+    return None
+
+
+def _divide(dictionary: MonomialDictionary, exponents: Exponents) -> MonomialDictionary:
+    """Divide the terms of a dictionary by a monomial."""
+    terms = [
+        (tuple(a - b for a, b in zip(own, exponents, strict=True)), factor)
+        for own, factor in dictionary.terms
+    ]
+    return MonomialDictionary(dictionary.inputs, tuple(terms))
+
+
 def _find_roots(plan: _Plan) -> list[Law]:
-    """Find relations of degree two, y = C·(a·T ± √S)."""
+    """Find relations of degree two, y = C·(Σ aⱼ·Tⱼ ± √S), with up to two terms T."""
     squares, values = plan.squares
     products = plan.terms[1][:_MAX_MULTIPLIERS]
     laws = []
-    for chosen in _find_dependent(plan.target**2, products * plan.target, values, n_products=1):
-        outer, size = None, 0.0
+    for chosen in _find_dependent(plan.target**2, products * plan.target, values):
+        outer = products[list(chosen)]
+        sizes = np.empty(0)
         if chosen:
-            outer = chosen[0]
-            rows = np.vstack([2.0 * products[outer] * plan.target, values])
-            solved = solve_sparsely(plan.target**2, rows, 1)
+            solved = solve_sparsely(
+                plan.target**2, np.vstack([2.0 * outer * plan.target, values]), len(outer)
+            )
             if solved is None:
                 continue
-            size = float(solved[1][0])
-        left = plan.target - (0.0 if outer is None else size * products[outer])
+            sizes = solved[1][: len(outer)]
+        left = plan.target - sizes @ outer
         solved = solve_sparsely(left**2, values, 0)
         if solved is None or len(solved[0]) < 2 or not all(map(is_usable, solved[1].tolist())):
             continue
+        size = float(sizes[0]) if chosen else 0.0
         root = _build_root(plan, left, squares.take(solved[0]), solved[1], size)
         n_laws = float(comb(len(squares), len(solved[0])) * len(products) ** len(chosen))
         if root is not None:
-            laws.append(_build_root_law(plan, outer, root, n_laws))
+            laws.append(_build_root_law(plan, chosen, root, n_laws))
     return laws
 
 
@@ -353,16 +410,17 @@ def _build_root(
     return _Root((largest > -smallest) == (size >= 0.0), factor, squares, scaled, lead, bool(is_lead.any()))
 
 
-def _build_root_law(plan: _Plan, outer: int | None, root: _Root, n_laws: float) -> Law:
-    """Write y = C·(a·T ± √S) as a law; as y = a·C·T·(1 ± √(S/T²)) if S has the term a²·T²."""
+def _build_root_law(plan: _Plan, outer: Sequence[int], root: _Root, n_laws: float) -> Law:
+    """Write y = C·(Σ aⱼ·Tⱼ ± √S) as a law; as y = a·C·T·(1 ± √(S/T²)) if S has the term a²·T² of one T."""
     dictionary = plan.terms[0]
-    exponents, outer_factor = ((), None) if outer is None else dictionary.terms[outer]
+    exponents, outer_factor = dictionary.terms[outer[0]] if len(outer) == 1 else ((), None)
     powers = list_column_powers(plan.response.powers.items())
     factors: list[tuple[Expression, Fraction]] = []
     if root.factor is not None:
         factors.append((root.factor, Fraction(1)))
     is_common = (
         root.has_size
+        and len(outer) == 1
         and outer_factor is None
         and root.squares.terms[root.lead] == (tuple(2 * power for power in exponents), None)
     )
@@ -375,8 +433,9 @@ def _build_root_law(plan: _Plan, outer: int | None, root: _Root, n_laws: float) 
         both = apply_operator(OPERATORS[name], Constant(1), build_power_product(factors))
         own = list_column_powers(zip(dictionary.inputs, exponents, strict=True))
         terms = (build_power_product([*powers, *own, (both, Fraction(1))]),)
-    elif outer is not None:
-        terms = (build_power_product([*powers, (dictionary.build_term(outer), Fraction(1))]), *terms)
+    else:
+        outside = (build_power_product([*powers, (dictionary.build_term(k), Fraction(1))]) for k in outer)
+        terms = (*outside, *terms)
     return Law(terms, has_intercept=False, search_size=n_laws, n_constants=len(root.numbers) - 1)
 
 
@@ -385,10 +444,8 @@ def _list_expressions(dictionary: MonomialDictionary) -> list[Expression]:
     return [dictionary.build_term(index) for index in range(len(dictionary))]
 
 
-def _find_dependent(
-    target: Values, products: Values, terms: Values, n_products: int = 2
-) -> list[tuple[int, ...]]:
-    """Find the smallest sets of products that give the target together with the terms.
+def _find_dependent(target: Values, products: Values, terms: Values) -> list[tuple[int, ...]]:
+    """Find the smallest sets of up to two products that give the target together with the terms.
 
     Parameters
     ----------
@@ -398,8 +455,6 @@ def _find_dependent(
         Products of z.
     terms : float64 array, shape (q, m)
         The terms.
-    n_products : int
-        Maximum number of products.
 
     Returns
     -------
@@ -418,7 +473,7 @@ def _find_dependent(
     usable = np.flatnonzero(sizes > _MIN_LEFT)
     directions = directions[usable]
     matches = _find_parallel(left[0], directions)
-    if matches or n_products < 2:
+    if matches:
         return [(int(usable[k]),) for k in matches[:_MAX_SETS]]
     pairs: set[tuple[int, ...]] = set()
     for place, direction in enumerate(directions):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MAX_POOL_ROWS = 400  # rows on which the formulas of the pool are evaluated
 _MIN_POOL_ROWS = 48
 _MAX_POOL_VALUES = 100_000_000  # a larger pool has fewer rows, but not fewer than the minimum
+_MAX_EXPONENT = 300  # power of two of the largest target value: squares stay far from overflow and underflow
 _N_THIRD_TERMS = 40
 
 
@@ -172,6 +173,9 @@ def build_law_data(
 ) -> LawData:
     """Sort the columns by name, and the rows by target and inputs, so that their order has no effect.
 
+    A target so large or small that its squares are no numbers is scaled by a power of two. The laws have an
+    outer coefficient, so this changes none of them.
+
     Parameters
     ----------
     columns, target, grammar, is_allowed, pool_limit, required_inputs, row_weights, units, jobs
@@ -186,7 +190,7 @@ def build_law_data(
     order = np.lexsort((*ties, *sorted_columns.values(), target))
     return LawData(
         {name: values[order] for name, values in sorted_columns.items()},
-        target[order],
+        _scale_extreme(target[order]),
         grammar,
         is_allowed,
         pool_limit,
@@ -195,3 +199,9 @@ def build_law_data(
         units,
         jobs=jobs,
     )
+
+
+def _scale_extreme(target: Values) -> Values:
+    """Scale a target, shape (n,), to about 1 by a power of two if its largest value is extreme."""
+    _, exponent = np.frexp(np.abs(target).max(initial=0.0))
+    return target if abs(exponent) <= _MAX_EXPONENT else np.ldexp(target, -int(exponent))

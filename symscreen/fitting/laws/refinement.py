@@ -388,23 +388,28 @@ def _merge_sign(call: Call, arguments: Sequence[Expression]) -> Expression:
 
 def _omit_one(call: Call, arguments: Sequence[Expression]) -> Expression:
     """Apply an operator; 1·x becomes x, (p/q)·x becomes p·x/q, and 0.5·x becomes x/2."""
-    left = arguments[0]
-    if call.operator.name == "pow":
+    left, name = arguments[0], call.operator.name
+    if name == "pow":
         return _write_power(call, arguments)
-    if call.operator.name == "mul" and isinstance(left, Constant) and not left.fitted:
-        divisor = _DIVISORS.get(float(left.value))
-        if divisor is not None:
-            return apply_operator(OPERATORS["div"], arguments[1], Constant(divisor))
-    if call.operator.name == "mul" and isinstance(left, Call) and not collect_columns(left):
-        if left.operator.name == "inv":
-            return apply_operator(OPERATORS["div"], arguments[1], *left.arguments)
-        if left.operator.name == "div":
-            numerator, denominator = left.arguments
-            product = apply_operator(call.operator, numerator, arguments[1])
-            return apply_operator(left.operator, product, denominator)
-    if call.operator.name in {"mul", "div"} and left == Constant(1):
-        return arguments[1] if call.operator.name == "mul" else apply_operator(OPERATORS["inv"], arguments[1])
-    return Call(call.operator, tuple(arguments))
+    if name in {"mul", "div"} and left == Constant(1):
+        return arguments[1] if name == "mul" else apply_operator(OPERATORS["inv"], arguments[1])
+    moved = _move_divisor(left, arguments[1]) if name == "mul" else None
+    return Call(call.operator, tuple(arguments)) if moved is None else moved
+
+
+def _move_divisor(left: Expression, right: Expression) -> Expression | None:
+    """Write 0.5·x as x/2, and (p/q)·x or (p·w/q)·x with the division last; None for other factors."""
+    if isinstance(left, Constant) and not left.fitted and float(left.value) in _DIVISORS:
+        return apply_operator(OPERATORS["div"], right, Constant(_DIVISORS[float(left.value)]))
+    if not isinstance(left, Call) or left.operator.name not in {"inv", "div"}:
+        return None
+    divisor = left.arguments[-1]
+    if not isinstance(divisor, Constant) and collect_columns(left):
+        return None
+    numerator = right
+    if left.operator.name == "div":
+        numerator = apply_operator(OPERATORS["mul"], left.arguments[0], right)
+    return apply_operator(OPERATORS["div"], numerator, divisor)
 
 
 def _write_power(call: Call, arguments: Sequence[Expression]) -> Expression:

@@ -415,9 +415,9 @@ def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
             gram.products[np.ix_(shortlist, shortlist)],
             np.ascontiguousarray(gram.target_products[:, shortlist]),
         )
-        models.append(shortlist[find_best_models(part, _MAX_TERMS, _KEPT_SUBSETS)[0]])
-        exchanged = [exchange_terms(gram, members) for members in models[-1][:_N_EXCHANGED].tolist()]
-        models[-1] = np.concatenate([np.array(exchanged, dtype=np.int64), models[-1]])
+        largest = shortlist[find_best_models(part, _MAX_TERMS, _KEPT_SUBSETS)[0]]
+        exchanged = [exchange_terms(gram, members) for members in largest[:_N_EXCHANGED].tolist()]
+        models.append(np.array([*exchanged, *largest.tolist()], dtype=np.int64).reshape(-1, _MAX_TERMS))
     return [
         _Subset(_compute_square(combination, members, target), combination, members)
         for each in models
