@@ -20,6 +20,7 @@ from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
+from symscreen.linear_models.row_weights import scale_rows
 from symscreen.statistics.ranks.sorted_values import compute_midranks
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ _EPSILON = float(np.finfo(np.float64).eps)
 _MAX_SUM_ROUNDING = 2.0 * _EPSILON  # of a row, relative to the sizes of the terms; larger errors are tested
 _MAX_ROUNDING = 8.0 * _EPSILON  # change of a row that is no effect, relative to the sizes of the terms
 _MAX_CHANGE = 1e-7  # of a number, relative to its size, that counts as an error of its last digits
+_MIN_DOMINANT_ROWS = 20  # with fewer rows that make up most squares of residuals, their ranks are tested
+_N_ROBUST_STEPS = 40
+_TINY = 1e-300
 _FACTOR = 1.1  # a part that may change by this factor without any effect is not determined
 _STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})  # these ignore small changes of an argument
 
@@ -88,8 +92,12 @@ def judge_model(
         return _judge_exact_formulas(formulas, dataset)
     p_values = []
     for formula, left in pairs:
-        tested = _rank_residuals(formula, left, dataset) if is_near_rounding else left
-        p_values.append(_test_residuals(tested, dataset, grammar, row_weights))
+        tested, weights = left, row_weights
+        if is_near_rounding:
+            tested = _rank_residuals(formula, left, dataset)
+        elif _count_dominant_rows(scale_rows(left, row_weights)) < _MIN_DOMINANT_ROWS:
+            tested, weights = _rank_robust_residuals(formula, left, dataset, row_weights), None
+        p_values.append(_test_residuals(tested, dataset, grammar, weights))
     p_value = min(1.0, min(p_values) * len(p_values))
     if is_near_rounding and p_value >= _ROUNDING_LEVEL:
         return _judge_exact_formulas(formulas, dataset)
@@ -112,6 +120,32 @@ def _test_residuals(
         2.0 * compute_lack_of_fit([*columns.values()], residuals, row_weights),
         2.0 * compute_formula_lack_of_fit(columns, residuals, grammar, row_weights),
     )
+
+
+def _count_dominant_rows(residuals: Values) -> float:
+    """Return the number of rows that make up most of the squares of residuals, shape (n,): (Σr²)²/Σr⁴."""
+    largest = np.abs(residuals).max(initial=0.0)
+    squares = (residuals / largest) ** 2 if largest > 0.0 else np.ones(len(residuals))
+    return float(squares.sum() ** 2 / (squares @ squares))
+
+
+def _rank_robust_residuals(
+    formula: Formula, residuals: Values, dataset: Dataset, row_weights: RowWeights | None
+) -> Values:
+    """Return the centred ranks of residuals, shape (n,), after coefficients for which Σ|r| is least.
+
+    Where few rows make up nearly all squares, the tests see no others, and these rows have moved the
+    coefficients of least squares.
+    """
+    rows = np.vstack([np.ones(len(residuals)), *evaluate_terms(formula.terms, dataset)])
+    design = np.array([scale_rows(row / np.abs(row).max(), row_weights) for row in rows]).T
+    target = scale_rows(residuals, row_weights)
+    left = target
+    for _ in range(_N_ROBUST_STEPS):  # iteratively reweighted least squares
+        root = 1.0 / np.sqrt(np.maximum(np.abs(left), np.median(np.abs(left)) * 1e-3 + _TINY))
+        left = target - design @ np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0]
+    ranks = compute_midranks(left)
+    return np.asarray(ranks - ranks.mean())
 
 
 def _measure_rows(formula: Formula, dataset: Dataset) -> Values:

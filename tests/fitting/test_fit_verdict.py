@@ -181,3 +181,20 @@ def test_a_missing_term_of_ten_units_of_rounding_is_seen(rng):
     x = rng.uniform(0.0, 0.02, 1000)
     result = symscreen.fit({"x": x}, j0(x), operators="standard", effort="quick")
     assert result.record["verdict"]["kind"] == "approximation"
+
+
+def test_a_few_huge_residuals_do_not_hide_the_others(rng):
+    x = rng.uniform(0.0, 20.0, 300)
+    target = np.exp(2 * x) + 1e3 * np.exp(x) * np.cos(x)
+    verdict = symscreen.fit({"x": x}, target, **SMALL, effort="quick").record["verdict"]
+    assert verdict["kind"] == "approximation"
+    assert verdict["p_value"] < 1e-6
+
+
+def test_a_law_with_heavy_tailed_noise_is_within_noise(rng):
+    kinds = []
+    for _ in range(8):
+        x = rng.uniform(1.0, 5.0, 300)
+        target = x**2 + 1e-3 * rng.standard_cauchy(300)
+        kinds.append(symscreen.fit({"x": x}, target, **SMALL, effort="quick").record["verdict"]["kind"])
+    assert kinds.count("noise") >= 7
