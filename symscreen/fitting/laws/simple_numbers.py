@@ -34,7 +34,7 @@ _BITS_OF_DOUBLE = 52.0
 EVIDENT_LEVEL = 0.999  # of the tests of numbers that are hardly near their estimates by chance
 _MAX_ERRORS = 3.29  # standard errors of such a number from its estimate: the normal quantile of this level
 _MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
-_MAX_IRRATIONAL_COINCIDENCES = 0.1  # the same for multiples of π and of roots, which are rarer in laws
+_MAX_IRRATIONAL_COINCIDENCES = 0.25  # the same for multiples of π and of roots, which are rarer in laws
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def find_simple_numbers(
     list of float
         Simplest first: integers up to 100, fractions of integers up to 12, their products with π, π², 1/π,
         1/π² and square roots, and decimals with two digits. Numbers are left out if others as simple are
-        expected within the radius by chance: 0.5 of them, or 0.1 for multiples of π and of roots. Empty if
+        expected within the radius by chance: 0.5 of them, or 0.25 for multiples of π and of roots. Empty if
         the value does not differ from 0 by more than the radius.
 
     Notes
