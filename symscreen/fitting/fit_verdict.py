@@ -17,6 +17,7 @@ from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, ge
 from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
 from symscreen.fitting.laws.simple_numbers import write_number
 from symscreen.fitting.number_evidence import differentiate_term
+from symscreen.fitting.polynomial_rival import find_shorter_polynomial
 from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
@@ -78,8 +79,9 @@ def judge_model(
     dict
         ``kind``: ``exact``, ``noise`` (a law within noise), ``approximation`` or ``none``. ``p_value``: of
         the tests of lack of fit; None without a test. With several targets, it is the smallest of their
-        p-values, multiplied by their number. ``undetermined``, only for an approximation that leaves nothing
-        but rounding: the part of the formula that the rows do not determine. ``numbers``, only for an exact
+        p-values, multiplied by their number. An approximation that leaves nothing but rounding has one of two
+        reasons: ``undetermined``, the part of the formula that the rows do not determine, or ``polynomial``,
+        the degree of a polynomial that is as good and has shorter numbers. ``numbers``, only for an exact
         formula: its coefficients that are fractions or multiples of π, as pairs of value and text.
     """
     if not selected.term_indices:
@@ -237,6 +239,9 @@ def _judge_exact_formulas(formulas: list[Formula], dataset: Dataset) -> dict[str
         part = find_undetermined_part(formula, dataset)
         if part is not None:
             return {"kind": "approximation", "p_value": None, "undetermined": to_text(part)}
+        degree = find_shorter_polynomial(formula, dataset)
+        if degree is not None:
+            return {"kind": "approximation", "p_value": None, "polynomial": degree}
     numbers = [pair for formula in formulas for pair in name_coefficients(formula)]
     return {"kind": "exact", "p_value": None, **({"numbers": numbers} if numbers else {})}
 

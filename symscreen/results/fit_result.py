@@ -200,6 +200,9 @@ class _BaseFitResult:
         if "undetermined" in verdict:
             part = escape_control_chars(verdict["undetermined"])
             return f"approximation: it leaves only rounding, but the rows do not determine {part}"
+        if "polynomial" in verdict:
+            rival = f"a polynomial of degree {verdict['polynomial']}"
+            return f"approximation: it leaves only rounding, but so does {rival} with fewer digits"
         text = _NOTHING_YET if kind == "none" and self.is_partial else _VERDICTS[kind]
         if "numbers" in verdict and "units" not in self.record:
             names = [f"{value:.{_DIGITS}g} is {name}" for value, name in verdict["numbers"][:_MAX_NAMED]]

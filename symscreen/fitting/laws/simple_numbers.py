@@ -215,8 +215,9 @@ def write_number(value: float) -> Expression:
     >>> print(write_number(-0.25), write_number(2 / 3), write_number(-2 * math.pi), write_number(1 / math.pi))
     -0.25 2/3 -2*pi 1/pi
     """
-    if abs(1000.0 * value - round(1000.0 * value)) <= _SAME_NUMBER * abs(value):
-        return Constant(int(value) if value.is_integer() else round(value, 3))
+    if abs(1000.0 * value - round(1000.0 * value)) <= _SAME_NUMBER * abs(1000.0 * value):
+        rounded = round(value, 3)
+        return Constant(int(rounded) if rounded.is_integer() else rounded)
     number = _find_number(value)
     if number is None or number.factor not in _PI_FACTORS:
         return Constant(value)

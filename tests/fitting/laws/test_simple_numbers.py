@@ -82,3 +82,11 @@ def test_simple_numbers_are_written_as_quotients_with_pi(value, text):
 def test_a_short_decimal_is_simpler_than_a_root_near_it():
     assert find_simple_numbers(0.7028, 0.008, keep=1) == [0.7]
     assert find_simple_numbers(math.sqrt(2), 1e-6, keep=1) == [math.sqrt(2)]
+
+
+def test_a_decimal_with_an_error_of_rounding_is_written_as_the_decimal():
+    assert [str(write_number(value)) for value in (3.4 + 4e-13, 4.0 - 4e-15, 0.7 - 1e-13)] == [
+        "3.4",
+        "4",
+        "0.7",
+    ]
