@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-EXACT_SHARE = 1e-18
-"""RSS/TSS of laws that are exact."""
+FITTED_EXACT_SHARE = 1e-18
+"""RSS/TSS up to which a law is exact while constants are still fitted; the final fit leaves less."""
 
 PLAIN_OPERATORS = frozenset({"square", "cube", "pow", "inv", "mul", "div", "add"})
 """Operators of products and sums, which need only ``mul``, ``div`` and ``add`` in the grammar."""
@@ -59,7 +59,7 @@ def select_spread_places(n: int, limit: int) -> NDArray[np.int64]:
 
 def round_share(share: float) -> float:
     """Round a share RSS/TSS to the digits that are compared; shares that are rounding are 0."""
-    return 0.0 if share < EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
+    return 0.0 if share < FITTED_EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
 
 
 def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:

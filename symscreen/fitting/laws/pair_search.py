@@ -17,8 +17,8 @@ import numpy as np
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.traversal import compute_complexity, compute_key, evaluate_expression
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS, find_sums, project_formulas
+from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.pair_ranking import rank_pairs, rank_pairs_again
-from symscreen.fitting.laws.power_products import round_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -23,6 +23,7 @@ from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws._kernels import fit_exponential
 from symscreen.fitting.laws.gauss_newton import compute_column_norms, estimate_robust_covariance
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.unit_lattice import find_null_space, invert_rows
@@ -54,7 +55,6 @@ _MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
 _MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is rounded to
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
-_SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
 
 
@@ -128,11 +128,6 @@ def find_best_factors(
             found.setdefault(str(fitted[1].terms[0]), fitted)
     ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
     return [law for _, law in ranked[:_MAX_LAWS]]
-
-
-def round_share(share: float) -> float:
-    """Round a share to the digits that are compared; shares that are rounding are 0."""
-    return 0.0 if share < 1e-20 else float(f"{share:.{_SHARE_DIGITS}g}")
 
 
 def _scan_pool(

@@ -20,7 +20,7 @@ import numpy as np
 from symscreen.fitting.laws.forward_selection import build_gram, select_forward
 from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
-    EXACT_SHARE,
+    FITTED_EXACT_SHARE,
     PLAIN_OPERATORS,
     allows_law,
     list_operator_names,
@@ -154,7 +154,7 @@ def search_rational_forms(data: LawData) -> Iterator[list[Law]]:
         search = _QuotientSearch(data, operators)
         found = search.find_laws(None)
     yield select_laws(found, _N_SIZES)
-    if found and min(share for share, _ in found) <= EXACT_SHARE:
+    if found and min(share for share, _ in found) <= FITTED_EXACT_SHARE:
         return
     with threadpool_limits(1):
         found += search.find_laws(search.smooth_target())

@@ -27,7 +27,7 @@ from symscreen.fitting.laws.law_forms import (
     simplify_law,
     write_multiples,
 )
-from symscreen.fitting.laws.law_selection import EXACT_SHARE, compute_law_complexity
+from symscreen.fitting.laws.law_selection import compute_law_complexity
 from symscreen.fitting.laws.linear_combinations import find_laws_of_linear_combination
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -39,7 +39,7 @@ from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.fitting.laws.two_powers import find_sums_of_two_powers
 from symscreen.fitting.search_monitor import SearchMonitor
-from symscreen.fitting.subset_search import ModelSearchResult
+from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -32,7 +32,7 @@ from symscreen.fitting.laws.forward_selection import (
 )
 from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
-    EXACT_SHARE,
+    FITTED_EXACT_SHARE,
     PLAIN_OPERATORS,
     allows_law,
     list_operator_names,
@@ -174,7 +174,7 @@ def search_transformed_sums(data: LawData) -> Iterator[list[Law]]:
         ranked = search.rank_combinations(None, range(len(search.plans)))
         found = search.find_laws(None, ranked)
     yield select_laws(found, _MAX_TERMS)
-    if found and min(share for share, _ in found) <= EXACT_SHARE:
+    if found and min(share for share, _ in found) <= FITTED_EXACT_SHARE:
         return
     with threadpool_limits(1):
         smooth = search.smooth_target(ranked)
