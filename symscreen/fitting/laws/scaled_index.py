@@ -27,8 +27,10 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.law_selection import list_operator_names
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import count_allowed_exponents
+from symscreen.fitting.laws.refinement import count_fitted_constants
 from symscreen.fitting.laws.unit_lattice import find_null_space
 from symscreen.grammar import OPERATORS
 
@@ -173,19 +175,21 @@ def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
     Of functions that differ by powers of h and of the variable alone, there is one. Functions for which a
     scale has the effect of a power, such as exp(θ), have no scale of their own and are left out. So are
     exponentials, logarithms, waves and their inverses inside each other, and functions in which the variable
-    occurs twice.
+    occurs twice, except for the hyperbolic sine and cosine.
     """
     # numbers other than 1 are scales
     one = tuple(value for value in grammar.constants if value == 1.0)
     variable = np.exp(np.linspace(np.log(0.05), np.log(4.0), 101))
     pool = grow_formula_pool({_NAME: variable}, replace(grammar, constants=one), _N_FORMULAS)
+    grown = [
+        function
+        for function in map(pool.build_expression, range(len(pool)))
+        if sum(isinstance(part, Column) for part in iterate_postorder(function)) == 1
+        and not any(map(_is_superfluous, iterate_calls(function)))
+    ]
     functions: list[Expression] = []
     directions = np.empty((0, len(variable)))
-    for place in range(len(pool)):
-        function = pool.build_expression(place)
-        n_variables = sum(isinstance(part, Column) for part in iterate_postorder(function))
-        if n_variables > 1 or any(map(_is_superfluous, iterate_calls(function))):
-            continue
+    for function in (*grown, *_build_hyperbolic_functions(grammar)):
         own, other = (_compute_direction(function, factor * variable) for factor in (1.0, 1.3))
         if own is None or other is None or abs(own @ other) > _EQUAL:
             continue
@@ -194,6 +198,18 @@ def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
         functions.append(function)
         directions = np.vstack([directions, own])
     return tuple(functions)
+
+
+def _build_hyperbolic_functions(grammar: Grammar) -> list[Expression]:
+    """Build exp(θ) ± exp(−θ) with the operators of a grammar."""
+    names = list_operator_names(grammar)
+    if not {"exp", "sub"} <= names:
+        return []
+    rising, falling = (
+        apply_operator(OPERATORS["exp"], argument)
+        for argument in (Column(_NAME), apply_operator(OPERATORS["neg"], Column(_NAME)))
+    )
+    return [apply_operator(OPERATORS[name], rising, falling) for name in ("add", "sub") if name in names]
 
 
 @lru_cache(maxsize=1024)
@@ -393,7 +409,7 @@ class _IndexSearch:
             (term,),
             has_intercept=False,
             search_size=n_indices * n_functions * count_allowed_exponents(powers, self.scale),
-            n_constants=1,
+            n_constants=count_fitted_constants(term),
         )
 
 

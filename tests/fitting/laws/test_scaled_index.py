@@ -94,3 +94,15 @@ def test_no_function_is_another_with_a_different_scale():
     texts = set(map(str, functions))
     assert {"tanh(θ)", "1 - exp(θ)", "1 + cos(θ)", "log(θ + 1)"} <= texts
     assert not texts & {"θ", "exp(θ)", "log(θ + θ)", "sin(θ + θ)", "sin(1/θ)", "sin(exp(θ))"}
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_catenary_is_found(noise, rng):
+    a, x = rng.uniform(1, 5, (2, 500))
+    target = a * np.cosh(x / a)
+    target += noise * np.sqrt(np.mean(target**2)) * rng.normal(size=500)
+    data = build_law_data({"a": a, "x": x}, target, GRAMMAR, pool_limit=2000)
+    scale = compute_log_scale(data.columns, data.target)
+    laws = find_scaled_index_laws([Fraction(-1), Fraction(1)], 1.0, data, scale)
+    refined = [law for law in (refine_law(law, data) for law in laws) if law is not None]
+    assert "a*(exp(x/a) + exp(-(x/a)))" in {str(law.terms[0]) for law in refined}
