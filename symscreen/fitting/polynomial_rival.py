@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import (
-    collect_inputs,
+    collect_columns,
     compute_complexity,
     iterate_calls,
     iterate_constants,
@@ -51,11 +51,12 @@ def find_shorter_polynomial(formula: Formula, dataset: Dataset) -> int | None:
         None if the formula has several inputs or is a polynomial itself, if no polynomial up to degree 20
         fits up to rounding, or if the formula is shorter.
     """
-    names = collect_inputs(formula.terms)
+    names = collect_columns(*formula.terms)
     operators = {call.operator.name for term in formula.terms for call in iterate_calls(term)}
     if len(names) != 1 or operators <= _POLYNOMIAL_OPERATORS:
         return None
-    values = get_input_columns(dataset)[names[0]]
+    values = get_input_columns(dataset)[min(names)]
+    values = values / np.abs(values).max()  # huge values have no squares
     target = get_targets(dataset)[formula.target]
     found = []
     for power in (1, 2):  # an even function is a shorter polynomial of the square

@@ -49,3 +49,15 @@ def test_formulas_of_two_inputs_are_not_compared(rng):
     formula = Formula("y", 1.2345, (2.1,), (parse_expression("sqrt(x*z)"),))
     dataset = read_dataset({"x": x, "z": z, "y": 1.2345 + 2.1 * np.sqrt(x * z)}, target="y")
     assert find_shorter_polynomial(formula, dataset) is None
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_inputs_of_any_size_are_compared(rng, scale):
+    problem = make_problem(scale * (1.0 + 1e-9 * rng.uniform(size=200)), 1.2345, (2.7123,), ["log(x)"])
+    assert find_shorter_polynomial(*problem) in {1, 2}  # a line of x or of its square
+
+
+def test_a_category_is_no_input_of_a_polynomial(rng):
+    colour = np.where(rng.uniform(size=60) < 0.5, "red", "blue")
+    y = 1.25 + 2.5 * (colour == "red")
+    assert symscreen.fit({"colour": colour, "y": y}, target="y").record["verdict"]["kind"] == "exact"
