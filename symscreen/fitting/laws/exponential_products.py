@@ -63,15 +63,16 @@ def merge_exponentials_of_term(term: Expression) -> Expression:
         for addend, number in _iterate_addends(base.arguments[0], float(power)):
             numbers[addend] += number
     used = {addend: number for addend, number in numbers.items() if number}
-    rest = [(base, power) for base, power in powers.items() if base not in exponentials]
     if not used:
-        return build_power_product(rest)
+        return term  # nothing of the exponentials would be left
+    rest = [(base, power) for base, power in powers.items() if base not in exponentials]
     plain = {place for place, number in enumerate(used.values()) if number == 1.0}
     exponent = build_weighted_sum(list(used), list(used.values()), plain)
     return build_power_product([*rest, (apply_operator(OPERATORS["exp"], exponent), Fraction(1))])
 
 
 def _is_exponential(base: Expression) -> TypeGuard[Call]:
+    """Return whether a formula is an exponential."""
     return isinstance(base, Call) and base.operator.name == "exp"
 
 
