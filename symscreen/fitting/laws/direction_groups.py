@@ -7,16 +7,20 @@ sorting. One pass over the pool gives the inner products with all vectors that m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
+from symscreen.fitting.laws.parallel import map_in_threads
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
+
+    FormulaBlock: TypeAlias = tuple[NDArray[np.int64], Values]
 
 
 N_DIRECTIONS = 6
@@ -27,6 +31,16 @@ _MAX_EQUAL_PAIRS = 100_000  # after which no further block is compared
 _BLOCK_CANDIDATES = 2_000_000  # that are compared together
 _ROUNDING = 1e-15  # relative error of a value
 _MAX_ERROR = 1e-7  # formulas whose directions are less exact are not compared
+
+
+class FormulaBlocks(Protocol):
+    """Blocks of formulas, such as a list; a block may be computed when it is taken."""
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+
+    def __getitem__(self, place: int, /) -> FormulaBlock:
+        """Return the indices of formulas, shape (b,), and their values, shape (b, m)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,29 +156,33 @@ def _group_directions(directions: Values, errors: Values) -> NDArray[np.int64]:
     return groups
 
 
-def project_formulas(
-    blocks: Iterable[tuple[NDArray[np.int64], Values]], nuisance: Values, vectors: Values
-) -> Projections:
+def project_formulas(blocks: FormulaBlocks, nuisance: Values, vectors: Values, jobs: int = 1) -> Projections:
     """Project formulas on random directions and given vectors, without the nuisance columns.
 
     Parameters
     ----------
-    blocks : iterable of (int64 array, float64 array)
-        Indices of formulas, shape (b,), and their values, shape (b, m).
+    blocks : FormulaBlocks
+        Formulas with values on m rows.
     nuisance : float64 array, shape (m, r)
         Columns that are projected out.
     vectors : float64 array, shape (m, k)
         The vectors.
+    jobs : int
+        Number of threads.
     """
     random = np.random.default_rng(0).standard_normal((len(nuisance), N_DIRECTIONS))
     directions = _project_out(nuisance, np.column_stack([random, vectors]))
     norms = np.linalg.norm(directions, axis=0)
     directions = directions / np.where(norms > 0.0, norms, 1.0)
-    found = []
-    for indices, values in blocks:
+
+    def project(place: int) -> FormulaBlock:
+        """Return the formulas of a block, and their inner products with the vectors."""
+        indices, values = blocks[place]
         sizes = np.maximum(values.max(axis=1), -values.min(axis=1))
         # the vectors are orthogonal to the nuisance columns, so that the formulas need not be projected
-        found.append((indices, directions.T @ values.T / np.where(sizes > 0.0, sizes, 1.0)))
+        return indices, directions.T @ values.T / np.where(sizes > 0.0, sizes, 1.0)
+
+    found = map_in_threads(project, range(len(blocks)), jobs)
     indices = np.concatenate([part for part, _ in found])
     return Projections(
         indices,
@@ -175,18 +193,20 @@ def project_formulas(
 
 
 def find_sums(
-    blocks: Iterable[tuple[NDArray[np.int64], Values]], response: Values, nuisance: Values
+    blocks: FormulaBlocks, response: Values, nuisance: Values, jobs: int = 1
 ) -> tuple[list[tuple[int, int]], dict[int, NDArray[np.int64]]]:
     """Find pairs of formulas with ±A ± B = y plus a combination of the nuisance columns.
 
     Parameters
     ----------
-    blocks : iterable of (int64 array, float64 array)
-        Indices of formulas, shape (b,), and their values, shape (b, m).
+    blocks : FormulaBlocks
+        Formulas with values on m rows.
     response : float64 array, shape (m,)
         The response y.
     nuisance : float64 array, shape (m, r)
         Columns that are free.
+    jobs : int
+        Number of threads.
 
     Returns
     -------
@@ -197,10 +217,13 @@ def find_sums(
     """
     random = np.random.default_rng(0).standard_normal((len(nuisance), N_DIRECTIONS))
     directions = _project_out(nuisance, random)
-    found = []
-    for numbers, values in blocks:
-        sizes = np.maximum(values.max(axis=1), -values.min(axis=1))
-        found.append((numbers, values @ directions, sizes))
+
+    def project(place: int) -> tuple[NDArray[np.int64], Values, Values]:
+        """Return the formulas of a block, their inner products with the directions, and their sizes."""
+        numbers, values = blocks[place]
+        return numbers, values @ directions, np.maximum(values.max(axis=1), -values.min(axis=1))
+
+    found = map_in_threads(project, range(len(blocks)), jobs)
     indices, sums, errors = (np.concatenate(parts) for parts in zip(*found, strict=True))
     rounding = _ROUNDING * len(nuisance)
     wanted = response @ directions

@@ -105,7 +105,7 @@ def find_factor_products(data: LawData) -> list[Law]:
 def _list_formulas(data: LawData, scale: LogScale) -> list[Expression]:
     """Return the formulas A and B, without repetitions."""
     pool = data.pool
-    shares = compute_log_shares(pool.values, scale.take(data.pool_rows), pool.units)
+    shares = compute_log_shares(pool.values, scale.take(data.pool_rows), pool.units, data.jobs)
     best = np.lexsort((np.arange(len(shares)), pool.complexity, shares))[:_N_BEST]
     places = dict.fromkeys([*range(min(_N_SIMPLE, len(pool))), *np.sort(best).tolist()])
     formulas = [pool.build_expression(place) for place in places if np.isfinite(shares[place])]

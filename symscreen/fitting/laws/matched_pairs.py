@@ -14,6 +14,7 @@ The best ones are fitted on all rows, on the scale of y.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,11 +79,11 @@ def find_matched_pairs(data: LawData) -> list[Law]:
         """Return the laws that a method finds in all searches, which run at the same time."""
         return [law for laws in map_in_threads(find, searches, data.jobs) for law in laws]
 
-    laws = (
-        _keep_exact(find_in_all(PairSearch.find_exact_laws), data)
-        or _keep_exact(_find_plain_products(data), data)
-        or _keep_exact(find_in_all(PairSearch.find_exact_triples), data)
-    )
+    laws = _keep_exact(find_in_all(PairSearch.find_exact_laws), data)
+    if not laws:  # the next two kinds of laws are searched at the same time, and the simpler kind comes first
+        finds = (partial(_find_plain_products, data), partial(find_in_all, PairSearch.find_exact_triples))
+        plain, triples = map_in_threads(lambda find: find(), finds, data.jobs)
+        laws = _keep_exact(plain, data) or _keep_exact(triples, data)
     if not laws and not data.is_over:
         laws = find_in_all(PairSearch.find_best_laws)
         laws += _find_noisy_products(data, laws)

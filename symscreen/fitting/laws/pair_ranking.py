@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.fitting.laws._kernels import N_LEADING, N_MIDDLE, scan_pairs
+from symscreen.fitting.laws.parallel import map_in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
+    from symscreen.fitting.laws.direction_groups import FormulaBlocks
 
 
 _MAX_CLASS = 8  # classes of cotangents: each is twice as large as the one before
@@ -59,7 +61,7 @@ class _Directions:
 
 
 def rank_pairs(
-    blocks: Iterable[tuple[NDArray[np.int64], Values]],
+    blocks: FormulaBlocks,
     response: Values,
     nuisance: Values,
     complexity: NDArray[np.int64],
@@ -73,8 +75,8 @@ def rank_pairs(
 
     Parameters
     ----------
-    blocks : iterable of (int64 array, float64 array)
-        Indices of formulas, shape (b,), and their values, shape (b, m).
+    blocks : FormulaBlocks
+        Formulas with values on m rows.
     response : float64 array, shape (m,)
         The response.
     nuisance : float64 array, shape (m, r)
@@ -102,7 +104,7 @@ def rank_pairs(
     n_rows, total = len(response), np.linalg.norm(left)
     if total <= _MIN_DIRECTION * np.linalg.norm(response / np.abs(response).max()):
         return [], []
-    formulas = _compute_directions(blocks, np.column_stack([basis, left / total]))
+    formulas = _compute_directions(blocks, np.column_stack([basis, left / total]), jobs)
     if not len(formulas.indices):
         return [], []
     counts = np.bincount(complexity).astype(np.float64)
@@ -169,10 +171,12 @@ def rank_pairs_again(
     return [tuple(pair) for pair in both[order].tolist()]
 
 
-def _compute_directions(blocks: Iterable[tuple[NDArray[np.int64], Values]], basis: Values) -> _Directions:
+def _compute_directions(blocks: FormulaBlocks, basis: Values, jobs: int = 1) -> _Directions:
     """Project nuisance columns and response, which is the last column, out of formulas."""
-    found = []
-    for indices, values in blocks:
+
+    def project(place: int) -> tuple[NDArray[np.int64], NDArray[np.float32], Values]:
+        """Return the formulas of a block, their directions, and their cotangents."""
+        indices, values = blocks[place]
         magnitudes = np.maximum(values.max(axis=1), -values.min(axis=1))
         scaled = values / np.where(magnitudes > 0.0, magnitudes, 1.0)[:, None]
         sizes = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
@@ -182,7 +186,9 @@ def _compute_directions(blocks: Iterable[tuple[NDArray[np.int64], Values]], basi
         norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
         kept = norms > _MIN_DIRECTION * sizes
         directions = scaled[kept] / norms[kept, None]
-        found.append((indices[kept], directions.astype(np.float32), shares[kept, -1] / norms[kept]))
+        return indices[kept], directions.astype(np.float32), shares[kept, -1] / norms[kept]
+
+    found = map_in_threads(project, range(len(blocks)), jobs)
     return _Directions(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -195,7 +201,7 @@ def _scan(
     jobs: int,
 ) -> list[tuple[int, int]]:
     """Scan the pairs of formulas, and return those that exceed the initial scores, best first."""
-    _rotate(formulas.directions)
+    _rotate(formulas.directions, jobs)
     cotangents = formulas.cotangents
     classes = np.log2(np.maximum(np.abs(cotangents), 1e-9) / _FIRST_CLASS)
     labels = complexity * (_MAX_CLASS + 1) + np.clip(np.ceil(classes), 0, _MAX_CLASS).astype(np.int64)
@@ -252,12 +258,17 @@ def _merge_best(
     return all_scores[best], all_pairs[best]
 
 
-def _rotate(directions: NDArray[np.float32]) -> None:
+def _rotate(directions: NDArray[np.float32], jobs: int) -> None:
     """Rotate unit vectors in place to their principal components, the leading one first."""
     products = (directions.T @ directions).astype(np.float64)
     components = np.linalg.eigh(products)[1][:, ::-1].astype(np.float32)
-    for start in range(0, len(directions), _BLOCK_FORMULAS):
-        directions[start : start + _BLOCK_FORMULAS] = directions[start : start + _BLOCK_FORMULAS] @ components
+
+    def rotate_block(start: int) -> None:
+        """Rotate the vectors of a block in place."""
+        block = directions[start : start + _BLOCK_FORMULAS]
+        block[:] = block @ components
+
+    map_in_threads(rotate_block, range(0, len(directions), _BLOCK_FORMULAS), jobs)
 
 
 def _compute_tails(coordinates: NDArray[np.float32]) -> NDArray[np.float32]:

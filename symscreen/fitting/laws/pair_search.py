@@ -21,12 +21,12 @@ from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.pair_ranking import rank_pairs, rank_pairs_again
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
-    from symscreen.fitting.laws.direction_groups import Projections
+    from symscreen.fitting.laws.direction_groups import FormulaBlock, Projections
     from symscreen.fitting.laws.formula_pool import FormulaPool
     from symscreen.fitting.laws.law import Law, LawData
 
@@ -102,6 +102,32 @@ def select_more_rows(data: LawData) -> NDArray[np.int64] | None:
 
 
 @dataclass(frozen=True, eq=False)
+class _PoolBlocks:
+    """Blocks of formulas of a pool; their values on the scale are computed when a block is taken.
+
+    Parameters
+    ----------
+    pool, transform
+        See `PairSearch`.
+    parts : sequence of int64 array
+        The formulas of each block.
+    """
+
+    pool: FormulaPool
+    transform: Callable[[Values], tuple[NDArray[np.bool_], Values]]
+    parts: Sequence[NDArray[np.int64]]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, place: int) -> FormulaBlock:
+        """Return the usable formulas of a block, and their values on the scale."""
+        part = self.parts[place]
+        is_usable, values = self.transform(self.pool.values[part])
+        return part[is_usable], values
+
+
+@dataclass(frozen=True, eq=False)
 class PairSearch:
     """A scale on which the law is a sum of formulas.
 
@@ -131,7 +157,7 @@ class PairSearch:
     more_rows : MoreRows or None
         Rows on which the best pairs are ranked again, if the pool has few rows.
     jobs : int
-        Number of threads that rank pairs.
+        Number of threads.
     """
 
     pool: FormulaPool
@@ -155,8 +181,8 @@ class PairSearch:
         """
         thirds = self.pool.values[self.thirds]
         vectors = np.vstack([self.response, thirds / np.abs(thirds).max(axis=1, keepdims=True)])
-        blocks = self.iterate_blocks(np.arange(len(self.pool)))
-        return project_formulas(blocks, self.nuisance, vectors.T).merge_copies()
+        blocks = self.split_formulas(np.arange(len(self.pool)))
+        return project_formulas(blocks, self.nuisance, vectors.T, self.jobs).merge_copies()
 
     @property
     def formulas(self) -> Projections:
@@ -168,13 +194,11 @@ class PairSearch:
         """All formulas with the direction of a formula, by this formula."""
         return {int(group[0]): group for group in self.merged[1]}
 
-    def iterate_blocks(self, indices: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Values]]:
-        """Yield formulas and their values on the scale."""
+    def split_formulas(self, indices: NDArray[np.int64]) -> _PoolBlocks:
+        """Split formulas into blocks."""
         step = max(1, _BLOCK_VALUES // len(self.response))
-        for start in range(0, len(indices), step):
-            block = indices[start : start + step]
-            is_usable, values = self.transform(self.pool.values[block])
-            yield block[is_usable], values
+        parts = [indices[start : start + step] for start in range(0, len(indices), step)]
+        return _PoolBlocks(self.pool, self.transform, parts)
 
     def find_exact_laws(self) -> list[RankedLaw]:
         """Find exact laws with one or two formulas by equal directions."""
@@ -199,8 +223,8 @@ class PairSearch:
         Formulas with equal values on the scale may have different signs, such as u and √u². One of each
         pattern of signs is tried.
         """
-        blocks = self.iterate_blocks(np.arange(len(self.pool)))
-        found, copies = find_sums(blocks, self.response, self.nuisance)
+        blocks = self.split_formulas(np.arange(len(self.pool)))
+        found, copies = find_sums(blocks, self.response, self.nuisance, self.jobs)
         variants = {index: self._select_signs(group) for index, group in copies.items()}
         pairs: list[tuple[int, ...]] = []
         for first, second in found:
@@ -219,7 +243,7 @@ class PairSearch:
         """Find the laws that explain most, as far as their number is worth it."""
         if not len(self.formulas.indices):
             return []
-        blocks = self.iterate_blocks(self.formulas.indices[: self.max_ranked])
+        blocks = self.split_formulas(self.formulas.indices[: self.max_ranked])
         n_ranked = self.n_ranked if self.more_rows is None else _N_RANKED_AGAIN
         singles, pairs = rank_pairs(
             blocks, self.response, self.nuisance, self.pool.complexity, n_ranked, self.jobs

@@ -25,6 +25,7 @@ from symscreen.fitting.laws.gauss_newton import compute_column_norms, estimate_r
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.log_scale import compute_log_scale
+from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.unit_lattice import find_null_space, invert_rows
 from symscreen.grammar import OPERATORS
@@ -137,7 +138,7 @@ def _scan_pool(
 
     The formulas are compared on the few rows of the pool, and the better ones again on more rows.
     """
-    shares = compute_log_shares(pool.values, scale.take(data.pool_rows), pool.units)
+    shares = compute_log_shares(pool.values, scale.take(data.pool_rows), pool.units, data.jobs)
     finalists = _select_finalists(shares, pool.complexity, _SEMIFINALISTS * n_finalists)
     formulas = [pool.build_expression(index) for index in finalists.tolist()]
     rows = data.select_rows(_MAX_RESCAN_ROWS)
@@ -145,7 +146,7 @@ def _scan_pool(
         columns = {name: values[rows] for name, values in data.columns.items()}
         values = np.array([evaluate_expression(formula, columns) for formula in formulas])
         units = None if pool.units is None else pool.units[finalists]
-        shares = compute_log_shares(values, scale.take(rows), units)
+        shares = compute_log_shares(values, scale.take(rows), units, data.jobs)
     else:
         shares = shares[finalists]
     complexity = pool.complexity[finalists]
@@ -153,22 +154,26 @@ def _scan_pool(
         yield formulas[place], int((pool.complexity <= complexity[place]).sum())
 
 
-def compute_log_shares(values: Values, scale: LogScale, units: Values | None = None) -> Values:
+def compute_log_shares(values: Values, scale: LogScale, units: Values | None = None, jobs: int = 1) -> Values:
     """Compute the share of log|y| that each formula A leaves unexplained besides the inputs, shape (q,).
 
     It is infinite if log|A| is undefined in some row, or a linear function of the logarithms of the inputs.
     """
-    shares = np.full(len(values), np.inf)
-    for start in range(0, len(values), _BLOCK_FORMULAS):
+
+    def compute_block(start: int) -> Values:
+        """Compute the shares of a block of formulas."""
         block = values[start : start + _BLOCK_FORMULAS]
         block_units = None if units is None else units[start : start + _BLOCK_FORMULAS]
+        shares = np.full(len(block), np.inf)
         directions, left, indices = project_logarithms(block, scale, block_units)
-        if left is None:
-            break
-        # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
-        residuals = left - (directions @ left)[:, None] * directions
-        shares[start + indices] = (residuals**2).sum(axis=1)
-    return shares
+        if left is not None:
+            # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
+            residuals = left - (directions @ left)[:, None] * directions
+            shares[indices] = (residuals**2).sum(axis=1)
+        return shares
+
+    starts = range(0, len(values), _BLOCK_FORMULAS)
+    return np.concatenate([np.zeros(0), *map_in_threads(compute_block, starts, jobs)])
 
 
 def project_logarithms(
