@@ -110,9 +110,12 @@ def main(arguments: list[str]) -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=REPEATS, help="fits of noise for each number of rows")
     parser.add_argument("--checkpoint", type=Path, help="a file of results from which a run continues")
+    parser.add_argument("--processes", type=int, default=1, help="fits that run at the same time")
     chosen = parser.parse_args(arguments)
-    noise = collect_rows(list_noise_keys(chosen.repeats), fit_noise, chosen.checkpoint)
-    smooth = collect_rows(list_smooth_keys(), fit_function, chosen.checkpoint)
+    noise = collect_rows(
+        list_noise_keys(chosen.repeats), fit_noise, chosen.checkpoint, processes=chosen.processes
+    )
+    smooth = collect_rows(list_smooth_keys(), fit_function, chosen.checkpoint, processes=chosen.processes)
     groups = {f"noise, {n:,} rows": [row for row in noise if row["n"] == n] for n in ROWS}
     for ratio in NOISE_RATIOS:
         name = f"smooth functions, noise {ratio:g}"
