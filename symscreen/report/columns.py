@@ -101,7 +101,7 @@ COLUMNS = {
             ALIKE,
             "alike",
             "alike",
-            "the number of formulas that it stands for: those that are equivalent to it on these data, and "
+            "the number of formulas that it represents: itself, those that are equivalent to it on these data, and "
             "its near-duplicates among the formulas examined",
             format_integer,
         ),

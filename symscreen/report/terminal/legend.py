@@ -58,9 +58,9 @@ def _list_phrases(result: ScreenResult, headings: Sequence[str], n_shown: int) -
             phrases.append("its interval ignores that the formulas were selected")
     if "redundancy" in record:
         cap = record["redundancy"]["cap"]
-        phrases.append(f"alike: similar formulas left out (rank correlation above {cap:g})")
+        phrases.append(f"alike: formulas that the row represents (rank correlation above {cap:g})")
     else:
-        phrases.append("alike: formulas that are equivalent to it on these data")
+        phrases.append("alike: formulas that the row represents, equivalent on these data")
     explained = {
         "q": "q: false discovery rate",
         "p all": "p all: p-value among all formulas",

@@ -21,7 +21,7 @@ def test_what_was_left_out_and_the_shares_fit_and_are_explained(frame):
     for text, heading in ((thinned, "alike"), (stable, "stab.")):
         assert max(map(len, text.splitlines())) <= 80
         assert any(heading in line.split() for line in text.splitlines() if line.startswith("rank"))
-    assert "alike: similar formulas left out (rank correlation above 0.8)" in " ".join(thinned.split())
+    assert "alike: formulas that the row represents (rank correlation above 0.8)" in " ".join(thinned.split())
     assert "whose rank correlation with a better one is above 0.8" in " ".join(thinned.split())
     assert "the share of 4 half-samples (of 7 groups by site)" in " ".join(stable.split())
     assert "a share of 0.9 or more" in " ".join(stable.split())
