@@ -101,8 +101,8 @@ COLUMNS = {
             ALIKE,
             "alike",
             "alike",
-            "the number of formulas that it represents: itself, those that are equivalent to it on these data, and "
-            "its near-duplicates among the formulas examined",
+            "the number of formulas that it represents: itself, those that are equivalent to it on these "
+            "data, and its near-duplicates among the formulas examined",
             format_integer,
         ),
         RankingColumn(
