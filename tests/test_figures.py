@@ -188,7 +188,7 @@ def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_p
 
 
 PICTURES = {
-    "pictures": ("overview", "speed", "recovery"),
+    "pictures": ("overview", "overview-narrow", "speed", "recovery"),
     "trust_pictures": tuple(
         f"trust-{name}"
         for name in ("verdict", "family", "intervals", "split", "stability", "new-rows", "band", "rounding")

@@ -87,8 +87,17 @@ def save_picture(figure: Figure, shown: Shown, path: Path) -> None:
     path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", encoding="utf-8")
 
 
-def make_figure(width: float, height: float, font_size: float = 10.5, **options: Any) -> tuple[Figure, Any]:
-    """Make a figure in inches, with its axes in the colours of the pictures."""
+def make_figure(
+    width: float,
+    height: float,
+    font_size: float = 10.5,
+    mosaic: Sequence[Sequence[str]] | None = None,
+    **options: Any,
+) -> tuple[Figure, Any]:
+    """Make a figure in inches, with its axes in the colours of the pictures.
+
+    With a mosaic of names, axes extend over the places with the same name.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -106,12 +115,26 @@ def make_figure(width: float, height: float, font_size: float = 10.5, **options:
         }
     ):
         figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots(**options)
-    return figure, axes
+        if mosaic is None:
+            return figure, figure.subplots(**options)
+        return figure, list(figure.subplot_mosaic(mosaic, **options).values())
 
 
 def draw_overview() -> tuple[Figure, Shown]:
-    """Draw a table, its formulas by layer, the best of them, and the law of the glider."""
+    """Draw a table, its formulas by layer, the best of them, and the law of the glider, side by side."""
+    figure, axes = make_figure(10.4, 3.1, ncols=4, width_ratios=[0.8, 1, 1.25, 1])
+    return figure, _show_steps(axes)
+
+
+def draw_narrow_overview() -> tuple[Figure, Shown]:
+    """Draw the overview for narrow screens: the table beside its formulas, the other two steps below."""
+    places = [["table", "layers"], ["best", "best"], ["law", "law"]]
+    figure, axes = make_figure(5.0, 7.6, mosaic=places, width_ratios=[0.8, 1], height_ratios=[1.2, 1, 1])
+    return figure, _show_steps(axes)
+
+
+def _show_steps(axes: Sequence[Axes]) -> Shown:
+    """Show the four steps from the table of the glider to its law; return what they show."""
     import pandas as pd
 
     import symscreen
@@ -119,7 +142,6 @@ def draw_overview() -> tuple[Figure, Shown]:
     frame = pd.read_csv(_TABLE)
     settings: dict[str, Any] = {"layers": "ubb", "unary": ["cos", "id"], "binary": ["sub", "div"]}
     result = symscreen.screen(frame, top=5, **settings)
-    figure, axes = make_figure(10.4, 3.1, ncols=4, width_ratios=[0.8, 1, 1.25, 1])
     _show_table(axes[0], frame)
     _show_layers(axes[1], result)
     _show_ranking(axes[2], result.table)
@@ -131,7 +153,7 @@ def draw_overview() -> tuple[Figure, Shown]:
     for one, title in zip(axes, titles, strict=True):
         one.set_title(title, loc="left", fontweight="bold", fontsize=11)
     counts = [layer["features"] for layer in result.record["layers"]]
-    return figure, [counts, list(result.table.expression), [f"{q:.0e}" for q in result.table.q_value]]
+    return [counts, list(result.table.expression), [f"{q:.0e}" for q in result.table.q_value]]
 
 
 def _show_table(axes: Axes, frame: Any) -> None:
@@ -250,6 +272,7 @@ def _spread(heights: dict[str, float]) -> dict[str, float]:
 
 DRAWERS: Drawers = {
     "overview": draw_overview,
+    "overview-narrow": draw_narrow_overview,
     "speed": draw_speed,
     "recovery": draw_recovery,
 }
