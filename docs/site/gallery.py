@@ -101,7 +101,8 @@ def make_page() -> str:
 
 def _make_card(name: str, sentence: str) -> str:
     title, link = read_title(name), f"../examples/{name}.ipynb"
-    return f"-   ![{title}](pictures/gallery/{name}.png)\n\n    **[{title}]({link})**\n\n    {sentence}\n"
+    text = sentence[0].upper() + sentence[1:]
+    return f"-   ![{title}](pictures/gallery/{name}.png)\n\n    **[{title}]({link})**\n\n    {text}\n"
 
 
 def _split_list() -> dict[str, str]:
