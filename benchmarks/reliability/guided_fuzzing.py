@@ -38,7 +38,7 @@ def compiled_modules() -> list[str]:
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in package.rglob("*.py")
-        if "@kernel" in path.read_text()
+        if "@compile_kernel" in path.read_text()
     ]
 
 

@@ -5,6 +5,7 @@ A harness returns, or raises `InputError` with one line; all else is a finding.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import tempfile
@@ -14,10 +15,12 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 from fuzzing.seeds import IDENTITY
+from helpers.explorer_cases import TOKEN, store_cases
 
 from symscreen._option_values import parse_name_list
 from symscreen.cli.export import _parse_column_names
@@ -34,6 +37,8 @@ from symscreen.data import SourceFrame, read_dataset, read_frame
 from symscreen.data.readers import file_bytes
 from symscreen.errors import InputError
 from symscreen.evaluation.truth import parse_truth
+from symscreen.explorer.application import build_application
+from symscreen.explorer.exploration import open_exploration
 from symscreen.export import build_operators_from_record
 from symscreen.export.bundle import parse_bundle
 from symscreen.export.formats import EXPORT_FORMATS
@@ -268,6 +273,59 @@ def read_run(data: bytes) -> None:
         pass
 
 
+@cache
+def _local_page() -> Any:
+    """Build the local page of a small ranking with its rows."""
+    folder = _folder() / "page"
+    folder.mkdir()
+    stored = store_cases(folder)
+    return build_application(open_exploration(stored.ranking, stored.data), TOKEN)
+
+
+_loop = cache(asyncio.new_event_loop)
+
+
+def ask_local_page(data: bytes) -> None:
+    """Send the local page a request: a line with method and address, headers, an empty line, and a body.
+
+    `{token}` in the address stands for the token. No answer may be an error of the server.
+    """
+    head, _, body = data.partition(b"\n\n")
+    first, *lines = head.decode("latin-1").split("\n")
+    method, _, address = first.partition(" ")
+    path, _, query = address.replace("{token}", TOKEN).partition("?")
+    pairs = [line.partition(":")[::2] for line in lines]
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": method,
+        "path": unquote(path),
+        "raw_path": path.encode("latin-1"),
+        "root_path": "",
+        "query_string": query.encode("latin-1"),
+        "headers": [
+            (name.strip().lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in pairs
+        ],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8000),
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    _loop().run_until_complete(_local_page()(scope, receive, send))
+    status = sent[0]["status"]
+    assert status < 500, f"the local page answered {status}"
+    if status >= 400:
+        raise InputError(f"the local page answered {status}")
+
+
 _grammar = cache(load_grammar)
 
 
@@ -327,6 +385,7 @@ HARNESSES: dict[str, Callable[[bytes], None]] = {
     "ranking-csv": read_csv_ranking,
     "checkpoint-state": read_state,
     "checkpoint-run": read_run,
+    "local-page": ask_local_page,
 }
 
 

@@ -169,6 +169,14 @@ def _seeds() -> dict[str, list[bytes]]:
         "ranking-csv": [as_csv + b"\n\n" + json.dumps(_RECORD).encode()],
         "checkpoint-state": _states(),
         "checkpoint-run": [json.dumps({"format": 1, **IDENTITY}).encode()],
+        "local-page": [
+            b"GET /{token}/\nhost: 127.0.0.1:8000",
+            b"GET /{token}/formulas\nhost: localhost:8000",
+            b"GET /{token}/points?formula=0\nhost: 127.0.0.1",
+            b"GET /{token}/export?format=sql&formula=1\nhost: 127.0.0.1:8000",
+            b"POST /{token}/why\nhost: 127.0.0.1\norigin: http://127.0.0.1\n\nx1**2 - `a b`",
+            b"POST /{token}/why\nhost: 127.0.0.1\nsec-fetch-site: same-origin\n\nlog(x2)*x1",
+        ],
     }
 
 
@@ -219,6 +227,11 @@ _KEYS: dict[str, tuple[str, ...]] = {
         ),
         *("inputs:", "top:", "recall:", "noise-ratio:", "intervals:", "name:", "folds=", "rule="),
         *("engine=", "GB", "min", "all"),
+    ),
+    "local-page": (
+        *("GET ", "POST ", "HEAD ", "/{token}/", "open/", "formulas", "points", "why", "export", "?formula="),
+        *("&formula=", "?format=", "csv", "numpy", "sql", "excel", "latex", "host: ", "origin: ", "\n\n"),
+        *("sec-fetch-site: ", "127.0.0.1", "localhost", "%00", "%2e%2e/", "x1", "x2", "`a b`", "log("),
     ),
     "checkpoint-state": ("'descr': ", "'<i8'", "'<f8'", "'|O'", "'shape': ", "'fortran_order': ", "(0, 2)"),
 }
