@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import chain, combinations, islice, product
+from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
@@ -43,6 +44,7 @@ _N_BEST = 400  # formulas of the pool that explain most on their own
 _MAX_INDICES = 600  # products θ of the inputs
 _MAX_WAVE_INDICES = 60  # products θ that are multiplied by a sine or cosine of an input
 _MAX_FACTORS = 4  # inputs in θ
+_MAX_BINOMIALS = 8_000  # sums and differences that are tried; up to 14 inputs have fewer
 _MAX_SCALED_WAVE_INDICES = 40  # products θ whose waves with other numbers than 1 are tried
 _BLOCK_FORMULAS = 512  # formulas whose pairs with all others are compared together
 _N_PAIRS = 300  # pairs that are compared on more rows
@@ -109,7 +111,10 @@ def _list_formulas(data: LawData, scale: LogScale) -> list[Expression]:
     best = np.lexsort((np.arange(len(shares)), pool.complexity, shares))[:_N_BEST]
     places = dict.fromkeys([*range(min(_N_SIMPLE, len(pool))), *np.sort(best).tolist()])
     formulas = [pool.build_expression(place) for place in places if np.isfinite(shares[place])]
-    others: list[Expression] = [*list_binomials(data, scale.names), *list_scaled_waves(data, scale.names)]
+    others = [
+        *islice(list_binomials(data, scale.names), _MAX_BINOMIALS),
+        *list_scaled_waves(data, scale.names),
+    ]
     if data.lattice is not None:
         others = [each for each in others if data.lattice.has_unit(each)]
     return list(dict.fromkeys([*formulas, *others]))
@@ -176,30 +181,14 @@ def _combine(left: Expression, right: Expression) -> Iterator[Expression]:
 
 def _list_indices(names: Sequence[str], units: Units | None) -> Iterator[tuple[int, ...]]:
     """Yield exponents of θ, simplest first; with units, those of dimensionless products alone."""
+    exponents = list_exponents(len(names), _MAX_FACTORS, _MAX_FACTORS + 1, merges_powers=False)
     if units is None:
-        yield from _list_exponents(len(names))
+        yield from exponents
         return
     lattice = build_unit_lattice(units, tuple(names))
-    listed = list(_list_exponents(len(names)))
+    listed = list(islice(exponents, MAX_LISTED_EXPONENTS))
     is_allowed = lattice.select_dimensionless(np.array(listed, dtype=np.int64).reshape(-1, len(names)))
     yield from (powers for powers, allowed in zip(listed, is_allowed.tolist(), strict=True) if allowed)
-
-
-def _list_exponents(n_inputs: int) -> Iterator[tuple[int, ...]]:
-    """Yield exponents of θ, simplest first; of θ and 1/θ, only one."""
-    sizes = range(1, min(n_inputs, _MAX_FACTORS) + 1)
-    candidates = (
-        (sum(map(abs, powers)), len(chosen), chosen, powers)
-        for size in sizes
-        for chosen in combinations(range(n_inputs), size)
-        for powers in product((1, -1, 2, -2), repeat=size)
-        if powers[0] > 0 and sum(map(abs, powers)) <= _MAX_FACTORS + 1
-    )
-    for _, _, chosen, powers in sorted(candidates):
-        exponents = [0] * n_inputs
-        for place, power in zip(chosen, powers, strict=True):
-            exponents[place] = power
-        yield tuple(exponents)
 
 
 def _rank_factors(formulas: Sequence[Expression], data: LawData, scale: LogScale) -> list[tuple[int, ...]]:

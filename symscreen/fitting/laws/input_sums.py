@@ -7,19 +7,19 @@ search of `symscreen.fitting.laws.single_index` then applies to the products θ 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Column, apply_operator
+from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.single_index import (
     compute_bin_remainders,
     find_laws_of_index,
-    list_exponents,
     select_dimensionless,
 )
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
@@ -109,6 +109,8 @@ def _list_sum_data(data: LawData) -> Iterator[_SumData]:
         if data.units is None or _have_same_unit(*pair, data.units)
     ]
     limit = _MAX_INDICES // max(1, len(pairs) * len(binary))
+    if limit == 0:  # too many sums for even one θ of each
+        return
     for left, right in pairs:
         for operator in binary:
             expression = apply_operator(OPERATORS[operator], Column(left), Column(right))
@@ -132,9 +134,12 @@ def _have_same_unit(left: str, right: str, units: Units) -> bool:
 def _list_indices(data: LawData, limit: int) -> NDArray[np.int64]:
     """Return the exponents of the simplest θ with the sum, the first input without zeros, shape (m, k)."""
     names = [name for name, values in data.columns.items() if values.all()]
-    listed = [powers for powers in list_exponents(len(names), _MAX_FACTORS) if powers[0]]
-    if data.units is not None:
-        listed = select_dimensionless(listed, build_unit_lattice(data.units, tuple(names)))
+    exponents = (powers for powers in list_exponents(len(names), _MAX_FACTORS) if powers[0])
+    if data.units is None:
+        listed = list(islice(exponents, limit))
+    else:
+        every = list(islice(exponents, MAX_LISTED_EXPONENTS))
+        listed = select_dimensionless(every, build_unit_lattice(data.units, tuple(names)))
     return np.array(listed[:limit], dtype=np.int64).reshape(-1, len(names))
 
 

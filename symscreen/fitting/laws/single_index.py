@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, islice, product
-from math import gcd
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Call, apply_operator
 from symscreen.fitting.laws.affine_index import find_affine_index_laws
+from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
@@ -33,7 +33,7 @@ from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -151,9 +151,10 @@ def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[in
     """
     proposals = propose_indices(scale.take(data.select_rows(_COMPARED_ROWS)))
     if data.units is None:
-        return list(dict.fromkeys([*islice(list_exponents(n_names), _MAX_INDICES), *proposals]))
+        return list(dict.fromkeys([*islice(list_exponents(n_names, _MAX_FACTORS), _MAX_INDICES), *proposals]))
     lattice = build_unit_lattice(data.units, scale.names)
-    simple = select_dimensionless(list(list_exponents(n_names)), lattice)
+    listed = list(islice(list_exponents(n_names, _MAX_FACTORS), MAX_LISTED_EXPONENTS))
+    simple = select_dimensionless(listed, lattice)
     products = set(lattice.iterate_group_products()) - set(simple)
     if not lattice.vectors.any():
         products = set()
@@ -172,23 +173,6 @@ def _measure_exponents(powers: Sequence[int]) -> tuple[int, int, tuple[int, ...]
     """Return what orders the exponents of θ, simplest first."""
     chosen = tuple(place for place, power in enumerate(powers) if power)
     return sum(map(abs, powers)), len(chosen), chosen, tuple(powers[place] for place in chosen)
-
-
-def list_exponents(n_inputs: int, max_factors: int = _MAX_FACTORS) -> Iterator[tuple[int, ...]]:
-    """Yield exponents of θ, simplest first; of exponents with the same order of rows, only one."""
-    sizes = range(1, min(n_inputs, max_factors) + 1)
-    candidates = (
-        (sum(map(abs, powers)), len(chosen), chosen, powers)
-        for size in sizes
-        for chosen in combinations(range(n_inputs), size)
-        for powers in product((1, -1, 2, -2), repeat=size)
-        if powers[0] > 0 and gcd(*powers) == 1
-    )
-    for _, _, chosen, powers in sorted(candidates):
-        exponents = [0] * n_inputs
-        for place, power in zip(chosen, powers, strict=True):
-            exponents[place] = power
-        yield tuple(exponents)
 
 
 def select_indices(exponents: NDArray[np.int64], data: LawData, scale: LogScale) -> NDArray[np.int64]:

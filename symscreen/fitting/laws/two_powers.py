@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
+from symscreen.fitting.laws.exponent_lists import list_exponents
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
-from symscreen.fitting.laws.single_index import list_exponents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ _EXPONENTS = (
     *(Fraction(numerator, 2) for numerator in range(-7, 8, 2)),
 )
 _OUTER_EXPONENTS = tuple(Fraction(numerator, 2) for numerator in (-4, -2, -1, 1, 2, 4))
-_MAX_OUTER_INPUTS = 2  # inputs in M besides those that θ has
+_MAX_FACTORS = 5  # inputs in θ
 _MAX_INDICES, _MAX_OUTER = 30, 250  # products θ and M that are tried, simplest first
 _N_SCAN_ROWS = 200
 _N_PER_INDEX, _N_COMPARED, _N_FITTED = 6, 60, 6  # pairs that are kept on the scanned rows and on all rows
@@ -88,7 +88,7 @@ def find_sums_of_two_powers(data: LawData) -> list[Law]:
     # powers of inputs near 1 do not overflow, and products differ by a number alone
     inputs = np.array([_divide_by_mean(data.columns[name]) for name in names])
     outer = list(islice(_list_outer_exponents(len(names)), _MAX_OUTER))
-    indices = list(islice(list_exponents(len(names)), _MAX_INDICES))
+    indices = list(islice(list_exponents(len(names), _MAX_FACTORS), _MAX_INDICES))
     with threadpool_limits(1):
         ranked = _rank_pairs(indices, outer, inputs, data)
     n_pairs = len(_EXPONENTS) * (len(_EXPONENTS) - 1) / 2.0
@@ -125,17 +125,19 @@ def _rank_pairs(
 def _list_outer_exponents(n_inputs: int) -> Iterator[_Exponents]:
     """Yield the exponents of the inputs in M, simplest first: at most two are not 0."""
     yield (Fraction(0),) * n_inputs
-    candidates = [
-        (sum(abs(power) * power.denominator for power in powers), chosen, powers)
-        for size in range(1, min(n_inputs, _MAX_OUTER_INPUTS) + 1)
-        for chosen in combinations(range(n_inputs), size)
-        for powers in product(_OUTER_EXPONENTS, repeat=size)
-    ]
-    for _, chosen, powers in sorted(candidates):
-        exponents = [Fraction(0)] * n_inputs
-        for place, power in zip(chosen, powers, strict=True):
-            exponents[place] = power
-        yield tuple(exponents)
+    choices: dict[tuple[Fraction, int], list[_Exponents]] = {}
+    for size in (1, 2):
+        for powers in sorted(product(_OUTER_EXPONENTS, repeat=size)):
+            total = sum((abs(power) * power.denominator for power in powers), Fraction(0))
+            choices.setdefault((total, size), []).append(powers)
+    for total in sorted({total for total, _ in choices}):
+        for first in range(n_inputs):
+            for chosen in ((first,), *((first, second) for second in range(first + 1, n_inputs))):
+                for powers in choices.get((total, len(chosen)), ()):
+                    exponents = [Fraction(0)] * n_inputs
+                    for place, power in zip(chosen, powers, strict=True):
+                        exponents[place] = power
+                    yield tuple(exponents)
 
 
 def _raise_products(inputs: Values, exponents: Sequence[_Exponents]) -> Values:
