@@ -33,6 +33,7 @@ _MAX_PLAIN_DENOMINATOR = 100  # larger denominators are written as a decimal if 
 _MAX_EXACT_INTEGER = 10**15  # exclusive; of numerators and denominators
 
 
+_MAX_EVALUATED_POWER = 100  # of a part of an argument whose sign sympy looks for
 _MAX_SYMPY_NODES = 20_000  # of the sympy form of an expression
 _ALGEBRAIC_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
 _MAX_NESTING = 6  # nested non-algebraic functions that sympy simplifies quickly
@@ -106,15 +107,28 @@ def _apply_symbolic(call: Call, arguments: list[Any]) -> Any:
     from sympy.core.parameters import global_parameters
 
     is_evaluated = global_parameters.evaluate
-    if is_evaluated and call.operator.name not in _ALGEBRAIC_OPERATORS and _cancels(arguments):
-        # sympy would compute a minimal polynomial to find a sign, which may not end for nested roots
+    is_function = call.operator.name not in _ALGEBRAIC_OPERATORS
+    if is_evaluated and is_function and (_cancels(arguments) or any(map(_has_large_power, arguments))):
+        # to find a sign, sympy would compute a minimal polynomial, which may not end for nested roots, or
+        # multiply out a power
         with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
             return call.operator.symbolic(*arguments)
     try:
         return call.operator.symbolic(*arguments)
-    except (AttributeError, TypeError):  # sympy could not compare two huge numbers, as in asin(sin(1e109))
+    except (AttributeError, TypeError, ValueError):
+        # sympy could not compare two numbers, as in asin(sin(1e109)) and max(x, 1/0)
         with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
             return call.operator.symbolic(*arguments)
+
+
+def _has_large_power(argument: Any) -> bool:
+    """Return whether a form has a large integer power of something that is no number."""
+    import sympy
+
+    return any(
+        power.exp.is_Integer and abs(power.exp) > _MAX_EVALUATED_POWER and not power.base.is_number
+        for power in argument.atoms(sympy.Pow)
+    )
 
 
 def _cancels(arguments: Sequence[Any]) -> bool:

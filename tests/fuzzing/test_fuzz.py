@@ -100,3 +100,8 @@ def test_found(harness, data, words):
         HARNESSES[harness](data)
     assert words in str(caught.value)
     assert ending(harness, data) == "refused"
+
+
+@pytest.mark.parametrize("formula", ["x1 - cbrt(x*4**j4**9**9)", "y**9*max(x,1/0)"])
+def test_found_a_formula_that_sympy_could_not_evaluate(formula):
+    assert ending("export", formula.encode()) == "read"
