@@ -89,8 +89,8 @@ def full(folder: Path, data: Path, whole: bytes) -> dict[str, dict[str, Any]]:
     found["output, RLIMIT_FSIZE 50 kB"] = _refused(outcome, *folder.glob("*cut.csv*"))
     out = folder / "kept_cut.csv"
     kept = folder / "kept_cut"
-    outcome = run_of(*screen, "--checkpoint", kept, "--out", out, limit=partial(_filesize, 200_000))
-    found["checkpoint, RLIMIT_FSIZE 200 kB"] = _went_on(outcome, out, whole, kept)
+    outcome = run_of(*screen, "--checkpoint", kept, "--out", out, limit=partial(_filesize, 2_000_000))
+    found["checkpoint, RLIMIT_FSIZE 2 MB"] = _went_on(outcome, out, whole, kept)
     with _mounted(folder / "small", "size=48k") as there:
         out = folder / "small" / "out.csv"
         outcome = run_of(*screen, "--quiet", "--out", out) if there else {}
