@@ -119,13 +119,15 @@ def quote_faults(found: Results) -> dict[str, str]:
 
 
 def _list_fault(name: str, one: Results) -> list[Any]:
+    if "skipped" in one:
+        return [name, 0, 0, one["skipped"]]
     if "status" in one:
         end = f"status {one['status']}" + (", the same bytes" if one.get("same_bytes") else "")
         return [name, 1, int(one["survived"]), end]
     counts = {
         kind: len(value) if isinstance(value, list | dict) else value
         for kind, value in one.items()
-        if kind != "survived"
+        if kind != "survived" and not isinstance(value, str)
     }
     tried = sum(counts.values())
     end = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)

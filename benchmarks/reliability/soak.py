@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STREAMS = (io.StringIO(), io.StringIO())
+_ALL = ("--max-correlation", "1")  # near-duplicates, too: `evaluate` gives bounds only with them
 _WHAT = ("resident_mib", "threads", "open_files", "children")
 
 
@@ -39,7 +40,7 @@ def commands(folder: Path) -> list[tuple[str, list[str], int]]:
     data, ranking, bundle = folder / "data.csv", folder / "ranking.csv", folder / "bundle.json"
     screen = ["screen", data, "--quiet", "--layers"]
     good: list[list[Any]] = [
-        [*screen, "ub", "--out", ranking, "--bundle", bundle, "--class-members", "5", "--force"],
+        [*screen, "ub", "--out", ranking, "--bundle", bundle, "--class-members", "5", *_ALL, "--force"],
         [*screen, "ub", "--screener", "t0,xi", "--jobs", "2", "--top", "50"],
         [*screen, "bu", "--p-values", "--permutations", "20"],
         [*screen, "ub", "--search", "sieve"],
