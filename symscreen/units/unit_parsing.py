@@ -220,9 +220,9 @@ _SUPERSCRIPTS = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 # "m3" means m**3. Other digits after letters are usually part of a name, as in T1 and CO2.
 _TRAILING_EXPONENT = re.compile(r"(?<!\w)([^\W\d_]+)([2-4])(?![\w.])")
 _CHARACTER_MAP = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
-# Numbers may only be small exponents, because pint may not terminate for others.
+# Numbers may only be small exponents, because pint may not terminate for others, such as 1e999.
 _POWER = re.compile(
-    r"(\*\*|\^)\s*(\(\s*[-+]?\d{1,2}(\.\d{1,2})?\s*(/\s*\d{1,2}\s*)?\)|[-+]?\d{1,2}(\.\d{1,2})?)(?![\d.])(?!\s*(\*\*|\^))"
+    r"(\*\*|\^)\s*(\(\s*[-+]?\d{1,2}(\.\d{1,2})?\s*(/\s*\d{1,2}\s*)?\)|[-+]?\d{1,2}(\.\d{1,2})?)(?![\d._]|[eE][-+]?\d)(?!\s*(\*\*|\^))"
 )
 _GROUP = re.compile(r"\)\s*(\*\*|\^)")
 _NUMBER = re.compile(r"(?<!\w)[\d.]")

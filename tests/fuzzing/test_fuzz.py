@@ -86,6 +86,7 @@ FOUND = [
     ("units-toml", b"a." * 499_000 + b'a = "m"', "more than 200 dots"),
     ("units-json", json.dumps({"length": "m" * 500_000}).encode(), "at most 80 are read"),
     ("units-json", json.dumps({"length": [0] * 100_000}).encode(), "a text such as"),
+    ("unit", b"G**1e999", "an exponent of at most two digits"),
     ("options", b"top:" + b"9" * 5000, "give an integer"),
     ("options", b"recall:" + b"9" * 5000, "give whole numbers"),
     ("options", b"pool_size:u:" + b"9" * 5000, "write 200, or u:50,b:200"),
