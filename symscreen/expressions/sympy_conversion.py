@@ -115,6 +115,8 @@ def _apply_symbolic(call: Call, arguments: list[Any]) -> Any:
             return call.operator.symbolic(*arguments)
     try:
         return call.operator.symbolic(*arguments)
+    except FormulaError:  # is a ValueError, too
+        raise
     except (AttributeError, TypeError, ValueError):
         # sympy could not compare two numbers, as in asin(sin(1e109)) and max(x, 1/0)
         with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy

@@ -288,7 +288,7 @@ _loop = cache(asyncio.new_event_loop)
 def ask_local_page(data: bytes) -> None:
     """Send the local page a request: a line with method and address, headers, an empty line, and a body.
 
-    `{token}` in the address stands for the token. No answer may be an error of the server.
+    `{token}` in the address is replaced by the token. No answer may be an error of the server.
     """
     head, _, body = data.partition(b"\n\n")
     first, *lines = head.decode("latin-1").split("\n")
