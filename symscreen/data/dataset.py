@@ -201,7 +201,8 @@ def _rebuild(
     dataset: Dataset, names: Sequence[str], build_target: TargetBuilder, row_mask: Flags | None = None
 ) -> Dataset:
     """Build a dataset from inputs and rows of another one; its rows refer to the same source."""
-    inputs = {name: dataset.columns[dataset.names.index(name)] for name in names}
+    columns = dataset.columns_by_name
+    inputs = {name: columns[name] for name in names}
     mask = np.ones(dataset.target.n, dtype=np.bool_) if row_mask is None else row_mask
     part = build_dataset(inputs, build_target, mask)
     return replace(

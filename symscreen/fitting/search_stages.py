@@ -20,6 +20,7 @@ from symscreen.fitting.coefficients import get_input_columns, get_targets
 from symscreen.fitting.effort import EFFORTS, limit_effort
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
 from symscreen.fitting.guesses import build_guess_dictionary, list_guess_laws
+from symscreen.fitting.laws.chosen_inputs import choose_law_inputs
 from symscreen.fitting.laws.deep_pool import check_deep_memory
 from symscreen.fitting.laws.exclusion import compute_exclusion
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
@@ -232,7 +233,7 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
         if _searches_laws(fit):
             ends_early = fit.effort.ends_early
             if not (ends_early and is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST)):
-                found += find_laws(law_data, fit.effort, monitor)
+                found += find_laws(_choose_law_inputs(task, law_data), fit.effort, monitor)
                 if all(each.unexplained_share > EXACT_SHARE for each in found):
                     exclusion = compute_exclusion(law_data)
             is_law_found = ends_early and is_law_sufficient(found, law_data)
@@ -253,7 +254,7 @@ def _run_search_part(task: SearchTask, part: SearchPart) -> ModelSearchResult:
         law_data = _build_law_data(fit, data)
         laws = _fit_guesses(fit, law_data)
         if not part.searches_spaces:
-            laws += find_laws(law_data, fit.effort, only_stage=part.stage)
+            laws += find_laws(_choose_law_inputs(task, law_data), fit.effort, only_stage=part.stage)
         laws = fit_laws([each.law for each in laws], data.inputs, data.target.values, data.row_weights)
     if part.searches_spaces:
         for stage in list_stages(fit):
@@ -281,6 +282,20 @@ def _build_law_data(fit: FitTask, data: FitData) -> LawData:
         units=fit.units,
         jobs=fit.backend.jobs,
     )
+
+
+def _choose_law_inputs(task: SearchTask, law_data: LawData) -> LawData:
+    """Choose the inputs that laws are searched among, and say so if they are not all."""
+    chosen = choose_law_inputs(law_data, task.fit.backend)
+    if chosen.all_columns is not None:
+        n_chosen, n_all = len(chosen.columns), len(chosen.all_columns)
+        task.notices.append(
+            Message(
+                f"the searches for laws used {n_chosen} of {n_all:,} inputs, those that explain most of the "
+                f"target; the searches of layers used all; {name_option('inputs')} chooses other inputs"
+            )
+        )
+    return chosen
 
 
 def _fit_guesses(fit: FitTask, law_data: LawData) -> list[FittedLaw]:

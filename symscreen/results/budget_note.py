@@ -14,7 +14,19 @@ if TYPE_CHECKING:
 # Exact scoring of a formula takes this many seconds of two cores, times n log₂ n: measured for 100 to 200,000
 # rows on a machine of 2026 (``benchmarks/run.py big_and_wide``), with a margin.
 _SECONDS_PER_STEP = 2e-9
+_MIN_COST_ROWS = 64  # fewer rows cost as much, because a formula has a cost of its own
 _MIN_MINUTES, _MIN_HOURS, _MIN_DAYS = 60, 5400, 172_800  # seconds from which a time is written in these units
+
+
+def count_cost_rows(n_rows: int) -> int:
+    """Return the number of rows that a formula of a table of `n_rows` rows costs.
+
+    Examples
+    --------
+    >>> count_cost_rows(6), count_cost_rows(1_000)
+    (64, 1000)
+    """
+    return max(n_rows, _MIN_COST_ROWS)
 
 
 def format_budget_note(record: Mapping[str, Any]) -> Message:
@@ -40,13 +52,15 @@ def format_budget_note(record: Mapping[str, Any]) -> Message:
     choice = record.get("budget")
     if choice is None:
         return Message("")
-    cells = choice["formulas"] * choice["rows"]
+    cost_rows = count_cost_rows(choice["rows"])
+    cells = choice["formulas"] * cost_rows
+    few_rows = "" if cost_rows == choice["rows"] else f" (fewer than {cost_rows} cost as much)"
     formulas = (
         f"{choice['formulas']:,}" if choice["is_counted"] else f"about {format_power(choice['formulas'])}"
     )
     cost = (
-        f"{formulas} formulas × {choice['rows']:,} rows = {format_power(cells)}, about "
-        f"{format_duration(_estimate_seconds(cells, choice['rows']))} of two cores"
+        f"{formulas} formulas × {cost_rows:,} rows{few_rows} = {format_power(cells)}, about "
+        f"{format_duration(_estimate_seconds(cells, cost_rows))} of two cores"
     )
     limit = format_power(choice["limit"])
     if choice["search"] is None:

@@ -1,8 +1,8 @@
 """The budget of a screen: which search and which pruning it chooses where exact scoring would take too long.
 
-The cost of exact scoring is the number of formulas times the number of rows. Where it exceeds the option
-`budget`, a fixed rule chooses. It depends on the data's shape and the options alone, never on a clock, the
-memory or the number of threads:
+The cost of exact scoring is the number of formulas times the number of rows. Fewer than 64 rows count as 64,
+because a formula has a cost of its own. Where the cost exceeds the option `budget`, a fixed rule chooses. It
+depends on the data's shape and the options alone, never on a clock, the memory or the number of threads:
 
 1. A table of many rows is sieved: a formula is then evaluated on few rows, whatever their number.
 2. Where even this exceeds the budget, because there are too many formulas, the pool is pruned: the best K
@@ -22,6 +22,7 @@ from symscreen.expansion import (
     build_pruned_size_model,
     estimate_space_size,
 )
+from symscreen.results.budget_note import count_cost_rows
 from symscreen.screening.inference.error_control import parse_error_control
 from symscreen.screening.scoring.score_space import make_search_goals
 from symscreen.screening.search.modes import compute_min_survivors
@@ -94,6 +95,7 @@ def choose_search(task: ScreeningTask) -> BudgetChoice | None:
         None if exact scoring is within the budget, or if the user named a search or no budget.
     """
     budget, n_rows = task.options.budget, task.target.n
+    cost_rows = count_cost_rows(n_rows)
     if not isinstance(budget, int) or task.options.search is not None:
         return None
     size = _estimate_costly_size(task, budget)
@@ -103,13 +105,13 @@ def choose_search(task: ScreeningTask) -> BudgetChoice | None:
         return BudgetChoice(budget, size, n_rows, None, None)
     is_prunable = not task.pool_screeners and _allows(task, pool_size=_MIN_POOL_SIZE)
     sieve_rows = _find_sieve_rows(task)
-    cost_per_formula = n_rows if sieve_rows is None else sieve_rows
+    cost_per_formula = cost_rows if sieve_rows is None else sieve_rows
     pool_sizes: dict[str, int] = {}
     n_formulas = size.n_features
     if is_prunable and n_formulas * cost_per_formula > budget:
         pool_sizes, n_formulas = _find_pool_sizes(task, budget, cost_per_formula)
     search: SearchMode | None = "exact" if pool_sizes else None
-    if sieve_rows is not None and n_formulas * n_rows > budget and _is_sieve_useful(task, n_formulas):
+    if sieve_rows is not None and n_formulas * cost_rows > budget and _is_sieve_useful(task, n_formulas):
         search = "sieve"
     return BudgetChoice(budget, size, n_rows, search, pool_sizes or None)
 
@@ -118,12 +120,12 @@ def _estimate_costly_size(task: ScreeningTask, budget: int) -> SpaceSizeEstimate
     """Estimate the size of the space; None if exact scoring is within the budget."""
     space = (task.dataset.names, task.grammar, task.layers, task.options.pool)
     bound = bound_space_size(*space, options=task.options, units=task.units)
-    if bound * task.target.n <= budget:  # the usual case, which costs no counting
+    if bound * count_cost_rows(task.target.n) <= budget:  # the usual case, which costs no counting
         return None
     size = estimate_space_size(
         *space, options=task.options, map_function=task.backend.map, units=task.units, also=task.formulas
     )
-    return size if size.n_features * task.target.n > budget else None
+    return size if size.n_features * count_cost_rows(task.target.n) > budget else None
 
 
 def _find_sieve_rows(task: ScreeningTask) -> int | None:
@@ -160,7 +162,7 @@ def _find_pool_sizes(task: ScreeningTask, budget: int, cost_per_formula: int) ->
         n_before = sum(
             count.n_features + count.n_excluded.get(CandidateStatus.PRUNED, 0) for count in counts[:-1]
         )
-        return n_before * task.target.n + counts[-1].n_features * cost_per_formula
+        return n_before * count_cost_rows(task.target.n) + counts[-1].n_features * cost_per_formula
 
     pool_size = _round_down(_find_largest(lambda size: compute_cost(size) <= budget))
     if pool_size >= len(task.dataset.names):

@@ -137,6 +137,7 @@ class ScreenPlan:
 _CALIBRATION_S = 0.5  # seconds
 _TASKS_PER_THREAD = 8  # tasks of the calibration at a time, for each thread
 _MIN_CALIBRATION_FEATURES = 64  # features per task of the calibration
+_MAX_CALIBRATION_INPUTS = 300  # inputs of the space that is timed
 _BLOCK_REPEATS = 5  # how often the statistics of a block of the pool are computed
 _MEMBER_COST_FACTOR = 1.5  # time of a pool member, relative to that of its statistics
 
@@ -255,8 +256,8 @@ def _estimate_seconds(
     exact scoring of a space of the size `exact_size`. `filter_seconds` are those of a candidate.
     """
     space = expand(
-        task.dataset.names,
-        task.dataset.columns,
+        task.dataset.names[:_MAX_CALIBRATION_INPUTS],
+        task.dataset.columns[:_MAX_CALIBRATION_INPUTS],
         task.grammar,
         task.layers[-1:],
         task.options.pool,

@@ -17,6 +17,7 @@ from symscreen.expansion import CandidateStatus, bound_space_size, build_pruned_
 from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import load_grammar
 from symscreen.report.terminal.listings import show_plan
+from symscreen.results.budget_note import format_budget_note
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.stored_screens import prepare_from_record
 
@@ -96,6 +97,21 @@ def test_features_of_earlier_layers_cost_all_rows_even_with_a_sieve():
     *earlier, last = model.estimate(choice.pool_sizes).layer_counts
     scored = sum(each.n_features + each.n_excluded.get(CandidateStatus.PRUNED, 0) for each in earlier)
     assert scored * 300 + last.n_features * 64 <= budget  # 64 rows: the rounds of a sieve
+
+
+def test_fewer_than_64_rows_cost_as_much_as_64():
+    short, longer = (choose(make_frame(rows, 30), budget=900_000) for rows in (10, 64))
+    assert short.pool_sizes is not None
+    assert short.pool_sizes == longer.pool_sizes
+    text = str(format_budget_note({"budget": short.record}))
+    assert "× 64 rows (fewer than 64 cost as much)" in text
+
+
+def test_a_table_of_many_columns_is_planned_in_little_memory():
+    names = [f"c{number}" for number in range(20_000)]
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 20_000)), columns=names)
+    plan = symscreen.plan(data, layers="b", jobs=1, max_ram="2GB")
+    assert plan.budget["pool_size"]["inputs"] < 20_000
 
 
 def test_a_sieve_costs_more_where_a_screener_needs_whole_rows():

@@ -94,6 +94,8 @@ class LawData:
         Returns whether the search must end, before the next batch of the pool or the ranking of pairs.
     jobs : int
         Number of threads; it has no effect on what is found.
+    all_columns : mapping of str to float64 array, shape (n,), or None
+        All inputs of the table if `columns` has only some of them, chosen by the target.
     """
 
     columns: Mapping[str, Values]
@@ -109,6 +111,12 @@ class LawData:
     max_ranked_formulas: int | None = None
     should_stop: Callable[[], bool] | None = None
     jobs: int = 1
+    all_columns: Mapping[str, Values] | None = None
+
+    @property
+    def every_column(self) -> Mapping[str, Values]:
+        """All inputs of the table, also those that are not searched."""
+        return self.columns if self.all_columns is None else self.all_columns
 
     @property
     def has_products(self) -> bool:

@@ -13,6 +13,7 @@ from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws.added_inputs import find_laws_with_added_inputs
 from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
+from symscreen.fitting.laws.chosen_inputs import count_all_inputs
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
@@ -156,7 +157,7 @@ def fit_found_laws(laws: Sequence[Law], data: LawData, n_refined: int) -> list[F
     fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)
     refined = refine_best_laws(fitted, data, n_refined)
     simplified = simplify_best_laws(refined, data)
-    limited = [(each, limit_search_size(each.law, data)) for each in simplified]
+    limited = [(each, count_all_inputs(limit_search_size(each.law, data), data)) for each in simplified]
     return [replace(each, law=write_multiples(law, data)) for each, law in limited]
 
 

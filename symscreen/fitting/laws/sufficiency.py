@@ -77,7 +77,7 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     ).coefficients
     residuals = data.target - coefficients[0] - coefficients[1:] @ values
     return (
-        compute_lack_of_fit([*data.columns.values()], residuals, data.row_weights) > _LEVEL
+        compute_lack_of_fit([*data.every_column.values()], residuals, data.row_weights) > _LEVEL
         and compute_pool_lack_of_fit(scale_rows(residuals, data.row_weights), data) > _LEVEL
     )
 
@@ -122,7 +122,7 @@ def compute_pool_lack_of_fit(residuals: Values, data: LawData) -> float:
     if len(rows) < _MIN_ROWS or size <= 0.0:
         return 1.0
     pool = grow_formula_pool(
-        {name: values[rows] for name, values in data.columns.items()}, data.grammar, _N_FORMULAS
+        {name: values[rows] for name, values in data.every_column.items()}, data.grammar, _N_FORMULAS
     )
     largest = 0.0
     for start in range(0, len(pool), _BLOCK_FORMULAS):

@@ -9,6 +9,7 @@ score.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -211,7 +212,7 @@ def _estimate_numerical_errors(
 ) -> Iterator[NumericalErrorEstimate]:
     """Yield the estimates of the features shown in a round, best first."""
     columns = round_result.dataset.columns_by_name
-    decimal_errors = {name: compute_decimal_error(column) for name, column in columns.items()}
+    compute_errors = cache(lambda name: compute_decimal_error(columns[name]))
     max_features = _MAX_FEATURES_OF_FULL_RANKING if task.limit is None else _MAX_FEATURES
     numbers = round_result.scoring_result.features.number[round_result.shown_indices[:max_features]]
     for part, block in iterate_values(round_result.space, numbers):
@@ -224,7 +225,7 @@ def _estimate_numerical_errors(
                 {name: columns[name] for name in names},
                 round_result.dataset.target,
                 task.screeners,
-                decimal_errors={name: decimal_errors[name] for name in names},
+                decimal_errors={name: compute_errors(name) for name in names},
             )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen._typing import Integers, Values
-    from symscreen.screening.input_screening.input_tests import InputTable
+    from symscreen.screening.input_screening.input_table import InputTable
 
 MAX_SELECTED = 50
 MAX_PAIR_INPUTS = 600  # the pass over pairs costs the square of the number of inputs
@@ -58,17 +58,20 @@ class InputSearch:
         The inputs selected, in order.
     rounds : dict of int to int
         The round of each selected input.
+    max_selected : int
+        The largest number of inputs that may be selected, if the table has enough rows.
     """
 
     table: InputTable
     level: float
     selected: list[int] = field(default_factory=list)
     rounds: dict[int, int] = field(default_factory=dict)
+    max_selected: int = MAX_SELECTED
 
     @property
     def limit(self) -> int:
         """The largest number of inputs that may be selected."""
-        return min(MAX_SELECTED, self.table.n_inputs, self.table.n_rows // _ROWS_PER_INPUT)
+        return min(self.max_selected, self.table.n_inputs, self.table.n_rows // _ROWS_PER_INPUT)
 
     def add(self, inputs: Sequence[int]) -> None:
         """Select inputs in one round."""
@@ -89,6 +92,19 @@ def search_inputs(table: InputTable, level: float) -> list[InputClaim]:
         number = search.rounds[index] if index in retests else 0
         claims.append(_make_claim(retests.get(index, last), index, number))
     return claims
+
+
+def choose_best_inputs(table: InputTable, n_inputs: int, max_inputs: int, level: float) -> list[int]:
+    """Choose inputs: those of the rounds and pairs, and the best of the last round if they are few.
+
+    There are at least `n_inputs` and at most `max_inputs`, as far as the table has them. They are not tested
+    again, so some of them may not matter.
+    """
+    search = InputSearch(table, level, max_selected=max_inputs)
+    last = _select_forward(search)
+    others = np.argsort(-last.distances, kind="stable").tolist()
+    n_chosen = min(max(len(search.selected), n_inputs), max_inputs)
+    return list(dict.fromkeys([*search.selected, *others]))[:n_chosen]
 
 
 def _make_claim(test: RoundTest, index: int, number: int) -> InputClaim:

@@ -13,17 +13,20 @@ from symscreen.config.parsing import DEFAULT_SELECTION_LEVEL, check_share
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import split_operators
 from symscreen.errors import DataError, OptionError
-from symscreen.grammar import OPERATORS
 from symscreen.messages import KEYWORD, format_count, name_option
 from symscreen.report.html_listings import format_listing_html, format_listing_text
 from symscreen.report.terminal.input_table import show_inputs
-from symscreen.screening.input_screening.column_functions import build_column_functions, build_polynomials
 from symscreen.screening.input_screening.forward_search import (
     MAX_PAIR_INPUTS,
     compute_pair_level,
     search_inputs,
 )
-from symscreen.screening.input_screening.input_tests import FITTED, InputTable
+from symscreen.screening.input_screening.input_table import (
+    build_input_table,
+    draw_permutations,
+    list_unary_operators,
+)
+from symscreen.screening.input_screening.input_tests import FITTED
 from symscreen.screening.preparation import prepare_screen
 from symscreen.targets.registry import require_numeric_target
 
@@ -33,19 +36,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    from symscreen._typing import Integers, Values
+    from symscreen._typing import Integers
     from symscreen.config.keyword_types import ScreenKeywords
-    from symscreen.grammar import Operator
     from symscreen.screening.input_screening.forward_search import InputClaim
+    from symscreen.screening.input_screening.input_table import InputTable
     from symscreen.screening.task import ScreeningTask
 
 DEFAULT_PERMUTATIONS = 99
-_OPERATORS = ("square", "inv", "sqrt", "log", "exp", "sin", "cos")  # besides those of the grammar
 _MIN_ROWS = 20
 _MAX_ROWS = 5_000
 _MAX_CELLS = 1 << 26  # of functions of columns times rows: 256 MB
 _ROW_STREAM, _PERMUTATION_STREAM = 2, 3  # random streams of a seed
-_NORMAL_SCALE = 1.4826  # from the median absolute deviation to the standard deviation of normal values
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +151,9 @@ def screen_inputs(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):  # or rounding would depend on the number of threads
-        table, functions = _build_table(task, rows, permutations)
+        table = _build_table(task, rows, permutations)
         claims = search_inputs(table, level)
-    frame = _build_frame(claims, task.dataset.names, functions)
+    frame = _build_frame(claims, task.dataset.names, table.functions.formulas)
     return InputScreenResult(
         table=frame,
         selected=[str(name) for name in frame["input"][frame["selected"]]],
@@ -182,7 +183,7 @@ def _choose_rows(task: ScreeningTask) -> Integers:
     n, n_inputs = task.target.n, len(task.dataset.names)
     if n < _MIN_ROWS:
         raise DataError(f"the table has {n} rows that can be used; give at least {_MIN_ROWS} to test inputs")
-    n_functions = 1 + len(_list_operators(task))
+    n_functions = 1 + len(list_unary_operators(task.grammar))
     limit = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_CELLS // (n_inputs * n_functions)))
     if n <= limit:
         return np.arange(n)
@@ -190,48 +191,17 @@ def _choose_rows(task: ScreeningTask) -> Integers:
     return np.sort(generator.choice(n, limit, replace=False))
 
 
-def _list_operators(task: ScreeningTask) -> list[Operator]:
-    """List the unary operators: the usual ones, then the others of the grammar."""
-    names = dict.fromkeys([*_OPERATORS, *(operator.name for operator in task.grammar.unary)])
-    return [task.grammar.operators.get(name) or OPERATORS[name] for name in names if name != "id"]
-
-
-def _build_table(
-    task: ScreeningTask, rows: Integers, n_permutations: int
-) -> tuple[InputTable, tuple[str, ...]]:
-    """Build what the rounds share, and the formulas of its functions."""
-    columns = np.ascontiguousarray(task.dataset.columns[:, rows])
-    functions = build_column_functions(columns, task.dataset.names, _list_operators(task))
+def _build_table(task: ScreeningTask, rows: Integers, n_permutations: int) -> InputTable:
+    """Build what the rounds share."""
     generator = np.random.default_rng(np.random.SeedSequence((task.options.seed, _PERMUTATION_STREAM)))
-    permutations = np.stack([generator.permutation(len(rows)) for _ in range(n_permutations)])
-    table = InputTable(
-        functions=functions,
-        polynomials=build_polynomials(columns),
-        targets=_scale_target(task.dataset.numeric_target.values[rows]),  # noqa: PD011  # no frame
-        permutations=permutations.astype(np.int32),
-        backend=task.backend,
+    return build_input_table(
+        np.ascontiguousarray(task.dataset.columns[:, rows]),
+        task.dataset.names,
+        task.dataset.numeric_target.values[rows],  # noqa: PD011  # no frame
+        list_unary_operators(task.grammar),
+        draw_permutations(len(rows), n_permutations, generator),
+        task.backend,
     )
-    return table, functions.formulas
-
-
-def _scale_target(values: Values) -> tuple[Values, Values]:
-    """Return the target as it is and on a scale on which outliers are close, both with variance 1.
-
-    The second scale is asinh of the distance from the median in standard deviations of the bulk.
-    """
-    largest = float(np.abs(values).max())
-    scaled = values / largest
-    centred = scaled - np.median(scaled)
-    spread = _NORMAL_SCALE * float(np.median(np.abs(centred))) or float(np.abs(centred).mean())
-    compressed: Values = np.asarray(np.arcsinh(centred / spread), dtype=np.float64)
-    return _standardize(scaled), _standardize(compressed)
-
-
-def _standardize(values: Values) -> Values:
-    """Give values (n,) mean 0 and variance 1; a constant becomes 0."""
-    centred = values - values.mean()
-    spread = float(centred.std())
-    return np.asarray(centred / spread) if spread > 0.0 else centred
 
 
 def _build_frame(

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Rows, Values
-    from symscreen.backends import Backend
-    from symscreen.screening.input_screening.column_functions import ColumnFunctions
+    from symscreen.screening.input_screening.input_table import InputTable
 
     SingleValues = NDArray[np.float32]
 
@@ -32,41 +31,6 @@ _PARTNER_DEGREE = 3  # polynomials of a selected input in products
 _BLOCK_COLUMNS = 256  # permuted vectors in a matrix product, about
 FITTED = -1  # the partner of a product with the model itself
 ALONE = -2  # the partner of a formula of one input
-
-
-@dataclass(frozen=True, eq=False)
-class InputTable:
-    """What all rounds share.
-
-    Parameters
-    ----------
-    functions : ColumnFunctions
-        The formulas of single inputs.
-    polynomials : float64 array, shape (d, degree, n)
-        The polynomials of the inputs for models.
-    targets : tuple of float64 arrays, each of shape (n,)
-        The target on its scales.
-    permutations : int32 array, shape (B, n)
-        The permutations of the rows.
-    backend : Backend
-        Where the work runs.
-    """
-
-    functions: ColumnFunctions
-    polynomials: Values
-    targets: tuple[Values, ...]
-    permutations: Rows
-    backend: Backend
-
-    @property
-    def n_inputs(self) -> int:
-        """Number of inputs."""
-        return len(self.polynomials)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.polynomials.shape[2])
 
 
 class FormulaKind(NamedTuple):
