@@ -30,6 +30,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "best_subsets": speed_quotes.quote_best_subsets,
     "matched_pairs": speed_quotes.quote_matched_pairs,
     "shared_terms": recovery_quotes.quote_shared_terms,
+    "wide_tables": recovery_quotes.quote_wide_tables,
     "label_ranking": recovery_quotes.quote_label_ranking,
     "strogatz": recovery_quotes.quote_strogatz,
     "equations_of_motion": recovery_quotes.quote_equations_of_motion,

@@ -20,6 +20,20 @@ def quote_shared_terms(found: Results) -> dict[str, str]:
     return {"rates": format_table(head, rows), "trials": str(found["trials"])}
 
 
+def quote_wide_tables(found: Results) -> dict[str, str]:
+    """Quote how many laws are found among columns that have nothing to do with them."""
+    rows = [
+        [
+            f"{one['width']:,}" if one["width"] else "those of the law",
+            f"{one['found']} of {one['laws']}",
+            f"{one['time_ratio']:.1f}",
+            f"{one['claims']} of {one['noise']}" if one["noise"] else "",
+        ]
+        for one in found["summary"]
+    ]
+    return {"summary": format_table(["columns", "laws found", "time", "formulas for noise"], rows)}
+
+
 def quote_label_ranking(found: Results) -> dict[str, str]:
     """Quote τ of the default learner, and on how many sets it is at or above the best published figure."""
     summary = found["summary"]

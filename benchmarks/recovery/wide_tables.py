@@ -22,6 +22,7 @@ from measurement import collect_rows, format_table, make_parser, save_results
 
 import symscreen
 from symscreen.errors import ExtrapolationWarning
+from symscreen.expressions.traversal import collect_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,7 +91,7 @@ def fit_table(key: dict[str, Any]) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "verdict": result.record["verdict"]["kind"],
-        "has_inputs": set(result.formula.inputs) == set(used),
+        "has_inputs": set(collect_inputs(result.formula.terms)) == set(used),
         "error": error,
         "formula": result.formula.round_numbers(3).equation,
     }
