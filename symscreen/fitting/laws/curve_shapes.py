@@ -122,12 +122,20 @@ def _list_steps(x: Values) -> Values:
 
 def _list_stretched(x: Values) -> Values:
     """Return the constants p and q of (p·x)^q in an exponential, shape (g, 2)."""
-    return _list_pairs(_RATES / x.max(), _POSITIVE_EXPONENTS)
+    rising = _list_pairs(_RATES / x.max(), _POSITIVE_EXPONENTS)
+    falling = _list_pairs(_RATES / x.min(), -_POSITIVE_EXPONENTS)
+    return np.concatenate([rising, falling])
 
 
 def _list_hill(x: Values) -> Values:
     """Return the constants p and q of (p·x)^q where it is 1 within the inputs, shape (g, 2)."""
     return _list_pairs(1.0 / np.geomspace(x.min(), x.max(), 16), _POSITIVE_EXPONENTS)
+
+
+def _list_scaled_powers(x: Values) -> Values:
+    """Return the constants p and q of (p·x)^q, rising and falling, shape (g, 2)."""
+    rising = _list_hill(x)
+    return np.concatenate([rising, rising * np.array([1.0, -1.0])])
 
 
 def _list_growths(x: Values) -> Values:
@@ -276,7 +284,8 @@ _POSITIVE_SHAPES = (
         lambda x, c: apply_by_name("inv", _add_one(_build_scaled_power(x, c))), 2,
     ),
     _make_shape(
-        "logarithm of a power", "mul add exp log", _list_hill, lambda x, c: np.log1p((c[0] * x) ** c[1]),
+        "logarithm of a power", "mul add exp log", _list_scaled_powers,
+        lambda x, c: np.log1p((c[0] * x) ** c[1]),
         lambda x, c: apply_by_name("log", _add_one(_build_scaled_power(x, c))), 2,
     ),
 )  # fmt: skip

@@ -18,6 +18,7 @@ other coefficients are those of least squares. The best of each kind are fitted 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.curve_shapes import CurveShape
     from symscreen.fitting.laws.law import Law, LawData
-    from symscreen.fitting.laws.target_scales import Response
+    from symscreen.fitting.laws.target_scales import Powers, Response
 
 
 _MIN_ROWS, _MAX_ROWS = 12, 250
@@ -126,7 +127,7 @@ class _Parts:
     lefts: list[_ResponseLeft]
 
 
-def find_curves(data: LawData) -> list[Law]:
+def find_curves(data: LawData, *, factor: str | None = None, n_per_size: int = _N_PER_SIZE) -> list[Law]:
     """Find the best laws t(y/C) = Σ bₖ·Bₖ + b·A·φ(x) with a curve φ of one input.
 
     Parameters
@@ -134,6 +135,10 @@ def find_curves(data: LawData) -> list[Law]:
     data : LawData
         Inputs, target and grammar. The laws have the operators of the grammar only. With units, there are
         none, because the constants inside would have units.
+    factor : str, optional
+        An input that is known to be the factor C. By default C is estimated.
+    n_per_size : int, default 120
+        Number of combinations of each number of coefficients and constants that are fitted.
 
     Returns
     -------
@@ -155,48 +160,52 @@ def find_curves(data: LawData) -> list[Law]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        return _CurveSearch(data).find_laws()
+        return _CurveSearch(data, factor).find_laws(n_per_size)
 
 
 class _CurveSearch:
     """The search of one problem on some of its rows."""
 
-    def __init__(self, data: LawData) -> None:
-        self.data = data
+    def __init__(self, data: LawData, factor: str | None) -> None:
+        self.data, self.factor = data, factor
         self.operators = list_operator_names(data.grammar)
         rows = select_spread_rows(data, _MAX_ROWS)
         self.columns = {name: values[rows] for name, values in data.columns.items()}
         self.target = data.target[rows]
         centred = self.target - self.target.mean()
         self.total = float(centred @ centred)
-        self.responses = list(self._list_responses())
+        choices = self._choose_factors() if factor is None else [{factor: Fraction(1)}]
+        self.responses = list(self._list_responses(choices))
         self.n_combinations = 0
 
-    def _list_responses(self) -> Iterator[Response]:
-        """Yield the responses in all scales, without and with the power product that is a factor of y."""
+    def _choose_factors(self) -> list[Powers]:
+        """Return the exponents of no factor C and, if there is one, of the power product that is one."""
         factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
             self.data.columns, self.data.target
         )
         powers = {name: power for name, power in factored.items() if power}
-        choices = [{}, powers] if powers and len(factored) < len(self.columns) else [{}]
+        return [{}, powers] if powers and len(factored) < len(self.columns) else [{}]
+
+    def _list_responses(self, choices: Sequence[Powers]) -> Iterator[Response]:
+        """Yield the responses in all scales with each factor C."""
         for scale, chosen in product(SCALES, choices):
             if scale.name in _SCALES and set(scale.operators) - PLAIN_OPERATORS <= self.operators:
                 response = build_response(scale, chosen, self.columns, self.target)
                 if response is not None:
                     yield response
 
-    def find_laws(self) -> list[Law]:
+    def find_laws(self, n_per_size: int) -> list[Law]:
         """Return the best laws of all inputs, curves and responses."""
         ranked: dict[int, list[tuple[float, _Combination]]] = {}
         for name, x in self.columns.items():
-            if get_range(x) <= 0.0:
+            if get_range(x) <= 0.0 or name == self.factor:
                 continue
             parts = [self._list_parts(name, response) for response in self.responses]
             for shape in list_shapes(x):
                 if shape.operators <= self.operators:
                     for share, combination in self._rank_shape(name, shape, parts):
                         ranked.setdefault(combination.size, []).append((share, combination))
-        selected = [_select_different(candidates) for _, candidates in sorted(ranked.items())]
+        selected = [_order_different(each)[:n_per_size] for _, each in sorted(ranked.items())]
         found = [self._write_law(share, each) for share, each in self._fit_combinations(selected)]
         laws = select_laws([law for law in found if law is not None], _N_SIZES)
         return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
@@ -409,8 +418,8 @@ def _shift_factors(
     return np.concatenate([alone, products[:, :, inputs]]), norms
 
 
-def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_Combination]:
-    """Return the best combinations: the best of each shape, input and scale, then the second best."""
+def _order_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_Combination]:
+    """Order combinations: the best of each shape, input and scale, then the second best."""
     counts: dict[tuple[str, str, str], int] = {}
     ranked = []
     for share, combination in sorted(candidates, key=lambda pair: pair[0]):
@@ -418,7 +427,7 @@ def _select_different(candidates: Sequence[tuple[float, _Combination]]) -> list[
         counts[kind] = counts.get(kind, 0) + 1
         ranked.append((counts[kind], share, combination))
     ranked.sort(key=lambda each: each[:2])
-    return [combination for _, _, combination in ranked[:_N_PER_SIZE]]
+    return [combination for _, _, combination in ranked]
 
 
 def _improve_constants(

@@ -16,9 +16,8 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.group_products import find_group_products
 from symscreen.fitting.laws.log_scale import compute_log_scale
-from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
+from symscreen.fitting.laws.power_expressions import build_power_product, invert_quotients, list_column_powers
 from symscreen.fitting.laws.power_products import find_best_factors
-from symscreen.fitting.laws.single_index import invert_quotients
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:

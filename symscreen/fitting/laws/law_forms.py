@@ -28,7 +28,7 @@ from symscreen.fitting.laws.common_factors import (
     negate_term,
     sort_powers,
 )
-from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.power_expressions import build_power_product, invert_quotients
 from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
 from symscreen.fitting.laws.sum_laws import build_weighted_sum, is_usable
 from symscreen.fitting.subset_search import EXACT_SHARE
@@ -125,36 +125,78 @@ def simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
     return replace(fitted, law=simplified, values=values) if data.allows(simplified) else fitted
 
 
-def write_multiples(law: Law, data: LawData) -> Law:
-    """Write x + x as 2*x in the terms of a law, if the grammar has products; the values stay the same."""
+def write_readable_terms(law: Law, data: LawData) -> Law:
+    """Write x + x as 2*x, 1/(2*(a/b)) as b/(2*a), and x*y**(-2.5) as x/y**2.5 in the terms of a law.
+
+    The law stays as it is if the grammar does not allow the result.
+    """
     if all(operator.name != "mul" for operator in data.grammar.binary):
         return law
-    changed = replace(law, terms=tuple(map(_write_multiples, law.terms)))
+    changed = replace(law, terms=tuple(invert_quotients(_write_readable(term)) for term in law.terms))
     return changed if data.allows(changed) else law
 
 
-def _write_multiples(term: Expression) -> Expression:
-    """Write sums of equal parts as multiples.
+def _write_readable(term: Expression) -> Expression:
+    """Write sums of equal parts as multiples, and powers with negative exponents as quotients.
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> print(_write_multiples(parse_expression("sin((x + x) + (x + x)) + y/(z + z)")))
+    >>> print(_write_readable(parse_expression("sin((x + x) + (x + x)) + y/(z + z)")))
     sin(4*x) + y/(2*z)
+    >>> print(_write_readable(parse_expression("x*y**(-1.5) + exp(-1*(a/b)**(-0.7))")))
+    x/y**1.5 + exp(-(b/a)**0.7)
     """
 
     def build_call(call: Call, arguments: list[Expression]) -> Expression:
-        first = arguments[0]
-        if call.operator.name != "add" or first != arguments[1]:
-            return apply_operator(call.operator, *arguments)
-        factor, rest = 2, first
-        if isinstance(first, Call) and first.operator.name == "mul":
-            number, other = first.arguments
-            if isinstance(number, Constant) and not number.fitted and number.value in _MULTIPLES:
-                factor, rest = 2 * int(number.value), other
-        return apply_operator(OPERATORS["mul"], Constant(factor), rest)
+        name, first = call.operator.name, arguments[0]
+        if name == "add" and first == arguments[1]:
+            return _double(first)
+        if name == "mul":
+            divisor = _invert_power(arguments[1])
+            if divisor is not None:
+                return apply_operator(OPERATORS["div"], first, divisor)
+            if first == Constant(-1):
+                return apply_operator(OPERATORS["neg"], arguments[1])
+        if name == "pow" and isinstance(first, Call) and first.operator.name == "div":
+            exponent = _negate_negative(arguments[1])
+            if exponent is not None:
+                return _raise(apply_operator(first.operator, *reversed(first.arguments)), exponent)
+        return apply_operator(call.operator, *arguments)
 
     return rebuild_expression(term, call=build_call)
+
+
+def _double(expression: Expression) -> Expression:
+    """Build 2·x, or twice the multiple."""
+    factor, rest = 2, expression
+    if isinstance(expression, Call) and expression.operator.name == "mul":
+        number, other = expression.arguments
+        if isinstance(number, Constant) and not number.fitted and number.value in _MULTIPLES:
+            factor, rest = 2 * int(number.value), other
+    return apply_operator(OPERATORS["mul"], Constant(factor), rest)
+
+
+def _invert_power(expression: Expression) -> Expression | None:
+    """Return x^a for x^−a with a number a > 0; None for other expressions."""
+    if not isinstance(expression, Call) or expression.operator.name != "pow":
+        return None
+    exponent = _negate_negative(expression.arguments[1])
+    return None if exponent is None else _raise(expression.arguments[0], exponent)
+
+
+def _negate_negative(exponent: Expression) -> Constant | None:
+    """Return a for the number −a < 0; None for other expressions."""
+    if isinstance(exponent, Constant) and exponent.value < 0.0:
+        return replace(exponent, value=-exponent.value)
+    return None
+
+
+def _raise(base: Expression, exponent: Constant) -> Expression:
+    """Raise a base to a positive number; squares, cubes and square roots have operators of their own."""
+    if not exponent.fitted and exponent.value in {0.5, 1.0, 2.0, 3.0}:
+        return build_power_product([(base, Fraction(exponent.value))])
+    return apply_operator(OPERATORS["pow"], base, exponent)
 
 
 def _estimate_coefficient(values: Values, data: LawData) -> tuple[float, float]:

@@ -75,7 +75,7 @@ def find_laws_of_linear_combination(data: LawData) -> list[Law]:
     if len(weights) < 2:
         return []
     combined = np.asarray(sum(weight * data.columns[name] for name, weight in weights.items()))
-    if not _is_promising(combined, [data.columns[name] for name in names], data.target):
+    if not is_function_promising(combined, [data.columns[name] for name in names], data.target):
         return []
     alone = replace(data, columns={_NAME: combined}, is_allowed=None, required_inputs=None)
     counts: dict[int, int] = {}
@@ -115,15 +115,29 @@ def _estimate_weights(names: Sequence[str], data: LawData) -> dict[str, float]:
     return {names[place]: float(raw[place] / raw[used[0]]) for place in used.tolist()}
 
 
-def _is_promising(combined: Values, inputs: Sequence[Values], target: Values) -> bool:
-    """Return whether a polynomial of the combination explains nearly as much as one of all inputs."""
-    columns = [(each - each.mean()) / each.std() for each in (combined, *inputs)]
-    powers = [columns[0] ** power for power in range(_DEGREE + 1)]
+def is_function_promising(
+    variable: Values, inputs: Sequence[Values], target: Values, factor: Values | None = None
+) -> bool:
+    """Return whether a polynomial of one variable explains nearly as much as one of all inputs.
+
+    Parameters
+    ----------
+    variable : float64 array, shape (n,)
+        The variable.
+    inputs : sequence of float64 array, shape (n,)
+        The inputs, not constant.
+    target : float64 array, shape (n,)
+        The target.
+    factor : float64 array, shape (n,), optional
+        Multiplies the polynomial of the variable.
+    """
+    columns = [(each - each.mean()) / each.std() for each in (variable, *inputs)]
+    powers = np.array([columns[0] ** power for power in range(_DEGREE + 1)])
     factors = (np.ones(len(target)), *columns[1:])
     degree = 3 if comb(len(factors) + 2, 3) <= len(target) / _MIN_ROWS_PER_TERM else 2
     products = [np.prod(each, axis=0) for each in combinations_with_replacement(factors, degree)]
-    own, full = (_compute_left(np.array(rows), target) for rows in (powers, products))
-    return own <= max(_MAX_LEFT, _MAX_LEFT_RATIO * full)
+    own = _compute_left(powers if factor is None else powers * factor, target)
+    return own <= max(_MAX_LEFT, _MAX_LEFT_RATIO * _compute_left(np.array(products), target))
 
 
 def _compute_left(rows: Values, target: Values) -> float:

@@ -6,7 +6,8 @@ from fractions import Fraction
 from math import gcd
 from typing import TYPE_CHECKING
 
-from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.expressions.traversal import rebuild_expression
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -132,3 +133,39 @@ def _multiply(factors: Sequence[Expression]) -> Expression:
     for factor in factors[1:]:
         product = apply_operator(OPERATORS["mul"], product, factor)
     return product
+
+
+def invert_quotients(expression: Expression) -> Expression:
+    """Replace quotients below a fraction bar everywhere in a formula.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(invert_quotients(parse_expression("exp(1/(a/b)) + x/(a/b)")))
+    exp(b/a) + x*b/a
+    >>> print(invert_quotients(parse_expression("asin(1/(2*(d/(n*w))))")))
+    asin(n*w/(2*d))
+    """
+
+    def rebuild(call: Call, arguments: list[Expression]) -> Expression:
+        if call.operator.name in {"inv", "div"}:
+            above, below = _split_quotient(arguments[-1])
+            if below:
+                numerator = _multiply([*arguments[:-1], *below])
+                return _divide(numerator, _multiply(above)) if above else numerator
+        return apply_operator(call.operator, *arguments)
+
+    return rebuild_expression(expression, call=rebuild)
+
+
+def _split_quotient(expression: Expression) -> tuple[list[Expression], list[Expression]]:
+    """Split products and quotients into factors above and below the fraction bar, without the number 1."""
+    if not isinstance(expression, Call) or expression.operator.name not in {"mul", "div"}:
+        is_one = isinstance(expression, Constant) and not expression.fitted and expression.value == 1
+        return ([] if is_one else [expression]), []
+    (above, below), (other_above, other_below) = map(_split_quotient, expression.arguments)
+    if expression.operator.name == "div":
+        other_above, other_below = other_below, other_above
+    if not below and not other_below:
+        return [expression], []
+    return [*above, *other_above], [*below, *other_below]

@@ -26,7 +26,7 @@ from symscreen.fitting.laws.law_forms import (
     limit_search_size,
     merge_terms,
     simplify_law,
-    write_multiples,
+    write_readable_terms,
 )
 from symscreen.fitting.laws.law_selection import compute_law_complexity
 from symscreen.fitting.laws.linear_combinations import find_laws_of_linear_combination
@@ -158,7 +158,7 @@ def fit_found_laws(laws: Sequence[Law], data: LawData, n_refined: int) -> list[F
     refined = refine_best_laws(fitted, data, n_refined)
     simplified = simplify_best_laws(refined, data)
     limited = [(each, count_all_inputs(limit_search_size(each.law, data), data)) for each in simplified]
-    return [replace(each, law=write_multiples(law, data)) for each, law in limited]
+    return [replace(each, law=write_readable_terms(law, data)) for each, law in limited]
 
 
 def simplify_best_laws(fitted: Sequence[FittedLaw], data: LawData) -> list[FittedLaw]:

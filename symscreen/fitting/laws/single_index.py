@@ -18,19 +18,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
-from symscreen.expressions.tree import Call, apply_operator
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.affine_index import find_affine_index_laws
 from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.index_curves import find_curves_of_index
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
-from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
+from symscreen.fitting.laws.power_expressions import (
+    build_power_product,
+    invert_quotients,
+    list_column_powers,
+)
 from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.principal_directions import count_indices, propose_indices
 from symscreen.fitting.laws.scaled_index import estimate_outer_exponents, find_scaled_index_laws
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
-from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,6 +141,8 @@ def find_laws_of_index(
             found += find_best_factors(pool, n_indices, data, scale, _N_FINALISTS)
         if outer is not None:
             found += find_affine_index_laws(pool, index, outer, n_indices, data, scale)
+        if outer is not None and has_several_factors:
+            found += find_curves_of_index(index, outer, n_indices, data, scale)
     if has_scales:
         for each in (index, [-power for power in index]):
             found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
@@ -231,26 +236,3 @@ def _grow_pool(theta: Expression, data: LawData) -> FormulaPool:
     values = evaluate_expression(theta, data.columns)[data.pool_rows]
     pool = grow_formula_pool({_NAME: values}, data.grammar, _POOL_LIMIT)
     return replace(pool, leaves=(theta, *pool.leaves[1:]))
-
-
-def invert_quotients(expression: Expression) -> Expression:
-    """Replace 1/(a/b) by b/a and x/(a/b) by x*b/a everywhere in a formula.
-
-    Examples
-    --------
-    >>> from symscreen.expressions.tree import parse_expression
-    >>> print(invert_quotients(parse_expression("exp(1/(a/b)) + x/(a/b)")))
-    exp(b/a) + x*b/a
-    """
-
-    def rebuild(call: Call, arguments: list[Expression]) -> Expression:
-        is_quotient = call.operator.name in {"inv", "div"}
-        divisor = arguments[-1]
-        if is_quotient and isinstance(divisor, Call) and divisor.operator.name == "div":
-            above, below = divisor.arguments
-            factors = [*arguments[:-1], below]
-            numerator = below if len(factors) == 1 else apply_operator(OPERATORS["mul"], *factors)
-            return apply_operator(divisor.operator, numerator, above)
-        return apply_operator(call.operator, *arguments)
-
-    return rebuild_expression(expression, call=rebuild)

@@ -10,7 +10,11 @@ import symscreen
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting.laws.law import Law, build_law_data
-from symscreen.fitting.laws.law_forms import move_coefficient_into_root, write_multiples, write_simple_sum
+from symscreen.fitting.laws.law_forms import (
+    move_coefficient_into_root,
+    write_readable_terms,
+    write_simple_sum,
+)
 from symscreen.grammar import load_grammar
 
 
@@ -73,7 +77,7 @@ def make_law_data(operators, rng):
 )
 def test_sums_of_equal_parts_are_multiples_with_the_same_values(term, form, rng):
     law = Law((parse_expression(term),), has_intercept=False, search_size=1.0)
-    (changed,) = write_multiples(
+    (changed,) = write_readable_terms(
         law, make_law_data(load_grammar("basic").add_operators(["sin", "cos"]), rng)
     ).terms
     assert str(changed) == form
@@ -84,8 +88,30 @@ def test_sums_of_equal_parts_are_multiples_with_the_same_values(term, form, rng)
     )
 
 
+@pytest.mark.parametrize(
+    ("term", "form"),
+    [
+        ("asin(1/(x/y + x/y))", "asin(y/(2*x))"),
+        ("x*y**(-1.5)", "x/y**1.5"),
+        ("exp(-1*(x/y)**(-0.7))", "exp(-(y/x)**0.7)"),
+        ("(x/y)**(-2)", "(y/x)**2"),
+        ("x**(-1.5)", "x**(-1.5)"),
+        ("x**y", "x**y"),
+        ("y/(3*(x/2))", "y*2/(3*x)"),
+    ],
+)
+def test_negative_powers_and_quotients_below_a_bar_are_plain_quotients(term, form, rng):
+    law = Law((parse_expression(term),), has_intercept=False, search_size=1.0)
+    data = replace(make_law_data(load_grammar("standard").add_operators(["asin"]), rng), is_allowed=None)
+    (changed,) = write_readable_terms(law, data).terms
+    columns = dict(zip("xy", rng.uniform(1.0, 2.0, (2, 20)), strict=True))
+    values, expected = (evaluate_expression(each, columns) for each in (changed, law.terms[0]))
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    assert str(changed) == form
+
+
 def test_without_products_in_the_grammar_sums_of_equal_parts_stay(rng):
     law = Law((parse_expression("sin(x + x)"),), has_intercept=False, search_size=1.0)
     basic = load_grammar("basic").add_operators(["sin", "cos"])
     sums = replace(basic, binary=tuple(each for each in basic.binary if each.name == "add"))
-    assert write_multiples(law, make_law_data(sums, rng)) is law
+    assert write_readable_terms(law, make_law_data(sums, rng)) is law
