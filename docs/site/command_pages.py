@@ -20,13 +20,14 @@ shows what each command does.
 
 def write_commands_page() -> str:
     """Write the page in Markdown: each verb with its usage, examples, and its options under headings."""
-    return "\n".join([_INTRODUCTION, *map(_write_verb, VERBS)])
+    usage = "symscreen COMMAND [OPTIONS]"
+    return "\n".join([_INTRODUCTION, _write_section("symscreen", usage, command), *map(_write_verb, VERBS)])
 
 
 def find_missing_options(page: str) -> list[str]:
     """Find the options that the section of their verb in a page of HTML does not show."""
     missing = []
-    for verb in VERBS:
+    for verb in ("symscreen", *VERBS):
         _, _, rest = page.partition(f'<h2 id="{verb}"')
         shown = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", rest.partition("<h2")[0]))
         names = [
@@ -40,7 +41,9 @@ def find_missing_options(page: str) -> list[str]:
 
 
 def _get_verb(verb: str) -> click.Command:
-    """Return the command of a verb."""
+    """Return the command of a verb, or the whole command line."""
+    if verb == "symscreen":
+        return command
     found = command.get_command(click.Context(command), verb)
     if found is None:
         raise ValueError(f"there is no verb {verb}")
@@ -50,8 +53,13 @@ def _get_verb(verb: str) -> click.Command:
 def _write_verb(verb: str) -> str:
     """Write the section of a verb."""
     found = _get_verb(verb)
-    context = click.Context(found, info_name=f"symscreen {verb}")
-    usage = " ".join(found.collect_usage_pieces(context))
+    usage = " ".join(found.collect_usage_pieces(click.Context(found)))
+    return _write_section(verb, f"symscreen {verb} {usage}", found)
+
+
+def _write_section(title: str, usage: str, found: click.Command) -> str:
+    """Write the usage of a command, its help, and its options under headings."""
+    context = click.Context(found)
     paragraphs = [_write_paragraph(each) for each in inspect.cleandoc(found.help or "").split("\n\n")]
     groups: dict[str, list[str]] = {}
     for parameter in found.get_params(context):
@@ -63,7 +71,7 @@ def _write_verb(verb: str) -> str:
         f"**{group}**\n\n| Option | What it does |\n|---|---|\n" + "\n".join(rows) + "\n"
         for group, rows in sorted(groups.items(), key=lambda pair: pair[0] == "Other options")
     ]
-    head = [f"## {verb}", f"```\nsymscreen {verb} {usage}\n```"]
+    head = [f"## {title}", f"```\n{usage}\n```"]
     return "\n\n".join([*head, *paragraphs, *tables])
 
 
