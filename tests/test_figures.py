@@ -189,6 +189,7 @@ def test_a_digit_changed_by_hand_in_what_a_run_saved_is_found(measurement, tmp_p
 
 PICTURES = {
     "pictures": ("overview", "overview-narrow", "speed", "recovery"),
+    "search_pictures": ("search-stages",),
     "trust_pictures": tuple(
         f"trust-{name}"
         for name in ("verdict", "family", "intervals", "split", "stability", "new-rows", "band", "rounding")

@@ -195,6 +195,12 @@ def list_law_stages(
     return stages if data.units is None else (*stages[:1], (0, _DIMENSIONLESS_GROUPS), *stages[1:])
 
 
+def list_stage_names(*, has_units: bool) -> list[str]:
+    """Return the names of the searches of the default effort in their order."""
+    names = [name for name, _ in _STAGES]
+    return [names[0], _DIMENSIONLESS_GROUPS[0], *names[1:]] if has_units else names
+
+
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
     """Keep one of equal laws, with the smallest search size: the cheapest search would have been enough."""
     merged: dict[tuple[frozenset[str], bool], FittedLaw] = {}
