@@ -161,7 +161,10 @@ def _is_file_name(word: str) -> bool:
 def command() -> None:
     """Grow a space of formulas from a table, score every one, keep the few worth modelling.
 
+    With a table alone, show the best formulas and search for the law.
+
     \b
-    Example:
+    Examples:
+      symscreen data.csv
       symscreen screen data.csv --layers ub
     """
