@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def draw_stages() -> tuple[Figure, Shown]:
     """Draw the stages of a fit one below the other, and what becomes of their candidates on the right."""
-    boxes = [(name, *_FORMS[name]) for name in list_stage_names(has_units=True)] + [_LAST]
+    boxes = [(name, *_FORMS[name]) for name in list_stage_names()] + [_LAST]
     height = len(boxes) * _STEP
     figure, axes = make_figure(7.9, 0.78 * height, font_size=10)
     axes.set_xlim(-0.05, 11.35)

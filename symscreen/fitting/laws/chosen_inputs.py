@@ -1,11 +1,12 @@
 """Choose the inputs of a table that laws are searched among.
 
-The searches for laws try products, sums and curves of all inputs. With many inputs they take long, and what
-they can try of each formula's size no longer has the formulas of the few inputs that a law has. Where a table
-has more than nine inputs, the rounds of `symscreen.screening.input_screening` choose some: each round adds
-the input whose best formula explains most of what is left, and pairs are tried where no input explains
-anything. All inputs that are better than chance are chosen, up to 15. If they are fewer than nine, the next
-best follow. The inputs are chosen by the target, so a law of such a table counts as one of more laws.
+The searches for laws try products, sums and curves of all inputs. With many inputs they take long. Their
+pools have a limited number of formulas, so they then lack larger formulas of the few inputs of a law.
+
+Where a table has more than nine inputs, the rounds of `symscreen.screening.input_screening` choose some. Each
+round adds the input whose best formula explains most of what is left, and pairs are tried where no input
+explains anything. All inputs that are better than chance are chosen, up to 15. If they are fewer than nine,
+the next best follow. The inputs are chosen by the target, so a law of such a table counts as one of more.
 """
 
 from __future__ import annotations

@@ -17,17 +17,12 @@ import numpy as np
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.linear_combinations import is_function_promising
-from symscreen.fitting.laws.power_expressions import (
-    build_power_product,
-    invert_quotients,
-    list_column_powers,
-)
+from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.laws.log_scale import LogScale
 
@@ -79,11 +74,8 @@ def find_curves_of_index(
         size = len(law.terms) + law.n_constants
         counts[size] = counts.get(size, 0) + 1
         if counts[size] <= _N_PER_SIZE:
-            terms = tuple(_substitute(term, parts) for term in law.terms)
+            terms = tuple(
+                rebuild_expression(term, column=lambda column: parts[column.name]) for term in law.terms
+            )
             found.append(replace(law, terms=terms, search_size=law.search_size * n_indices))
     return [law for law in found if data.allows(law)]
-
-
-def _substitute(term: Expression, parts: dict[str, Expression]) -> Expression:
-    """Write θ and M in the inputs."""
-    return invert_quotients(rebuild_expression(term, column=lambda column: parts[column.name]))

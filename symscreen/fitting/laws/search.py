@@ -195,10 +195,9 @@ def list_law_stages(
     return stages if data.units is None else (*stages[:1], (0, _DIMENSIONLESS_GROUPS), *stages[1:])
 
 
-def list_stage_names(*, has_units: bool) -> list[str]:
-    """Return the names of the searches of the default effort in their order."""
-    names = [name for name, _ in _STAGES]
-    return [names[0], _DIMENSIONLESS_GROUPS[0], *names[1:]] if has_units else names
+def list_stage_names() -> list[str]:
+    """Return the names of the searches of the default effort in their order, with that of the groups."""
+    return [name for name, _ in (*_STAGES[:1], _DIMENSIONLESS_GROUPS, *_STAGES[1:])]
 
 
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
