@@ -31,6 +31,7 @@ _MIN_ROBUST_ROWS = 30  # with fewer, the variances of the rows are too uncertain
 # of the F test with fewer rows: the penalties count the formulas of one search up to a complexity, but a law
 # may come from about ten searches with ten complexities each
 _FEW_ROWS_LEVEL = 0.001
+_COST_OF_NUMBER = 2  # of a coefficient in complexity: the number, and its product or sum
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
@@ -180,11 +181,16 @@ def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[_Candidate]], 
 
 
 def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
-    # exact formulas come first and are sorted by simplicity alone
-    """Return the sort key of a model: score, then simplicity."""
-    return -np.inf if model.unexplained_share <= EXACT_SHARE else round(
-        model.score, 6
-    ), _build_simplicity_key(model)
+    """Return the sort key of a model: score, then simplicity; exact formulas first, by simplicity alone.
+
+    Exact formulas count their coefficients and intercept, too, so 2*U*(1 - cos(x)) comes before
+    2*U - 2*U*cos(x). The score of other models counts them already.
+    """
+    key = _build_simplicity_key(model)
+    if model.unexplained_share > EXACT_SHARE:
+        return round(model.score, 6), key
+    n_numbers = len(model.term_indices) + model.has_intercept
+    return -np.inf, (key[0] + _COST_OF_NUMBER * n_numbers, *key[1:])
 
 
 def _build_simplicity_key(model: ScoredModel) -> _SimplicityKey:

@@ -35,7 +35,7 @@ from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import search_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.shifted_products import find_shifted_products
-from symscreen.fitting.laws.single_index import find_single_index_laws
+from symscreen.fitting.laws.single_index import search_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.fitting.laws.two_powers import find_sums_of_two_powers
@@ -67,9 +67,11 @@ def make_one_round_search(find: Callable[[LawData], list[Law]]) -> _Search:
     return search
 
 
-def find_index_laws(data: LawData) -> list[Law]:
-    """Find laws of one product of powers: any function of it, and sums of two of its powers."""
-    return [*find_single_index_laws(data), *find_sums_of_two_powers(data)]
+def search_index_laws(data: LawData) -> Iterator[list[Law]]:
+    """Search laws of one product of powers: functions of it and sums of two of its powers, then curves."""
+    rounds = search_single_index_laws(data)
+    yield [*next(rounds, []), *find_sums_of_two_powers(data)]
+    yield from rounds
 
 
 def find_all_curves(data: LawData) -> list[Law]:
@@ -84,7 +86,7 @@ def find_all_sums_of_inputs(data: LawData) -> list[Law]:
 
 _STAGES: tuple[_Stage, ...] = (
     ("power products", make_one_round_search(find_all_power_products)),
-    ("single index", make_one_round_search(find_index_laws)),
+    ("single index", search_index_laws),
     ("factor products", make_one_round_search(find_factor_products)),
     ("transformed sums", search_transformed_sums),
     ("curves", make_one_round_search(find_all_curves)),

@@ -36,7 +36,7 @@ from symscreen.fitting.laws.scaled_index import estimate_outer_exponents, find_s
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,23 +88,59 @@ def find_single_index_laws(data: LawData) -> list[Law]:
     >>> print(laws[0].terms[0])
     n*sin(v/(k*T))
     """
+    return next(search_single_index_laws(data), [])
+
+
+def search_single_index_laws(data: LawData) -> Iterator[list[Law]]:
+    """Search laws y = M(x)·h(θ) in two rounds: simple functions h, then curves with fitted exponents.
+
+    The second round, see `symscreen.fitting.laws.index_curves`, is slower and has more constants.
+
+    Yields
+    ------
+    list of Law
+        Laws without an intercept; the best for each θ first.
+    """
     scale = compute_log_scale(data.columns, data.target, data.units)
     n_names = len(scale.names)
     if not data.has_products or not n_names or len(data.target) < _MIN_ROWS or not scale.weights.any():
-        return []
+        return
     has_units = data.units is not None and build_unit_lattice(data.units, scale.names).vectors.any()
     exponents = np.array(_list_indices(n_names, data, scale), dtype=np.int64).reshape(-1, n_names)
     if not len(exponents):
-        return []
-    selected = select_indices(exponents, data, scale)
+        return
+    selected = [
+        (powers, max(float(len(exponents)), 1.0 if has_units else count_indices(powers.tolist())))
+        for powers in select_indices(exponents, data, scale)
+    ]
 
-    def find_laws(place: int) -> list[Law]:
+    def find_functions(place: int) -> list[Law]:
         """Find the laws of one of the selected products θ."""
-        powers = selected[place]
-        n_indices = max(float(len(exponents)), 1.0 if has_units else count_indices(powers.tolist()))
+        powers, n_indices = selected[place]
         return find_laws_of_index(powers, n_indices, data, scale, has_scales=place < _N_SCALED_INDICES)
 
-    return [law for laws in map_in_threads(find_laws, range(len(selected)), data.jobs) for law in laws]
+    yield _find_in_threads(find_functions, len(selected), data)
+
+    def find_curves(place: int) -> list[Law]:
+        """Find the curves of one of the selected products θ."""
+        powers, n_indices = selected[place]
+        index = list(map(Fraction, powers.tolist()))
+        outer = estimate_outer_exponents(index, scale)
+        if outer is None or np.count_nonzero(powers) < 2:  # `curves` searches those of one input
+            return []
+        return _invert_quotients(find_curves_of_index(index, outer, n_indices, data, scale))
+
+    yield _find_in_threads(find_curves, min(len(selected), _N_SCALED_INDICES), data)
+
+
+def _find_in_threads(find: Callable[[int], list[Law]], n_indices: int, data: LawData) -> list[Law]:
+    """Join the laws of the first products θ."""
+    return [law for laws in map_in_threads(find, range(n_indices), data.jobs) for law in laws]
+
+
+def _invert_quotients(laws: Sequence[Law]) -> list[Law]:
+    """Write the quotients of laws plainly."""
+    return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in laws]
 
 
 def find_laws_of_index(
@@ -141,12 +177,10 @@ def find_laws_of_index(
             found += find_best_factors(pool, n_indices, data, scale, _N_FINALISTS)
         if outer is not None:
             found += find_affine_index_laws(pool, index, outer, n_indices, data, scale)
-        if outer is not None and has_several_factors:
-            found += find_curves_of_index(index, outer, n_indices, data, scale)
     if has_scales:
         for each in (index, [-power for power in index]):
             found += find_scaled_index_laws(each, 2.0 * n_indices, data, scale)
-    return [replace(law, terms=tuple(map(invert_quotients, law.terms))) for law in found]
+    return _invert_quotients(found)
 
 
 def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[int, ...]]:

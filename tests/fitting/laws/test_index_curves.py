@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_limits
 
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.search import find_laws
-from symscreen.fitting.laws.single_index import find_single_index_laws
+from symscreen.fitting.laws.single_index import search_single_index_laws
 from symscreen.grammar import load_grammar
 
 GRAMMAR = load_grammar("standard")
@@ -53,4 +53,11 @@ def test_no_curve_is_fitted_where_the_index_does_not_determine_the_target(rng, m
     x, y, z = rng.uniform(1.0, 5.0, (3, 400))
     data = build_law_data({"x": x, "y": y, "z": z}, x + np.sin(2.0 * y) + z**2, GRAMMAR, pool_limit=2_000)
     with threadpool_limits(1):
-        find_single_index_laws(data)
+        assert len(list(search_single_index_laws(data))) == 2
+
+
+def test_curves_do_not_displace_a_simple_law_with_a_number():
+    h, w, t = np.random.default_rng(0).uniform(1.0, 5.0, (3, 400))
+    best = find_best({"h": h, "w": w, "t": t}, h * w / (2.0 * np.pi * np.expm1(h * w / (2.0 * np.pi * t))))
+    assert best.unexplained_share < 1e-24
+    assert len(best.law.terms) == 1
