@@ -17,12 +17,14 @@ from symscreen.expressions.traversal import compute_complexity, evaluate_express
 from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.power_products import scale_exponent
+from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
+    from symscreen.grammar import Operator
 
     Powers = dict[Expression, Fraction]  # exponents by base
 
@@ -64,6 +66,8 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     m/sqrt(1 - v**2/c**2)
     >>> print(move_common_factors(parse_expression("m*v*(c/v + 1)"), columns))
     m*(c + v)
+    >>> print(move_common_factors(parse_expression("m*v**2 - m*c**2 + m*v*c"), columns))
+    m*(v**2 - c**2 + c*v)
     >>> print(move_common_factors(parse_expression("m*(1/c + 2*v/3)/(1/c + v/3)"), columns))
     m*(3 + 2*c*v)/(3 + c*v)
     """
@@ -90,6 +94,7 @@ def _find_simplest_form(term: Expression, columns: Mapping[str, Values]) -> Expr
     forms = [powers]
     for base in sums:
         forms += [form for known in forms for form in _list_forms(known, base)]
+        forms += _list_forms_of_long_sum(powers, base)
     forms += [form for known in forms for form in _clear_fractions(known)]
     best, best_key = term, _build_key(term, powers)
     for form in forms[1:]:
@@ -224,12 +229,46 @@ def _list_forms(powers: Powers, base: Expression) -> Iterator[Powers]:
             continue
         tried.append(factors)
         summands = [build_power_product(sort_powers(_divide(part, factors))) for part in (left, right)]
-        changed = {each: power for each, power in powers.items() if each != base}
-        for each, power in factors.items():
-            changed[each] = changed.get(each, Fraction(0)) + power * powers[base]
-        new_base = apply_operator(base.operator, *summands)
-        changed[new_base] = changed.get(new_base, Fraction(0)) + powers[base]
-        yield {each: power for each, power in changed.items() if power}
+        yield _replace_sum(powers, base, factors, apply_operator(base.operator, *summands))
+
+
+def _list_forms_of_long_sum(powers: Powers, base: Expression) -> Iterator[Powers]:
+    """Yield the product with the common factor of three or more summands moved out of their sum."""
+    summands = list(_iterate_summands(base))
+    parts = [collect_powers(part) for _, part in summands]
+    shared: Powers = {
+        each: min(part.get(each, Fraction(0)) for part in parts)
+        for each in parts[0]
+        if not isinstance(each, Constant)
+    }
+    factors = {each: power for each, power in shared.items() if power > 0}
+    if len(parts) < 3 or not factors:
+        return
+    total: Expression | None = None
+    for (operator, _), part in zip(summands, parts, strict=True):
+        quotient = build_power_product(sort_powers(_divide(part, factors)))
+        total = quotient if total is None else apply_operator(operator, total, quotient)
+    assert total is not None  # noqa: S101  # there are summands
+    yield _replace_sum(powers, base, factors, total)
+
+
+def _iterate_summands(base: Expression) -> Iterator[tuple[Operator, Expression]]:
+    """Yield the summands of a + b − c from left to right, each with the operator before it."""
+    rest, later = base, []
+    while is_sum(rest):
+        later.append((rest.operator, rest.arguments[1]))
+        rest = rest.arguments[0]
+    yield OPERATORS["add"], rest
+    yield from reversed(later)
+
+
+def _replace_sum(powers: Powers, base: Expression, factors: Powers, new_base: Expression) -> Powers:
+    """Replace a sum in a product by factors times another sum."""
+    changed = {each: power for each, power in powers.items() if each != base}
+    for each, power in factors.items():
+        changed[each] = changed.get(each, Fraction(0)) + power * powers[base]
+    changed[new_base] = changed.get(new_base, Fraction(0)) + powers[base]
+    return {each: power for each, power in changed.items() if power}
 
 
 def _clear_fractions(powers: Powers) -> Iterator[Powers]:
