@@ -12,7 +12,7 @@ define make-environment
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 endef
 
-.PHONY: audit fuzz gallery lowest demo test test-all check docs wheel bench bench-peers bench-scaling bench-searches clean
+.PHONY: audit fuzz gallery man lowest demo test test-all check docs wheel bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -47,6 +47,10 @@ wheel: .env-test/ready
 	cp data/strogatz/glider2.csv .env-wheel
 	.env-wheel/bin/python -m pip check
 	cd .env-wheel && bin/symscreen screen glider2.csv --layers ub --top 1
+
+# Writes the manual page again, after an option changed.
+man: .env-test/ready
+	.env-test/bin/python docs/site/man_page.py
 
 # Runs all notebooks, and fails where a result differs from the stored one. ACCEPT=09-pendulum, or ACCEPT=all, stores the new results.
 gallery: .env-test/ready

@@ -32,13 +32,14 @@ def wheel(tmp_path_factory):
     return folder / done.stdout.splitlines()[-1]
 
 
-def test_the_wheel_carries_every_grammar_and_table(wheel):
+def test_the_wheel_carries_every_grammar_and_table_and_the_manual_page(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     for source, inside in (("operators", "_operators"), ("data", "_data")):
         for file in (ROOT / source).rglob("*.*"):
             if "__pycache__" not in file.parts:
                 assert f"symscreen/{inside}/{file.relative_to(ROOT / source).as_posix()}" in names
     assert "symscreen/py.typed" in names
+    assert any(name.endswith(".data/data/share/man/man1/symscreen.1") for name in names)
     assert not any("test" in name.split("/")[0] for name in names)
 
 

@@ -48,11 +48,9 @@ def test_long_sentences_are_counted(prose):
     assert prose.measure_lengths([]) == (0.0, 0.0)
 
 
-def test_every_page_has_short_sentences(prose):
-    for path in prose.list_pages():
-        counts = [
-            len(sentence.split()) for sentence in prose.split_sentences(path.read_text(encoding="utf-8"))
-        ]
+def test_every_page_and_notebook_has_short_sentences(prose):
+    for path in prose.list_texts():
+        counts = [len(sentence.split()) for sentence in prose.split_sentences(prose.read_text(path))]
         mean, long_percent = prose.measure_lengths(counts)
         assert mean <= prose.MAX_MEAN_WORDS, path.name
         assert long_percent <= prose.MAX_LONG_PERCENT, path.name

@@ -1,4 +1,4 @@
-"""Measure the prose of README and the pages of docs/: the length of sentences, page by page.
+"""Measure the prose of README, the pages of the site and the notebooks: the length of sentences, page by page.
 
 Counted are the words of sentences in running text and lists. Code, tables, headings and pictures are left
 out. A piece of code or a formula within a sentence is one word. ``--check`` exits with 1 if a page is above
@@ -8,6 +8,7 @@ the limits: a mean of 16 words, and 6 % of sentences with more than 30.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,14 @@ from pages.figures import ROOT, list_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 MAX_MEAN_WORDS = 16.0
 MAX_LONG_PERCENT = 6.0
+_BESIDE = (
+    "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md", "data/README.md",
+    "examples/README.md",
+)  # fmt: skip
 _LONG_WORDS = 30
 _MIN_WORDS = 3  # shorter pieces, such as a label, are not sentences
 _LEFT_OUT = (
@@ -39,18 +45,35 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("page", nargs="*", help="pages such as docs/trust.md; by default all")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a page is above the limits")
     options = parser.parse_args(arguments)
-    pages = {path.relative_to(ROOT).as_posix(): path for path in list_pages()}
+    pages = {path.relative_to(ROOT).as_posix(): path for path in list_texts()}
     rows, is_above = [], False
     for name in options.page or pages:
-        counts = [
-            len(sentence.split()) for sentence in split_sentences(pages[name].read_text(encoding="utf-8"))
-        ]
+        counts = [len(sentence.split()) for sentence in split_sentences(read_text(pages[name]))]
         mean, long_percent = measure_lengths(counts)
         is_above |= mean > MAX_MEAN_WORDS or long_percent > MAX_LONG_PERCENT
         rows.append([name, len(counts), f"{mean:.1f}", f"{long_percent:.1f}"])
     print(format_table(("page", "sentences", "mean words", f"above {_LONG_WORDS} words, %"), rows))
     if options.check and is_above:
         raise SystemExit(1)
+
+
+def list_texts() -> list[Path]:
+    """List README, the pages of the site, what GitHub shows beside them, and the notebooks."""
+    beside = [ROOT / name for name in _BESIDE]
+    return [*list_pages(), *(path for path in beside if path not in list_pages()), *_list_notebooks()]
+
+
+def _list_notebooks() -> list[Path]:
+    return sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def read_text(path: Path) -> str:
+    """Read a page of Markdown; of a notebook, the cells of text."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    cells = (cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+    return "\n\n".join("".join(cell["source"]) for cell in cells)
 
 
 def split_sentences(page: str) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from html import escape
 
 import click
+from command_help import CommandHelp, get_command, list_commands
 
-from symscreen.cli.command import VERBS, command
+from symscreen.cli.command import VERBS
 
 _INTRODUCTION = """# Commands
 
@@ -20,8 +20,7 @@ shows what each command does.
 
 def write_commands_page() -> str:
     """Write the page in Markdown: each verb with its usage, examples, and its options under headings."""
-    usage = "symscreen COMMAND [OPTIONS]"
-    return "\n".join([_INTRODUCTION, _write_section("symscreen", usage, command), *map(_write_verb, VERBS)])
+    return "\n".join([_INTRODUCTION, *map(_write_section, list_commands())])
 
 
 def find_missing_options(page: str) -> list[str]:
@@ -32,7 +31,7 @@ def find_missing_options(page: str) -> list[str]:
         shown = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", rest.partition("<h2")[0]))
         names = [
             name
-            for parameter in _get_verb(verb).params
+            for parameter in get_command(verb).params
             if isinstance(parameter, click.Option) and not parameter.hidden
             for name in parameter.opts
         ]
@@ -40,52 +39,24 @@ def find_missing_options(page: str) -> list[str]:
     return missing
 
 
-def _get_verb(verb: str) -> click.Command:
-    """Return the command of a verb, or the whole command line."""
-    if verb == "symscreen":
-        return command
-    found = command.get_command(click.Context(command), verb)
-    if found is None:
-        raise ValueError(f"there is no verb {verb}")
-    return found
-
-
-def _write_verb(verb: str) -> str:
-    """Write the section of a verb."""
-    found = _get_verb(verb)
-    usage = " ".join(found.collect_usage_pieces(click.Context(found)))
-    return _write_section(verb, f"symscreen {verb} {usage}", found)
-
-
-def _write_section(title: str, usage: str, found: click.Command) -> str:
+def _write_section(described: CommandHelp) -> str:
     """Write the usage of a command, its help, and its options under headings."""
-    context = click.Context(found)
-    paragraphs = [_write_paragraph(each) for each in inspect.cleandoc(found.help or "").split("\n\n")]
-    groups: dict[str, list[str]] = {}
-    for parameter in found.get_params(context):
-        record = parameter.get_help_record(context)
-        if isinstance(parameter, click.Option) and record is not None:
-            group = getattr(parameter, "group", "") or "Other options"
-            groups.setdefault(group, []).append(_write_row(*record))
-    tables = [
-        f"**{group}**\n\n| Option | What it does |\n|---|---|\n" + "\n".join(rows) + "\n"
-        for group, rows in sorted(groups.items(), key=lambda pair: pair[0] == "Other options")
+    paragraphs = [
+        escape(words, quote=False) + ("\n\n```sh\n" + "\n".join(examples) + "\n```" if examples else "")
+        for words, examples in described.paragraphs
     ]
-    head = [f"## {title}", f"```\n{usage}\n```"]
+    tables = [
+        f"**{heading}**\n\n| Option | What it does |\n|---|---|\n" + "\n".join(map(_write_row, rows)) + "\n"
+        for heading, rows in described.options.items()
+    ]
+    head = [f"## {described.name}", f"```\n{described.usage}\n```"]
     return "\n\n".join([*head, *paragraphs, *tables])
 
 
-def _write_paragraph(text: str) -> str:
-    """Write a paragraph of help; examples are indented, and become code."""
-    lines = [line for line in text.splitlines() if line != "\b"]
-    code = [line.strip() for line in lines if line.startswith("  ")]
-    words = escape(" ".join(line for line in lines if not line.startswith("  ")), quote=False)
-    return words + ("\n\n```sh\n" + "\n".join(code) + "\n```" if code else "")
-
-
-def _write_row(names: str, text: str) -> str:
+def _write_row(option: tuple[str, str]) -> str:
     """Write a row of a table of options."""
-    described = escape(" ".join(text.split()), quote=False)
+    names, text = option
+    described = escape(text, quote=False)
     for mark in "|*_[]":
         described = described.replace(mark, f"\\{mark}")
     return f"| <code>{escape(names, quote=False).replace('|', '&#124;')}</code> | {described} |"

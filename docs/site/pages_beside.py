@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
-from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from mkdocs.exceptions import PluginError
@@ -15,6 +13,7 @@ from mkdocs.structure.files import File
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads a hook by its path
 from command_pages import find_missing_options, write_commands_page
 from notebook_pages import write_notebook_page
+from reference_pages import REFERENCE, write_reference_page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -25,24 +24,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BESIDE = ("benchmarks/README.md", "data/README.md", "examples/README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 HOME = ROOT / "docs/home.md"  # the README has its own first page for the checkout
 RESULTS = "benchmarks/results"
-REFERENCE = {
-    "symscreen": ("symscreen",),
-    "screeners": ("symscreen.screeners",),
-    "formulas": (
-        *("symscreen.expressions.tree", "symscreen.expressions.traversal"),
-        *("symscreen.expressions.printing", "symscreen.expressions.sympy_conversion", "symscreen.grammar"),
-    ),
-    "datasets": ("symscreen.datasets",),
-    "units": ("symscreen.units",),
-    "export": ("symscreen.export",),
-    "evaluation": ("symscreen.evaluation",),
-    "ranking": (
-        *("symscreen.label_ranking", "symscreen.label_ranking.generators", "symscreen.label_ranking.theory"),
-    ),
-    "multistage": ("symscreen.multistage",),
-    "trees": ("symscreen.trees",),
-    "errors": ("symscreen.errors", "symscreen.messages"),
-}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
@@ -60,32 +41,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted((ROOT / RESULTS).iterdir()):
         if path.suffix in {".md", ".png"}:
             files.append(File.generated(config, f"{RESULTS}/{path.name}", abs_src_path=str(path)))
-    for name, modules in REFERENCE.items():
-        content = "\n".join(map(_reference, modules))
-        files.append(File.generated(config, f"reference/{name}.md", content=content))
+    for name in REFERENCE:
+        files.append(File.generated(config, f"reference/{name}.md", content=write_reference_page(name)))
     return files
-
-
-def _reference(module: str) -> str:
-    """Write the page of a module: what it is for, and each public class and function at its home."""
-    there = import_module(module)
-    members = (getattr(there, name) for name in _list_names(there))
-    elsewhere = {own for mine in REFERENCE.values() for own in mine if own.startswith(f"{module}.")}
-    there_too = [(import_module(own), name) for own in elsewhere for name in _list_names(import_module(own))]
-    known = {id(getattr(other, name)) for other, name in there_too}
-    coded = [
-        member for member in members if isinstance(member, FunctionType | type) and id(member) not in known
-    ]
-    homes = (f"\n::: {member.__module__}.{member.__name__}\n" for member in coded)
-    return f"# {module}\n\n{there.__doc__}\n{''.join(homes)}"
-
-
-def _list_names(module: ModuleType) -> list[str]:
-    """List the public names of a package, or what a module defines."""
-    names = getattr(module, "__all__", None) or [
-        name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
-    ]
-    return [name for name in names if not name.startswith("_")]
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -85,6 +85,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     # programs
     "chromium": _list_program("Chromium", ("chromium", "chromium-browser", "google-chrome"), "chromium"),
     "octave": _list_program("Octave", ("octave-cli", "octave"), "octave"),
+    "groff": _list_program("groff", ("groff",), "groff"),
     "compiler": _list_program("a C compiler", ("cc", "gcc"), "gcc"),
     # packages beside the extra `test`
     "formulas": _list_package("formulas", ".[test-exports]"),
