@@ -12,7 +12,7 @@ define make-environment
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 endef
 
-.PHONY: audit fuzz gallery man lowest demo test test-all check docs wheel bench bench-peers bench-scaling bench-searches clean
+.PHONY: audit fuzz gallery man site-version lowest demo test test-all check docs wheel bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -37,6 +37,11 @@ check: .env-test/ready
 # A link that leads nowhere, or a name without a page, stops it.
 docs: .env-docs/ready
 	NO_MKDOCS_2_WARNING=1 .env-docs/bin/mkdocs build --strict
+
+# Stores the site as one version in the branch gh-pages of this checkout, beside those that are there. Nothing is pushed.
+site-version: .env-docs/ready
+	NO_MKDOCS_2_WARNING=1 .env-docs/bin/mike deploy --update-aliases $(or $(VERSION),$(error VERSION=0.1 names the version)) latest
+	.env-docs/bin/mike set-default latest
 
 # Builds the wheel, installs it with the packages that it requires into an empty environment, and runs a first command there, away
 # from the checkout. No extra is installed.
