@@ -68,12 +68,14 @@ def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expr
     m*(c + v)
     >>> print(move_common_factors(parse_expression("m*v**2 - m*c**2 + m*v*c"), columns))
     m*(v**2 - c**2 + c*v)
+    >>> print(move_common_factors(parse_expression("m*sqrt(1 + 2/(c/v - 1))"), columns))
+    m*sqrt((1 + v/c)/(1 - v/c))
     >>> print(move_common_factors(parse_expression("m*(1/c + 2*v/3)/(1/c + v/3)"), columns))
     m*(3 + 2*c*v)/(3 + c*v)
     """
-    merged = _merge_exponentials(term, columns)
-    term = _find_simplest_form(merged, columns)
-    if term is merged:
+    start = _join_fractions(_merge_exponentials(term, columns), columns)
+    term = _find_simplest_form(start, columns)
+    if term is start:
         return term
     while True:  # further moves must make the formula shorter, and keep roots of 1 ± a/b
         form = _find_simplest_form(term, columns)
@@ -116,6 +118,17 @@ def _merge_exponentials(term: Expression, columns: Mapping[str, Values]) -> Expr
     if merged == powers:
         return term
     product = build_power_product(sort_powers({base: power for base, power in merged.items() if power}))
+    return product if _agree(product, term, columns) else term
+
+
+def _join_fractions(term: Expression, columns: Mapping[str, Values]) -> Expression:
+    """Write each factor 1 + 2/(x - 1) of a product as (x + 1)/(x - 1)."""
+    powers = collect_powers(term)
+    for base in [base for base in powers if is_sum(base)]:
+        powers = _join_fraction(powers, base) or powers
+    if powers == collect_powers(term):
+        return term
+    product = build_power_product(sort_powers(powers))
     return product if _agree(product, term, columns) else term
 
 
@@ -267,7 +280,8 @@ def _replace_sum(powers: Powers, base: Expression, factors: Powers, new_base: Ex
     changed = {each: power for each, power in powers.items() if each != base}
     for each, power in factors.items():
         changed[each] = changed.get(each, Fraction(0)) + power * powers[base]
-    changed[new_base] = changed.get(new_base, Fraction(0)) + powers[base]
+    if new_base != Constant(1):
+        changed[new_base] = changed.get(new_base, Fraction(0)) + powers[base]
     return {each: power for each, power in changed.items() if power}
 
 
@@ -297,6 +311,55 @@ def _clear_fractions(powers: Powers) -> Iterator[Powers]:
         new_base = apply_operator(base.operator, *cleared[2 * place : 2 * place + 2])
         changed[new_base] = changed.get(new_base, Fraction(0)) + power
     yield {each: power for each, power in changed.items() if power}
+
+
+def _join_fraction(powers: Powers, base: Expression) -> Powers | None:
+    """Write 1 + 2/(x - 1) as (x + 1)/(x - 1), for any sum that is such a quotient; None for other sums."""
+    assert is_sum(base)  # noqa: S101
+    sign = 1 if base.operator.name == "add" else -1
+    parts = [collect_powers(part) for part in base.arguments]
+    signs = [1, sign]
+    if base in parts[0] or not any(parts):
+        return None
+    if len(parts[0]) > len(parts[1]):  # the number comes first
+        parts.reverse()
+        signs.reverse()
+    number, factor = _compute_number(parts[0]), _compute_number(parts[1])
+    below = [each for each, power in parts[1].items() if is_sum(each) and power == -1]
+    others = [each for each in parts[1] if not isinstance(each, Constant) and each not in below]
+    if number is None or factor is None or len(below) != 1 or others or _list_columns(parts[0]):
+        return None
+    split = _split_number(below[0])
+    if split is None:
+        return None
+    x, x_sign, k = split
+    slope, rest = signs[0] * number * x_sign, signs[0] * number * k + signs[1] * factor
+    if abs(slope) != 1 or abs(rest) not in {0, abs(k)} or (slope < 0 and rest <= 0):
+        return None
+    numerator = x if rest == 0 else _build_line(x, int(slope), int(rest))
+    return _replace_sum(powers, base, {numerator: Fraction(1), below[0]: Fraction(-1)}, Constant(1))
+
+
+def _list_columns(powers: Powers) -> list[Expression]:
+    """List the bases that are no numbers."""
+    return [base for base in powers if not isinstance(base, Constant)]
+
+
+def _split_number(base: Call) -> tuple[Expression, int, int] | None:
+    """Return x, the sign of x, and k of x + k, x - k or k - x with an integer k; None for other sums."""
+    left, right = base.arguments
+    sign = 1 if base.operator.name == "add" else -1
+    for number, other, number_sign, other_sign in ((right, left, sign, 1), (left, right, 1, sign)):
+        if isinstance(number, Constant) and not number.fitted and float(number.value).is_integer():
+            return other, other_sign, number_sign * int(number.value)
+    return None
+
+
+def _build_line(x: Expression, slope: int, number: int) -> Expression:
+    """Build x + number or number - x, with the positive part first."""
+    if slope < 0:
+        return apply_operator(OPERATORS["sub"], Constant(number), x)
+    return apply_operator(OPERATORS["add" if number > 0 else "sub"], x, Constant(abs(number)))
 
 
 def _compute_number(powers: Powers) -> Fraction | None:

@@ -43,6 +43,12 @@ def columns(rng):
         ("(4 + 2*x)/(6 + 2*a)", "(2 + x)/(3 + a)"),
         ("(1/2 + x/4)/(3/4 + a)**2", "(1/2 + x/4)/(3/4 + a)**2"),
         ("(0.5 + x)/(0.25 + a)", "(0.5 + x)/(0.25 + a)"),
+        ("m*sqrt(1 + 2/(c/v - 1))", "m*sqrt((1 + v/c)/(1 - v/c))"),
+        ("m*(2/(1 - x) - 1)", "m*(x + 1)/(1 - x)"),
+        ("m*(1 - 1/(1 + x))", "m/(1/x + 1)"),
+        ("m*(1 + 3/(x - 1))", "m*(1 + 3/(x - 1))"),
+        ("m*v**2 - m*c**2 + m*v*c", "m*(v**2 - c**2 + c*v)"),
+        ("m*v + m*c + a", "m*v + m*c + a"),
     ],
 )
 def test_products_of_sums_are_written_in_their_simplest_form(term, form, columns):
