@@ -59,6 +59,8 @@ class ScoredModel:
         Whether the model has an intercept.
     stage : str or None
         Name of the stage of the search that found the model. None for the mean.
+    n_parameters : int
+        Number of coefficients, fitted constants inside terms, and intercepts.
     """
 
     term_indices: tuple[int, ...]
@@ -69,6 +71,7 @@ class ScoredModel:
     n_rewritings: int = 0
     has_intercept: bool = True
     stage: str | None = None
+    n_parameters: int = 0
 
 
 class _Candidate(NamedTuple):
@@ -83,6 +86,7 @@ class _Candidate(NamedTuple):
     score: float
     term_indices: tuple[int, ...]
     unexplained_share: float
+    n_parameters: int
 
 
 def score_models(
@@ -136,7 +140,7 @@ def score_models(
         complexity = sum(term_complexities) + len(term_complexities)
         rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
         groups.setdefault((len(members), rounded_share), []).append(
-            _Candidate(complexity, has_intercept, term_complexities, score, members, share)
+            _Candidate(complexity, has_intercept, term_complexities, score, members, share, n_parameters)
         )
     _drop_laws_like_the_mean(groups, n_rows)
     simplest = [
@@ -158,6 +162,7 @@ def _build_scored_model(
         n_rewritings,
         has_intercept=candidate.has_intercept,
         stage=stages.get(candidate.term_indices, "subsets") if candidate.term_indices else None,
+        n_parameters=candidate.n_parameters,
     )
 
 
@@ -183,14 +188,13 @@ def _drop_laws_like_the_mean(groups: dict[tuple[int, float], list[_Candidate]], 
 def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
     """Return the sort key of a model: score, then simplicity; exact formulas first, by simplicity alone.
 
-    Exact formulas count their coefficients and intercept, too, so 2*U*(1 - cos(x)) comes before
-    2*U - 2*U*cos(x). The score of other models counts them already.
+    Exact formulas count their numbers, too, so 2*U*(1 - cos(x)) comes before 2*U - 2*U*cos(x). The score of
+    other models counts them already.
     """
     key = _build_simplicity_key(model)
     if model.unexplained_share > EXACT_SHARE:
         return round(model.score, 6), key
-    n_numbers = len(model.term_indices) + model.has_intercept
-    return -np.inf, (key[0] + _COST_OF_NUMBER * n_numbers, *key[1:])
+    return -np.inf, (key[0] + _COST_OF_NUMBER * model.n_parameters, *key[1:])
 
 
 def _build_simplicity_key(model: ScoredModel) -> _SimplicityKey:

@@ -166,7 +166,8 @@ def _list_plans(
         inputs = tuple(name for name in columns if name not in chosen)
         dictionaries = [build_monomials(inputs, whole, logs=False, limit=size)]
         if not place:
-            waves = build_waves(inputs, whole, limit=size // 4)
+            # with tangents, there would be nearly as many terms as rows, and no relation would be clear
+            waves = build_waves(inputs, whole, limit=size // 4, has_tangents=False)
             usable = [each for each in waves if data.lattice is None or _has_angle(each, data.lattice)]
             dictionaries += [varied for each in usable[:_MAX_ANGLES] for varied in _vary_squares(each)]
         for dictionary in dictionaries:

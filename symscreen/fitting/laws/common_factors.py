@@ -249,12 +249,12 @@ def _list_forms_of_long_sum(powers: Powers, base: Expression) -> Iterator[Powers
     """Yield the product with the common factor of three or more summands moved out of their sum."""
     summands = list(_iterate_summands(base))
     parts = [collect_powers(part) for _, part in summands]
-    shared: Powers = {
-        each: min(part.get(each, Fraction(0)) for part in parts)
-        for each in parts[0]
-        if not isinstance(each, Constant)
-    }
-    factors = {each: power for each, power in shared.items() if power > 0}
+    factors: Powers = {}
+    for each in parts[0]:
+        powers_of_each = [part.get(each, Fraction(0)) for part in parts]
+        power = max(min(powers_of_each), Fraction(0)) + min(max(powers_of_each), Fraction(0))
+        if power and not isinstance(each, Constant):
+            factors[each] = power
     if len(parts) < 3 or not factors:
         return
     total: Expression | None = None

@@ -266,12 +266,16 @@ def _list_tangents(angle: Expression, operators: frozenset[str]) -> list[Express
 
 
 def build_waves(
-    inputs: Sequence[str], operators: frozenset[str], *, limit: int = _MAX_WAVE_MONOMIALS
+    inputs: Sequence[str],
+    operators: frozenset[str],
+    *,
+    limit: int = _MAX_WAVE_MONOMIALS,
+    has_tangents: bool = True,
 ) -> list[MonomialDictionary]:
     """Build a dictionary for each angle u: monomials of the other inputs times 1, sin u, cos u and sin² u.
 
     The angle u is an input, or a difference, sum or product of two inputs. If it is an input, tan u and
-    1/cos² u are factors, too.
+    1/cos² u are factors, too, on request.
     """
     waves = [OPERATORS[name] for name in _WAVES if name in operators]
     if not waves:
@@ -293,7 +297,7 @@ def build_waves(
         terms = [(each, factor) for factor in factors for each in exponents]
         few = list_exponents(len(others), _MAX_SQUARED_WAVE_MONOMIALS, has_roots=False)
         terms += [(each, square) for each in few if each in exponents]
-        if isinstance(angle, Column):
+        if has_tangents and isinstance(angle, Column):
             terms += [(each, factor) for factor in _list_tangents(angle, operators) for each in exponents]
         dictionaries.append(MonomialDictionary(others, tuple(terms)))
     return dictionaries

@@ -49,6 +49,7 @@ def columns(rng):
         ("m*(1 + 3/(x - 1))", "m*(1 + 3/(x - 1))"),
         ("m*v**2 - m*c**2 + m*v*c", "m*(v**2 - c**2 + c*v)"),
         ("m*v + m*c + a", "m*v + m*c + a"),
+        ("a/v + x/v - c/v**2", "(a + x - c/v)/v"),
     ],
 )
 def test_products_of_sums_are_written_in_their_simplest_form(term, form, columns):
