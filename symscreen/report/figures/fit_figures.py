@@ -238,7 +238,7 @@ def _draw_predictions(axes: Axes, result: FitResult | SharedFitResult, target: s
     r2 = result.r2 if isinstance(result.r2, float) else result.r2[formula.target]
     axes.set_title(f"R² = {r2:.4g}", color=INK, fontsize="medium")
     unit = get_unit(result.record, formula.target)
-    axes.set_xlabel(shorten_label("predicted", unit=unit), color=INK)
+    axes.set_xlabel(f"predicted {shorten_label(formula.target, unit=unit)}", **PLAIN_TEXT)
     axes.set_ylabel(f"observed {shorten_label(formula.target, unit=unit)}", **PLAIN_TEXT)
 
 

@@ -23,6 +23,7 @@ INK, FAINT, MARK, CURVE = "#1f2328", "#c9ced6", "#0b62b8", "#c2410c"
 # Distinguishable without colour vision (Okabe and Ito 2008), and visible on white and on black.
 REASON_COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8f98")
 _MAX_LABEL_LENGTH = 44  # characters
+_POWER_LIMITS = (-4, 4)  # of values that are written without a power of ten
 
 
 def get_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
@@ -60,10 +61,17 @@ def draw_on_axes(ax: Axes | None, size: tuple[float, float], draw: Callable[[Axe
 
 
 def despine(axes: Axes) -> None:
-    """Hide the upper and right frame lines, and draw the others in the ink colour."""
+    """Hide the upper and right frame lines, and draw the others in the ink colour, with powers as ×10⁴."""
+    from matplotlib.ticker import ScalarFormatter
+
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(INK)
     axes.tick_params(colors=INK, labelcolor=INK)
+    for axis in (axes.xaxis, axes.yaxis):
+        formatter = axis.get_major_formatter()
+        if isinstance(formatter, ScalarFormatter):
+            formatter.set_useMathText(True)  # a plain 1e10 beside the axis looks like a value
+            formatter.set_powerlimits(_POWER_LIMITS)
 
 
 def shorten_label(text: str, max_length: int = _MAX_LABEL_LENGTH, *, unit: str = "") -> str:

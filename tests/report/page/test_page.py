@@ -229,8 +229,9 @@ def test_near_equal_formulas_are_folded_below_the_one_that_stands_for_them(frame
     assert others
     assert {each["expression"] for each in known} | set(others) <= set(page.texts["li"])
     alike = [cell["data-v"] for cell in _cells(page) if cell["data-k"] == "alike"]
-    counts = [text for text in page.texts["summary"] if text.endswith("near-equal")]
-    assert counts == [f"{int(count) - 1:,} near-equal" for count in alike if int(count) > 1]
+    counts = [text for text in page.texts["summary"] if text.endswith("alike")]
+    others = [int(count) - 1 for count in alike if int(count) > 1]
+    assert counts == [f"{n:,} more that {'is' if n == 1 else 'are'} alike" for n in others]
 
 
 @pytest.mark.slow
