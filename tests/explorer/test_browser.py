@@ -220,3 +220,16 @@ def test_a_server_that_has_ended_is_told(browser, stored):
     page.click("#formulas tbody tr:nth-child(3) button")
     page.wait_for_selector("#failure >> text=The server has ended")
     assert all("ERR_CONNECTION_REFUSED" in line for line in said)
+
+
+def test_a_link_leads_past_the_list_to_the_box_for_a_formula(browser, address):
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_selector("#formulas tbody tr")
+    page.get_by_role("link", name="Look up a formula").press("Enter")
+    for _ in range(2):  # the next stop after the target of the link
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "typed":
+            break
+    assert page.evaluate("document.activeElement.id") == "typed"
+    page.close()

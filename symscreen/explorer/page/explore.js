@@ -421,6 +421,8 @@ function setUp(content) {
   find("loss-label").textContent = `Largest ${content.loss_name}`;
   find("main").classList.toggle("single", content.formulas.length < 2);
   find("why").hidden = !content.can_explain;
+  find("sections").hidden = content.formulas.length < 2;
+  document.querySelector("#sections [href='#why']").hidden = !content.can_explain;
   find("example").textContent = content.formulas[0]?.text ?? "";
   buildList(content.columns);
   buildExports(content.exports);

@@ -43,7 +43,7 @@ def test_predictions_stand_against_the_target(table, result):
     axes = result.plot.predictions()
     drawn = _get_points(axes)
     np.testing.assert_allclose(drawn, sorted(zip(result.predict(table), table["y"], strict=True)), rtol=1e-9)
-    assert axes.get_xlabel() == "predicted"
+    assert axes.get_xlabel() == "predicted y"
     assert axes.get_ylabel() == "observed y"
     assert axes.get_title() == f"R² = {result.r2:.4g}"
 
