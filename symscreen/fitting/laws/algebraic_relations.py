@@ -13,7 +13,7 @@ Noise hides such relations: the search only finds laws without error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING
@@ -32,13 +32,19 @@ from symscreen.fitting.laws.law_selection import (
 from symscreen.fitting.laws.monomial_dictionary import (
     MonomialDictionary,
     build_monomials,
+    build_polynomial,
     build_waves,
     walk_exponents_of_unit,
 )
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.quotient_laws import build_quotient_law
 from symscreen.fitting.laws.sum_laws import build_sum_law, build_weighted_sum, is_usable
-from symscreen.fitting.laws.target_scales import IDENTITY, build_response, find_factored_powers
+from symscreen.fitting.laws.target_scales import (
+    IDENTITY,
+    SQUARE_ROOT,
+    build_response,
+    find_factored_powers,
+)
 from symscreen.fitting.laws.unit_dictionaries import restrict_factor
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 from symscreen.grammar import OPERATORS
@@ -60,7 +66,7 @@ if TYPE_CHECKING:
 _SIZES = (24, 80, 320)  # terms of a dictionary, smallest first
 _MAX_ROWS = 600
 _MAX_ANGLES = 12  # dictionaries with waves
-_MAX_MULTIPLIERS = 60  # terms D or T that z is multiplied by
+_MAX_MULTIPLIERS = 72  # terms D or T that z is multiplied by
 _MAX_SETS = 4  # of products whose relations are solved
 _MAX_TERMS = 10  # terms of a relation
 _MAX_TERMS_PER_INPUT = 3  # of a quotient with more than two terms D: with more, any smooth function is one
@@ -70,6 +76,7 @@ _EXACT = 1e-10  # relative norm of what is left of a relation
 _MIN_LEFT = 1e-8  # relative norm of what is left of z or of a product, above which it is not rounding
 _MIN_OWN = 1e-12  # the part of a term that those before it do not explain, relative to the term
 _MAX_ANGLE = 1e-4  # between directions that agree
+_MAX_ROUNDING = 1e-9  # part of a product that those before it do not explain, if it is rounding
 _SAME_NUMBER = 1e-8  # relative difference of equal numbers
 _TINY = 1e-300
 
@@ -137,9 +144,12 @@ def find_algebraic_relations(data: LawData) -> list[Law]:
         for size in _SIZES:
             for plan in _list_plans(data, operators, rows, size):
                 quotients = _find_quotients(plan) or _find_long_quotients(plan)
-                found += [(0.0, law) for law in quotients]
                 if "sqrt" in operators:
-                    found += [(0.0, law) for law in _find_roots(plan)]
+                    squared = None if quotients else _square_target(plan, data)
+                    if squared is not None:
+                        quotients = _find_quotients(squared) or _find_long_quotients(squared)
+                    quotients += _find_roots(plan)
+                found += [(0.0, law) for law in quotients]
             found = [(share, law) for share, law in found if allows_law(data, law)]
             if found:
                 break
@@ -164,7 +174,10 @@ def _list_plans(
     whole = operators - {"sqrt"}
     for place, chosen in enumerate(choices):
         inputs = tuple(name for name in columns if name not in chosen)
-        dictionaries = [build_monomials(inputs, whole, logs=False, limit=size)]
+        dictionaries = [
+            build_monomials(inputs, whole, logs=False, limit=size),
+            build_polynomial(inputs, limit=size),
+        ]
         if not place:
             # with tangents, there would be nearly as many terms as rows, and no relation would be clear
             waves = build_waves(inputs, whole, limit=size // 4, has_tangents=False)
@@ -224,6 +237,19 @@ def _build_plan(
         return None
     evaluated = [_evaluate(each, columns) for each in (terms, divisors, squares)]
     return _Plan(columns, response, z, *evaluated) if all(len(each) for each, _ in evaluated) else None
+
+
+def _square_target(plan: _Plan, data: LawData) -> _Plan | None:
+    """Return the plan for z², whose quotients are laws y = C·√(P/Q).
+
+    There is none if z changes its sign, with units, or with waves.
+    """
+    has_waves = any(factor is not None for _, factor in plan.terms[0].terms)
+    if data.units is not None or has_waves or plan.target.min() * plan.target.max() <= 0.0:
+        return None
+    target = plan.target * plan.response.factor
+    response = build_response(SQUARE_ROOT, plan.response.powers, plan.columns, target)
+    return None if response is None else replace(plan, response=response, target=plan.target**2)
 
 
 def _restrict_terms(dictionary: MonomialDictionary, unit: Values, units: Units) -> MonomialDictionary:
@@ -311,16 +337,24 @@ def _find_long_quotients(plan: _Plan) -> list[Law]:
 
 
 def _find_first_dependent(directions: Values) -> int | None:
-    """Return the first of unit vectors, shape (p, m), that depends on those before it."""
+    """Return the first of unit vectors, shape (p, m), that depends on those before it, up to rounding.
+
+    If none does, the first one that nearly depends on them is returned.
+    """
     basis = np.empty((0, directions.shape[1]))
+    nearly: int | None = None
     for place, direction in enumerate(directions):
         left = direction - (direction @ basis.T) @ basis
         left = left - (left @ basis.T) @ basis
         size = float(np.linalg.norm(left))
-        if size <= _MAX_ANGLE:
-            return place if place and direction.any() else None
+        if size <= _MAX_ANGLE and not (place and direction.any()):
+            return None
+        if size <= _MAX_ROUNDING:
+            return place
+        if size <= _MAX_ANGLE and nearly is None:
+            nearly = place
         basis = np.vstack([basis, left / size])
-    return None
+    return nearly
 
 
 def _divide(dictionary: MonomialDictionary, exponents: Exponents) -> MonomialDictionary:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,8 @@ _MAX_LISTED_MONOMIALS = 20_000  # among which those with a unit are chosen
 _MAX_WAVE_MONOMIALS = 80  # that are multiplied by each wave
 _MAX_SQUARED_WAVE_MONOMIALS = 20  # of these, that are multiplied by the square of a wave
 _MAX_DIFFERENCE_COLUMNS = 100
+_MAX_POLYNOMIAL_TERMS = 90  # three inputs have a degree of up to 6, four of 4, and six of 3
+_MAX_DEGREE = 6
 _EXPONENT_COSTS = {
     Fraction(1): 4,
     Fraction(2): 5,
@@ -156,6 +159,26 @@ def build_monomials(
     if logs:
         terms += _list_logarithms(inputs)
     return MonomialDictionary(tuple(inputs), tuple(terms))
+
+
+def build_polynomial(inputs: Sequence[str], *, limit: int = _MAX_POLYNOMIAL_TERMS) -> MonomialDictionary:
+    """Build the dictionary of all products of inputs up to a degree, the largest with at most `limit` terms.
+
+    Examples
+    --------
+    >>> terms = build_polynomial(("a", "b"), limit=6).terms
+    >>> [tuple(map(int, exponents)) for exponents, _ in terms]
+    [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+    """
+    degree = max(
+        (each for each in range(1, _MAX_DEGREE + 1) if comb(len(inputs) + each, each) <= limit), default=0
+    )
+    exponents = (
+        tuple(Fraction(chosen.count(place)) for place in range(len(inputs)))
+        for total in range(degree + 1)
+        for chosen in combinations_with_replacement(range(len(inputs)), total)
+    )
+    return MonomialDictionary(tuple(inputs), tuple((each, None) for each in exponents))
 
 
 def list_exponents_of_unit(

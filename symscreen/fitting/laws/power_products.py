@@ -27,6 +27,7 @@ from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product
+from symscreen.fitting.laws.simple_numbers import write_number
 from symscreen.fitting.laws.unit_lattice import find_null_space, invert_rows
 from symscreen.grammar import OPERATORS
 
@@ -57,6 +58,7 @@ _MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is 
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
+_REAL_ROOTS = (3, 4)  # denominators of exponents of inputs that are written as powers, such as m**(1/3)
 
 
 def find_power_products(data: LawData) -> list[Law]:
@@ -285,9 +287,13 @@ def fit_power_product(
     covariance = directions @ covariance @ directions.T
     if not np.isfinite(covariance).all():
         return None
+    roots = list_roots(data.grammar)
+    more_roots = [root for root in _REAL_ROOTS if root not in roots] if formulas and has_powers(data) else []
     exponents, simple = simplify_exponents(
-        exponents, covariance, list_roots(data.grammar), has_decided=scale.lattice is not None
+        exponents, covariance, [*roots, *more_roots], has_decided=scale.lattice is not None
     )
+    fractions = list(simple)
+    simple, written = _write_roots(factors, simple, len(scale.names), roots, data)
     n_constants = 0
     for place in range(len(scale.names), len(factors)):
         power = simple[place]
@@ -297,25 +303,60 @@ def fit_power_product(
             factors[place], simple[place] = scaled, Fraction(1)
             n_constants += power is None
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
-    real_powers: list[Expression] = []
     if None in simple and not formulas:
-        real_powers = _write_real_powers(factors, exponents.tolist(), simple, data)
-        n_constants += len(real_powers)
-    if (None in simple and not real_powers) or not (powers or real_powers):
+        written = [
+            (each, Fraction(1)) for each in _write_real_powers(factors, exponents.tolist(), simple, data)
+        ]
+        n_constants += len(written)
+    if (None in simple and (formulas or not written)) or not (powers or written):
         return None
-    term = build_power_product(
-        [*_make_bases_positive(powers, data.columns), *((each, Fraction(1)) for each in real_powers)]
-    )
+    term = build_power_product([*_make_bases_positive(powers, data.columns), *written])
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
-    exponents_of_inputs = [power for power in simple[: len(scale.names)] if power is not None]
+    exponents_of_inputs = [power for power in fractions[: len(scale.names)] if power is not None]
     choices = count_allowed_exponents(exponents_of_inputs, scale, formulas, simple[len(scale.names) :])
     for power in simple[len(scale.names) :]:
         choices *= 2.0 * _measure_exponent(power) if power else 1.0
     share = round_share(compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
+
+
+def _write_roots(
+    factors: Sequence[Expression],
+    simple: Sequence[Fraction | None],
+    n_inputs: int,
+    roots: Sequence[int],
+    data: LawData,
+) -> tuple[list[Fraction | None], list[tuple[Expression, Fraction]]]:
+    """Write the inputs whose exponents need a root that the grammar lacks as powers, such as (m/M)**(1/3).
+
+    Their exponents become 0. Formulas have no such powers, so their exponents become None, like those of
+    inputs with negative values. The powers are returned with an exponent of 1 or −1.
+    """
+    kept = list(simple)
+    bases: dict[Fraction, list[tuple[Expression, Fraction]]] = {}
+    for place, power in enumerate(simple):
+        if power is None or power.denominator in roots:
+            continue
+        is_positive = bool((evaluate_expression(factors[place], data.columns) > 0.0).all())
+        kept[place] = Fraction(0) if place < n_inputs and is_positive else None
+        if kept[place] is not None:
+            bases.setdefault(abs(power), []).append((factors[place], power / abs(power)))
+    powers = []
+    for power, each in bases.items():
+        is_inverse = all(sign < 0 for _, sign in each)
+        base = build_power_product([(factor, -sign) for factor, sign in each] if is_inverse else each)
+        root = apply_operator(OPERATORS["pow"], base, write_number(float(power)))
+        powers.append((root, Fraction(-1 if is_inverse else 1)))
+    return kept, powers
+
+
+def has_powers(data: LawData) -> bool:
+    """Return whether powers with real exponents are allowed."""
+    names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
+    return data.units is None and {"exp", "log"} <= names
 
 
 def _write_real_powers(
@@ -329,11 +370,10 @@ def _write_real_powers(
     The list is empty if units, the grammar or the signs of these inputs do not allow it, or an exponent is so
     large that an exponential is more likely.
     """
-    names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
     chosen = [place for place, power in enumerate(simple) if power is None]
     is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
     is_small = all(abs(exponents[place]) <= _MAX_EXPONENT for place in chosen)
-    if data.units is not None or not {"exp", "log"} <= names or not (is_positive and is_small):
+    if not has_powers(data) or not (is_positive and is_small):
         return []
     return [
         apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))

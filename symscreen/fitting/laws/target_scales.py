@@ -58,6 +58,16 @@ class TargetScale:
 
 IDENTITY = TargetScale("id", np.positive, np.ones_like, np.positive, np.ones_like, (), needs_positive=False)
 
+SQUARE_ROOT = TargetScale(
+    "sqrt",
+    np.square,
+    lambda y: 2.0 * y,
+    np.sqrt,
+    lambda s: 0.5 / np.sqrt(s),
+    ("sqrt",),
+    needs_positive=True,
+)
+
 # the inverse waves are decreasing or increasing on the range of their principal values only
 SCALES = (
     IDENTITY,
@@ -70,15 +80,7 @@ SCALES = (
         ("inv",),
         needs_positive=False,
     ),
-    TargetScale(
-        "sqrt",
-        np.square,
-        lambda y: 2.0 * y,
-        np.sqrt,
-        lambda s: 0.5 / np.sqrt(s),
-        ("sqrt",),
-        needs_positive=True,
-    ),
+    SQUARE_ROOT,
     TargetScale(
         "inverse sqrt",
         lambda y: 1.0 / y**2,

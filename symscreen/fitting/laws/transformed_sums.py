@@ -43,6 +43,7 @@ from symscreen.fitting.laws.law_selection import (
 )
 from symscreen.fitting.laws.monomial_dictionary import (
     build_monomials,
+    build_polynomial,
     build_squared_differences,
     build_waves,
 )
@@ -84,6 +85,10 @@ _N_SMOOTHING_TERMS = 16
 _MAX_MONOMIALS = 2_400  # with the scales that are powers
 _N_TRIED = 240  # terms whose subsets of three are all tried
 _N_PLAIN_COMBINATIONS = 4  # combinations with monomials alone that are always among the best
+_N_SMALL, _N_SMALL_COMBINATIONS = (
+    90,
+    3,
+)  # terms of small dictionaries; such combinations that are searched, too
 _POWER_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt"})
 _INVERSE_WAVE_SCALES = frozenset({"asin", "acos"})
 _SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences of all inputs
@@ -212,33 +217,39 @@ class _SumSearch:
         rest = tuple(name for name in names if name not in factored)
         if factored and rest:
             choices.append(({name: power for name, power in factored.items() if power}, rest))
-        available = [scale for scale in SCALES if set(scale.operators) - PLAIN_OPERATORS <= self.operators]
-        has_log = "log" in self.operators
         for powers, inputs in choices:
             # where a power product is proposed, fewer combinations with all inputs are enough
             is_last = inputs is choices[-1][1]
-            plain = build_monomials(inputs, self.operators, logs=False)
-            many = build_monomials(inputs, self.operators, logs=False, limit=_MAX_MONOMIALS)
-            with_logs = build_monomials(inputs, self.operators, logs=has_log)
-            for scale in available:
-                if scale.name == "exp":  # the logarithms of the inputs make every C possible
-                    yield scale, powers, with_logs
-                else:
-                    yield scale, powers, many if is_last and scale.name in _POWER_SCALES else plain
-            differences = build_squared_differences(inputs, self.operators, logs=False)
-            logs_too = build_squared_differences(inputs, self.operators, logs=has_log)
-            waves = build_waves(inputs, self.operators)
-            for scale in available:
-                if logs_too is not None and scale.name == "exp" and is_last:
-                    yield scale, powers, logs_too
-                if scale.name in (_POWER_SCALES if is_last else _SCALES_WITHOUT_FACTOR):
-                    if differences is not None:
-                        yield scale, powers, differences
-                    for dictionary in waves:
-                        yield scale, powers, dictionary
-                elif scale.name in _INVERSE_WAVE_SCALES and is_last:
-                    for dictionary in waves:
-                        yield scale, powers, dictionary
+            for scale, dictionary in self._list_dictionaries(inputs, is_last=is_last):
+                yield scale, powers, dictionary
+
+    def _list_dictionaries(
+        self, inputs: tuple[str, ...], *, is_last: bool
+    ) -> Iterator[tuple[TargetScale, MonomialDictionary]]:
+        """Yield scales and dictionaries of some inputs: monomials, polynomials, differences and waves."""
+        available = [scale for scale in SCALES if set(scale.operators) - PLAIN_OPERATORS <= self.operators]
+        has_log = "log" in self.operators
+        plain = build_monomials(inputs, self.operators, logs=False)
+        many = build_monomials(inputs, self.operators, logs=False, limit=_MAX_MONOMIALS)
+        with_logs = build_monomials(inputs, self.operators, logs=has_log)
+        for scale in available:
+            if scale.name == "exp":  # the logarithms of the inputs make every C possible
+                yield scale, with_logs
+            else:
+                yield scale, many if is_last and scale.name in _POWER_SCALES else plain
+        differences = build_squared_differences(inputs, self.operators, logs=False)
+        logs_too = build_squared_differences(inputs, self.operators, logs=has_log)
+        polynomial = build_polynomial(inputs)
+        waves = build_waves(inputs, self.operators)
+        for scale in available:
+            if logs_too is not None and scale.name == "exp" and is_last:
+                yield scale, logs_too
+            if scale.name in _POWER_SCALES and is_last:
+                yield scale, polynomial
+            if scale.name in (_POWER_SCALES if is_last else _SCALES_WITHOUT_FACTOR):
+                yield from ((scale, each) for each in (differences, *waves) if each is not None)
+            elif scale.name in _INVERSE_WAVE_SCALES and is_last:
+                yield from ((scale, each) for each in waves)
 
     def _restrict_plans(self, units: Units) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the plans with those terms that have the unit of their sum."""
@@ -266,7 +277,9 @@ class _SumSearch:
         """Search all subsets of the best combinations; return rounded shares and laws."""
         subsets: dict[int, list[_Subset]] = {size: [] for size in range(1, _MAX_TERMS + 1)}
         plain = [place for place in ranked if all(factor is None for _, factor in self.plans[place][2].terms)]
+        few = [place for place in plain if len(self.plans[place][2]) <= _N_SMALL]
         chosen = [*ranked[: _N_COMBINATIONS - _N_PLAIN_COMBINATIONS], *plain[:_N_PLAIN_COMBINATIONS]]
+        chosen += few[:_N_SMALL_COMBINATIONS]
         for place in dict.fromkeys(chosen):
             ranking = self._build_combination(place, smooth, self.ranking_rows)
             combination = self._build_combination(place, smooth, slice(None))
@@ -407,7 +420,8 @@ def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
         find_best_models(gram, size, _KEPT_SUBSETS)[0].astype(np.int64) for size in range(1, min(3, q) + 1)
     ]
     best_first = np.concatenate([*(each.ravel() for each in reversed(models)), gram.strength_order])
-    shortlist = np.array(list(dict.fromkeys(best_first.tolist()))[:_N_SHORTLISTED])
+    n_shortlisted = q if q <= _N_SMALL else _N_SHORTLISTED
+    shortlist = np.array(list(dict.fromkeys(best_first.tolist()))[:n_shortlisted])
     if len(shortlist) >= _MAX_TERMS:
         part = GramMatrix(
             gram.columns[shortlist],

@@ -24,6 +24,15 @@ def test_the_equation_of_nernst_is_found(rng, noise):
     assert find_terms({"a": a, "b": b, "t": t, "v": v}, target)[0] == ("t*log(a/b)", "v")
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_an_input_is_added_to_a_factor_of_another(rng, noise):
+    h, s, t, r, q = rng.uniform(1.0, 5.0, (5, 400))
+    target = h - t * (s - r * np.log(q))
+    target += noise * np.sqrt(np.mean(target**2)) * rng.normal(size=400)
+    found = find_terms({"h": h, "s": s, "t": t, "r": r, "q": q}, target)
+    assert ("h", "t*(r*log(q))", "t*s") in found
+
+
 def test_an_input_that_is_multiplied_is_not_only_added(rng):
     a, b, v = rng.uniform(1.0, 5.0, (3, 400))
     assert find_terms({"a": a, "b": b, "v": v}, v * a * b) == []

@@ -45,6 +45,9 @@ LAWS = [
     pytest.param("a*b - sqrt((c - d)**2 + a**2*b**2/9)", "a b c d", id="term less root"),
     pytest.param("a*(1 - cos(b)*sqrt(1 + 2*c/a))", "a b c", id="wave times root"),
     pytest.param("a/c + c/a - sin(b)**2 + 2*a*c*cos(b)", "a b c", id="square of a wave"),
+    pytest.param("d/c*(d/c + c/d - sin(b)**2)", "b c d", id="Klein and Nishina"),
+    pytest.param("d/((a**2 - b**2)**2 + b**2*c**2)", "a b c d", id="resonance"),
+    pytest.param("d/sqrt((a**2 - b**2)**2 + (a*c)**2)", "a b c d", id="amplitude of a driven oscillation"),
 ]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
 from symscreen.fitting.laws.monomial_dictionary import (
     build_monomials,
+    build_polynomial,
     build_squared_differences,
     build_waves,
     list_exponents,
@@ -43,6 +45,14 @@ def test_waves_are_multiplied_by_the_other_inputs_only():
         factors = [factor for _, factor in dictionary.terms if factor is not None]
         assert factors
         assert not collect_columns(*factors) & set(dictionary.inputs)
+
+
+@pytest.mark.parametrize(("n_inputs", "degree"), [(1, 6), (3, 6), (4, 4), (6, 3), (12, 1), (200, 0)])
+def test_a_polynomial_has_all_products_of_inputs_up_to_a_degree(n_inputs, degree):
+    terms = build_polynomial([f"x{place}" for place in range(n_inputs)]).terms
+    assert len(set(terms)) == len(terms) == comb(n_inputs + degree, degree) <= 90
+    assert max(sum(exponents) for exponents, _ in terms) == degree
+    assert all(factor is None and min(exponents) >= 0 for exponents, factor in terms)
 
 
 def test_without_waves_or_differences_there_are_no_such_dictionaries():

@@ -138,3 +138,15 @@ def test_large_exponents_negative_inputs_and_grammars_without_logarithms_have_no
     for values, y, grammar in cases:
         laws = find_power_products(build_law_data({"x": values}, y, load_grammar(grammar)))
         assert not any("pow" in list_operators(law) and law.n_constants for law in laws)
+
+
+def test_a_factor_does_not_keep_inputs_from_having_cube_roots(rng):
+    data = make_data("a*(2 - d)*(m/c)**(1/3)", rng, grammar=load_grammar("standard"))
+    laws = find_power_products(data)
+    assert any("(m/c)**(1/3)" in str(law.terms[0]) and compute_share(law, data) < 1e-20 for law in laws)
+
+
+def test_without_exponentials_and_logarithms_there_are_no_cube_roots(rng):
+    grammar = load_grammar("basic").override(unary=["square", "sqrt", "inv"])
+    laws = find_power_products(make_data("a*(2 - d)*(m/c)**(1/3)", rng, grammar=grammar))
+    assert not any("1/3" in str(law.terms[0]) for law in laws)

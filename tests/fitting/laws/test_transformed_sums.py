@@ -150,3 +150,12 @@ def test_without_products_there_are_no_laws(rng):
     grammar = load_grammar("basic").override(unary=["sin"], binary=["add"])
     data, _ = make_data(rng, "sin(a) + sin(b)", "a b", grammar=grammar)
     assert find_transformed_sums(data) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_polynomial_of_six_inputs_is_found(rng, noise):
+    formula = "p + r*(v**2 - u**2)/2 + r*g*h"
+    data, _ = make_data(rng, formula, "p r v u g h", noise=noise, n=500)
+    terms = {frozenset(map(str, law.terms)) for law in find_transformed_sums(data)}
+    assert frozenset({"p", "g*h*r", "r*u**2", "r*v**2"}) in terms
