@@ -32,6 +32,7 @@ _MAX_LISTED_MONOMIALS = 20_000  # among which those with a unit are chosen
 _MAX_WAVE_MONOMIALS = 80  # that are multiplied by each wave
 _MAX_SQUARED_WAVE_MONOMIALS = 20  # of these, that are multiplied by the square of a wave
 _MAX_DIFFERENCE_COLUMNS = 100
+_MAX_LOGARITHM_MONOMIALS = 60  # that are multiplied by a logarithm
 _MAX_POLYNOMIAL_TERMS = 90  # three inputs have a degree of up to 6, four of 4, and six of 3
 _MAX_DEGREE = 6
 _EXPONENT_COSTS = {
@@ -324,3 +325,24 @@ def build_waves(
             terms += [(each, factor) for factor in _list_tangents(angle, operators) for each in exponents]
         dictionaries.append(MonomialDictionary(others, tuple(terms)))
     return dictionaries
+
+
+def build_logarithms(
+    inputs: Sequence[str], operators: frozenset[str], *, limit: int = _MAX_LOGARITHM_MONOMIALS
+) -> list[MonomialDictionary]:
+    """Build a dictionary for each input or quotient u of two: monomials times 1 and log u."""
+    if not {"log", "div"} <= operators:
+        return []
+    arguments: list[Expression] = [Column(name) for name in inputs]
+    arguments += [
+        apply_operator(OPERATORS["div"], Column(first), Column(second))
+        for first, second in combinations(inputs, 2)
+    ]
+    exponents = list_exponents(len(inputs), limit, has_roots="sqrt" in operators)
+    logarithms = [apply_operator(OPERATORS["log"], argument) for argument in arguments]
+    return [
+        MonomialDictionary(
+            tuple(inputs), tuple((each, factor) for factor in (None, logarithm) for each in exponents)
+        )
+        for logarithm in logarithms
+    ]

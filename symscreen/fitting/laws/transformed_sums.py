@@ -42,6 +42,7 @@ from symscreen.fitting.laws.law_selection import (
     select_spread_rows,
 )
 from symscreen.fitting.laws.monomial_dictionary import (
+    build_logarithms,
     build_monomials,
     build_polynomial,
     build_squared_differences,
@@ -241,11 +242,14 @@ class _SumSearch:
         logs_too = build_squared_differences(inputs, self.operators, logs=has_log)
         polynomial = build_polynomial(inputs)
         waves = build_waves(inputs, self.operators)
+        logarithms = build_logarithms(inputs, self.operators) if is_last else []
         for scale in available:
             if logs_too is not None and scale.name == "exp" and is_last:
                 yield scale, logs_too
             if scale.name in _POWER_SCALES and is_last:
                 yield scale, polynomial
+            if scale is IDENTITY:
+                yield from ((scale, each) for each in logarithms)
             if scale.name in (_POWER_SCALES if is_last else _SCALES_WITHOUT_FACTOR):
                 yield from ((scale, each) for each in (differences, *waves) if each is not None)
             elif scale.name in _INVERSE_WAVE_SCALES and is_last:

@@ -159,3 +159,10 @@ def test_a_polynomial_of_six_inputs_is_found(rng, noise):
     data, _ = make_data(rng, formula, "p r v u g h", noise=noise, n=500)
     terms = {frozenset(map(str, law.terms)) for law in find_transformed_sums(data)}
     assert frozenset({"p", "g*h*r", "r*u**2", "r*v**2"}) in terms
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_sum_with_the_logarithm_of_a_quotient_is_found(rng, noise):
+    data, _ = make_data(rng, "v*log(a/b) - g*t", "a b g t v", noise=noise, n=500)
+    assert any({"g*t", "v*log(a/b)"} <= set(map(str, law.terms)) for law in find_transformed_sums(data))
