@@ -127,7 +127,13 @@ class _Parts:
     lefts: list[_ResponseLeft]
 
 
-def find_curves(data: LawData, *, factor: str | None = None, n_per_size: int = _N_PER_SIZE) -> list[Law]:
+def find_curves(
+    data: LawData,
+    *,
+    factor: str | None = None,
+    n_per_size: int = _N_PER_SIZE,
+    excluded_shapes: frozenset[str] = frozenset(),
+) -> list[Law]:
     """Find the best laws t(y/C) = Σ bₖ·Bₖ + b·A·φ(x) with a curve φ of one input.
 
     Parameters
@@ -139,6 +145,8 @@ def find_curves(data: LawData, *, factor: str | None = None, n_per_size: int = _
         An input that is known to be the factor C. By default C is estimated.
     n_per_size : int, default 120
         Number of combinations of each number of coefficients and constants that are fitted.
+    excluded_shapes : frozenset of str
+        Names of curves that are left out.
 
     Returns
     -------
@@ -160,14 +168,14 @@ def find_curves(data: LawData, *, factor: str | None = None, n_per_size: int = _
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        return _CurveSearch(data, factor).find_laws(n_per_size)
+        return _CurveSearch(data, factor, excluded_shapes).find_laws(n_per_size)
 
 
 class _CurveSearch:
     """The search of one problem on some of its rows."""
 
-    def __init__(self, data: LawData, factor: str | None) -> None:
-        self.data, self.factor = data, factor
+    def __init__(self, data: LawData, factor: str | None, excluded_shapes: frozenset[str]) -> None:
+        self.data, self.factor, self.excluded_shapes = data, factor, excluded_shapes
         self.operators = list_operator_names(data.grammar)
         rows = select_spread_rows(data, _MAX_ROWS)
         self.columns = {name: values[rows] for name, values in data.columns.items()}
@@ -202,7 +210,7 @@ class _CurveSearch:
                 continue
             parts = [self._list_parts(name, response) for response in self.responses]
             for shape in list_shapes(x):
-                if shape.operators <= self.operators:
+                if shape.operators <= self.operators and shape.name not in self.excluded_shapes:
                     for share, combination in self._rank_shape(name, shape, parts):
                         ranked.setdefault(combination.size, []).append((share, combination))
         selected = [_order_different(each)[:n_per_size] for _, each in sorted(ranked.items())]

@@ -67,10 +67,17 @@ def make_one_round_search(find: Callable[[LawData], list[Law]]) -> _Search:
     return search
 
 
+class ClosingRound(list["Law"]):
+    """The laws of a round that is the last one of its search if a law leaves nothing to explain."""
+
+
 def search_index_laws(data: LawData) -> Iterator[list[Law]]:
-    """Search laws of one product of powers: functions of it and sums of two of its powers, then curves."""
+    """Search laws of one product of powers: functions of it and sums of two of its powers, then curves.
+
+    Curves have many numbers, so they can be better by chance than a function that is enough.
+    """
     rounds = search_single_index_laws(data)
-    yield [*next(rounds, []), *find_sums_of_two_powers(data)]
+    yield ClosingRound([*next(rounds, []), *find_sums_of_two_powers(data)])
     yield from rounds
 
 
@@ -148,6 +155,8 @@ def find_laws(
             max_cost = _MAX_COST + place * _COST_PER_STAGE
             if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
                 return found
+            if isinstance(laws, ClosingRound) and is_law_sufficient(found, data):
+                break
     return found
 
 
