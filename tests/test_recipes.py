@@ -59,7 +59,7 @@ def test_the_files_that_the_container_copies_build_the_whole_package(tmp_path):
             if (ROOT / source).is_dir():
                 shutil.copytree(ROOT / source, place, ignore=shutil.ignore_patterns("__pycache__"))
             else:
-                place.mkdir(exist_ok=True)
+                place.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / source, place)
     build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
     names = []

@@ -1,4 +1,4 @@
-"""Measure the prose of README, the pages of the site and the notebooks: the length of sentences, page by page.
+"""Measure the prose of README, the pages of the site and the notebooks: the length of sentences.
 
 Counted are the words of sentences in running text and lists. Code, tables, headings and pictures are left
 out. A piece of code or a formula within a sentence is one word. ``--check`` exits with 1 if a page is above
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 MAX_MEAN_WORDS = 16.0
 MAX_LONG_PERCENT = 6.0
 _BESIDE = (
-    "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md", "data/README.md",
-    "examples/README.md",
-)  # fmt: skip
+    *("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"),
+    *("benchmarks/README.md", "data/README.md", "examples/README.md"),
+)
 _LONG_WORDS = 30
 _MIN_WORDS = 3  # shorter pieces, such as a label, are not sentences
 _LEFT_OUT = (

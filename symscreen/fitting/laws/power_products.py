@@ -288,7 +288,8 @@ def fit_power_product(
     if not np.isfinite(covariance).all():
         return None
     roots = list_roots(data.grammar)
-    more_roots = [root for root in _REAL_ROOTS if root not in roots] if formulas and has_powers(data) else []
+    has_more_roots = bool(formulas) and has_powers(data, scale)
+    more_roots = [root for root in _REAL_ROOTS if root not in roots] if has_more_roots else []
     exponents, simple = simplify_exponents(
         exponents, covariance, [*roots, *more_roots], has_decided=scale.lattice is not None
     )
@@ -353,10 +354,11 @@ def _write_roots(
     return kept, powers
 
 
-def has_powers(data: LawData) -> bool:
-    """Return whether powers with real exponents are allowed."""
+def has_powers(data: LawData, scale: LogScale) -> bool:
+    """Return whether powers with real exponents are allowed; not of inputs with units."""
     names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
-    return data.units is None and {"exp", "log"} <= names
+    has_units = scale.lattice is not None and scale.lattice.vectors.any()
+    return {"exp", "log"} <= names and not has_units
 
 
 def _write_real_powers(
@@ -373,7 +375,8 @@ def _write_real_powers(
     chosen = [place for place, power in enumerate(simple) if power is None]
     is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
     is_small = all(abs(exponents[place]) <= _MAX_EXPONENT for place in chosen)
-    if not has_powers(data) or not (is_positive and is_small):
+    names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
+    if data.units is not None or not {"exp", "log"} <= names or not (is_positive and is_small):
         return []
     return [
         apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))
