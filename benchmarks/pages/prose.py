@@ -23,7 +23,7 @@ MAX_MEAN_WORDS = 16.0
 MAX_LONG_PERCENT = 6.0
 _BESIDE = (
     *("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"),
-    *("benchmarks/README.md", "data/README.md", "examples/README.md"),
+    *("data/README.md", "examples/README.md"),
 )
 _LONG_WORDS = 30
 _MIN_WORDS = 3  # shorter pieces, such as a label, are not sentences
@@ -58,13 +58,9 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def list_texts() -> list[Path]:
-    """List README, the pages of the site, what GitHub shows beside them, and the notebooks."""
-    beside = [ROOT / name for name in _BESIDE]
-    return [*list_pages(), *(path for path in beside if path not in list_pages()), *_list_notebooks()]
-
-
-def _list_notebooks() -> list[Path]:
-    return sorted((ROOT / "examples").glob("*.ipynb"))
+    """List README, the pages of the site, the texts that a code host shows, and the notebooks."""
+    notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
+    return [*list_pages(), *(ROOT / name for name in _BESIDE), *notebooks]
 
 
 def read_text(path: Path) -> str:

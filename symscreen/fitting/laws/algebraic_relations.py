@@ -143,13 +143,13 @@ def find_algebraic_relations(data: LawData) -> list[Law]:
         found: list[tuple[float, Law]] = []
         for size in _SIZES:
             for plan in _list_plans(data, operators, rows, size):
-                quotients = _find_quotients(plan) or _find_long_quotients(plan)
+                laws = _find_all_quotients(plan)
                 if "sqrt" in operators:
-                    squared = None if quotients else _square_target(plan, data)
+                    squared = None if laws else _square_target(plan, data)
                     if squared is not None:
-                        quotients = _find_quotients(squared) or _find_long_quotients(squared)
-                    quotients += _find_roots(plan)
-                found += [(0.0, law) for law in quotients]
+                        laws = _find_all_quotients(squared)
+                    laws += _find_roots(plan)
+                found += [(0.0, law) for law in laws]
             found = [(share, law) for share, law in found if allows_law(data, law)]
             if found:
                 break
@@ -273,6 +273,11 @@ def _evaluate(
     values = dictionary.evaluate(columns)
     kept = np.flatnonzero(np.isfinite(values).all(axis=1) & (np.abs(values).max(axis=1) > 0.0)).tolist()
     return dictionary.take(kept), values[kept]
+
+
+def _find_all_quotients(plan: _Plan) -> list[Law]:
+    """Find relations of degree one, with more than two terms D only if there are none with fewer."""
+    return _find_quotients(plan) or _find_long_quotients(plan)
 
 
 def _find_quotients(plan: _Plan) -> list[Law]:

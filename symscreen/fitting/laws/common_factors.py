@@ -316,33 +316,24 @@ def _clear_fractions(powers: Powers) -> Iterator[Powers]:
 def _join_fraction(powers: Powers, base: Expression) -> Powers | None:
     """Write 1 + 2/(x - 1) as (x + 1)/(x - 1), for any sum that is such a quotient; None for other sums."""
     assert is_sum(base)  # noqa: S101
-    sign = 1 if base.operator.name == "add" else -1
-    parts = [collect_powers(part) for part in base.arguments]
-    signs = [1, sign]
-    if base in parts[0] or not any(parts):
+    parts = [(1, collect_powers(base.arguments[0]))]
+    parts.append((1 if base.operator.name == "add" else -1, collect_powers(base.arguments[1])))
+    parts.sort(key=lambda each: any(not isinstance(factor, Constant) for factor in each[1]))
+    (number_sign, number_part), (fraction_sign, fraction) = parts  # the number comes first
+    bases = [each for _, part in parts for each in part if not isinstance(each, Constant)]
+    number, factor = _compute_number(number_part), _compute_number(fraction)
+    if number is None or factor is None or len(bases) != 1:
         return None
-    if len(parts[0]) > len(parts[1]):  # the number comes first
-        parts.reverse()
-        signs.reverse()
-    number, factor = _compute_number(parts[0]), _compute_number(parts[1])
-    below = [each for each, power in parts[1].items() if is_sum(each) and power == -1]
-    others = [each for each in parts[1] if not isinstance(each, Constant) and each not in below]
-    if number is None or factor is None or len(below) != 1 or others or _list_columns(parts[0]):
-        return None
-    split = _split_number(below[0])
+    (below,) = bases
+    split = _split_number(below) if is_sum(below) and fraction[below] == -1 else None
     if split is None:
         return None
     x, x_sign, k = split
-    slope, rest = signs[0] * number * x_sign, signs[0] * number * k + signs[1] * factor
+    slope, rest = number_sign * number * x_sign, number_sign * number * k + fraction_sign * factor
     if abs(slope) != 1 or abs(rest) not in {0, abs(k)} or (slope < 0 and rest <= 0):
         return None
     numerator = x if rest == 0 else _build_line(x, int(slope), int(rest))
-    return _replace_sum(powers, base, {numerator: Fraction(1), below[0]: Fraction(-1)}, Constant(1))
-
-
-def _list_columns(powers: Powers) -> list[Expression]:
-    """List the bases that are no numbers."""
-    return [base for base in powers if not isinstance(base, Constant)]
+    return _replace_sum(powers, base, {numerator: Fraction(1), below: Fraction(-1)}, Constant(1))
 
 
 def _split_number(base: Call) -> tuple[Expression, int, int] | None:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _INDEX, _FACTOR = "θ", "M"  # names of the columns while curves are searched
 _N_FITTED = 24  # combinations of each size that are fitted
 _MAX_TERMS = 2  # M·φ and M; more terms approximate any function
-# curves without numbers inside, which are formulas of the pool
-_OTHER_SEARCHES = frozenset({"inv", "square", "sqrt", "log", "exp", "line"})
+# the other searches have formulas of a pool, which contain these
+_SHAPES_WITHOUT_NUMBERS = frozenset({"inv", "square", "sqrt", "log", "exp", "line"})
 _N_PER_SIZE = 4  # curves with each number of terms and constants
 
 
@@ -73,7 +73,9 @@ def find_curves_of_index(
     known_factor = None if factor is None else _FACTOR
     counts: dict[int, int] = {}
     found = []
-    curves = find_curves(alone, factor=known_factor, n_per_size=_N_FITTED, excluded_shapes=_OTHER_SEARCHES)
+    curves = find_curves(
+        alone, factor=known_factor, n_per_size=_N_FITTED, excluded_shapes=_SHAPES_WITHOUT_NUMBERS
+    )
     for law in curves:
         if len(law.terms) + law.has_intercept > _MAX_TERMS:
             continue

@@ -23,7 +23,7 @@ from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws._kernels import fit_exponential
 from symscreen.fitting.laws.gauss_newton import compute_column_norms, estimate_robust_covariance
 from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.law_selection import round_share
+from symscreen.fitting.laws.law_selection import list_operator_names, round_share
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product
@@ -288,7 +288,8 @@ def fit_power_product(
     if not np.isfinite(covariance).all():
         return None
     roots = list_roots(data.grammar)
-    has_more_roots = bool(formulas) and has_powers(data, scale)
+    has_units = scale.lattice is not None and scale.lattice.vectors.any()
+    has_more_roots = bool(formulas) and _has_real_powers(data.grammar) and not has_units
     more_roots = [root for root in _REAL_ROOTS if root not in roots] if has_more_roots else []
     exponents, simple = simplify_exponents(
         exponents, covariance, [*roots, *more_roots], has_decided=scale.lattice is not None
@@ -354,11 +355,9 @@ def _write_roots(
     return kept, powers
 
 
-def has_powers(data: LawData, scale: LogScale) -> bool:
-    """Return whether powers with real exponents are allowed; not of inputs with units."""
-    names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
-    has_units = scale.lattice is not None and scale.lattice.vectors.any()
-    return {"exp", "log"} <= names and not has_units
+def _has_real_powers(grammar: Grammar) -> bool:
+    """Return whether a grammar has powers with any exponent, as exp(a·log(x))."""
+    return {"exp", "log"} <= list_operator_names(grammar)
 
 
 def _write_real_powers(
@@ -375,8 +374,7 @@ def _write_real_powers(
     chosen = [place for place, power in enumerate(simple) if power is None]
     is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
     is_small = all(abs(exponents[place]) <= _MAX_EXPONENT for place in chosen)
-    names = {operator.name for operator in (*data.grammar.unary, *data.grammar.binary)}
-    if data.units is not None or not {"exp", "log"} <= names or not (is_positive and is_small):
+    if data.units is not None or not _has_real_powers(data.grammar) or not (is_positive and is_small):
         return []
     return [
         apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))

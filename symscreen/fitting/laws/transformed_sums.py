@@ -86,10 +86,8 @@ _N_SMOOTHING_TERMS = 16
 _MAX_MONOMIALS = 2_400  # with the scales that are powers
 _N_TRIED = 240  # terms whose subsets of three are all tried
 _N_PLAIN_COMBINATIONS = 4  # combinations with monomials alone that are always among the best
-_N_SMALL, _N_SMALL_COMBINATIONS = (
-    90,
-    3,
-)  # terms of small dictionaries; such combinations that are searched, too
+_N_SMALL = 90  # terms of a small dictionary, whose subsets of four are all tried
+_N_SMALL_COMBINATIONS = 3  # combinations with small dictionaries that are always among the best
 _POWER_SCALES = frozenset({"id", "inv", "sqrt", "inverse sqrt"})
 _INVERSE_WAVE_SCALES = frozenset({"asin", "acos"})
 _SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences of all inputs
