@@ -1,4 +1,4 @@
-"""symscreen: grow a space of formulas from a table, score every one, keep the few worth modelling.
+"""symscreen: grow a space of formulas from a table, score every one, and keep the few worth modelling.
 
 Names are loaded when they are first used, so that importing the package stays fast.
 """

@@ -1,4 +1,4 @@
-"""``python -m symscreen`` is the command line."""
+"""Run the command line as ``python -m symscreen``."""
 
 from symscreen.cli import main
 

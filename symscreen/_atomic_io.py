@@ -1,4 +1,4 @@
-"""Atomic writing of files: a file is written completely or not at all."""
+"""Write files atomically: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def check_outputs_differ(outputs: Mapping[str, str | None]) -> None:
     Parameters
     ----------
     outputs : mapping of str to str or None
-        The file or folder of each option. None and ``-`` are ignored. The record of a table that ``--out``
-        names is checked too.
+        The file or folder of each option. None and ``-`` are ignored. The record of a table, which is in a
+        second file next to it, is checked too.
 
     Raises
     ------

@@ -1,9 +1,8 @@
 """Limits of a run: memory that the system allows, memory that the user allows, and the deadline.
 
 The system limits address space (``ulimit -v``), data (``ulimit -d``) and the memory of a control group.
-Libraries
-reserve more addresses than they use. The amounts needed at startup are the largest of many measured runs,
-rounded up; the memory for the data comes on top.
+Libraries reserve more addresses than they use. The amounts needed at startup are the largest of many measured
+runs, rounded up. The memory for the data comes on top.
 """
 
 from __future__ import annotations
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
     DeadlineCheck = Callable[[], None]
 
 
-# Largest size of a bundle, a record file or a checkpoint header. They usually have kilobytes.
+# Largest size of a bundle, a record file or a checkpoint header. Usual sizes are kilobytes.
 MAX_JSON_BYTES = 16_000_000
-# Memory that parsing takes, as a multiple of the file size. Largest measured values: 30 for JSON (nested
-# lists; 7 for
-# a ranking) and 48 for CSV (cells of one character; 15 for a ranking).
+# Memory that parsing takes, as a multiple of the file size. The largest measured values are 30 for JSON with
+# nested lists (7 for a ranking), and 48 for CSV with cells of one character (15 for a ranking).
 JSON_PARSE_FACTOR = 32
 CSV_PARSE_FACTOR = 50
 
@@ -40,10 +38,10 @@ _MIB = 1 << 20
 # Addresses of the interpreter, its libraries and compiled code, with the environment below.
 _STARTUP_ADDRESS_BYTES = 640 * _MIB
 _STARTUP_RESIDENT_BYTES = 300 * _MIB
-_THREAD_BYTES = 12 * _MIB  # the stack of a thread and its own arrays
+_THREAD_BYTES = 12 * _MIB  # memory of a thread: its stack and its own arrays
 _LATE_ADDRESS_BYTES = 160 * _MIB  # addresses of code that is compiled or loaded after the data were read
-# Used where addresses are limited: it avoids Arrow's arena of 1 GiB and idle threads with arenas of 64 MiB
-# each.
+# Variables that are set where addresses are limited. They avoid Arrow's arena of 1 GiB, and idle threads with
+# arenas of 64 MiB each.
 _ALLOCATOR_ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "ARROW_IO_THREADS": "1",
@@ -53,7 +51,7 @@ _ALLOCATOR_ENVIRONMENT = {
 # Files of a control group by version: the limit, the memory in use, and the part of it that can be reclaimed.
 _CGROUP_V1_FILES = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _CGROUP_V2_FILES = ("memory.max", "memory.current", "inactive_file")
-_M_ARENA_MAX = -8  # of glibc's malloc.h
+_M_ARENA_MAX = -8  # parameter of mallopt in glibc's malloc.h
 
 
 @dataclass(frozen=True)
@@ -274,7 +272,7 @@ def _get_process(process_id: int) -> psutil.Process:
 
 
 def has_memory_for(required_bytes: int, max_bytes: int | None) -> bool:
-    """Check whether the process may take `required_bytes` more."""
+    """Return whether the process may take `required_bytes` more."""
     return max_bytes is None or read_resident_bytes() + required_bytes <= max_bytes
 
 
@@ -317,7 +315,7 @@ def check_memory(
 
 
 def _suggest_limit(resident_bytes: int, required_total: int) -> str:
-    """Name the limits to raise: --max-ram, and the system's limit where it is too low as well."""
+    """Name the limits to raise: the option `max_ram`, and the system's limit if it is too low as well."""
     system_limit = compute_max_resident_bytes(resident_bytes)
     too_low = system_limit is not None and required_total > system_limit
     return (
@@ -327,7 +325,7 @@ def _suggest_limit(resident_bytes: int, required_total: int) -> str:
 
 
 def _format_max_ram(n_bytes: int) -> str:
-    """Format an amount, rounded up, as `--max-ram` reads it."""
+    """Format an amount, rounded up, as the option `max_ram` reads it."""
     return f"{ceil(n_bytes / 1e8) / 10:.1f}GB" if n_bytes >= 1e9 else f"{ceil(n_bytes / 1e6)}MB"
 
 

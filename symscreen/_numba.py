@@ -1,4 +1,4 @@
-"""Kernels: functions that numba compiles for this machine, cached on disk where possible."""
+"""Compile kernels: functions that numba compiles for this machine, cached on disk where possible."""
 
 from __future__ import annotations
 

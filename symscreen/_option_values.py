@@ -1,4 +1,4 @@
-"""What the values of options may be, where data, targets and options share it; imports nothing large.
+"""Values of options that data, targets and options share. The module imports nothing large.
 
 The command line reads its options from here, so that its help appears without numpy.
 """

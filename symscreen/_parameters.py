@@ -46,7 +46,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
 
 
 def check_parameters(constraints: Constraints, values: Mapping[str, Any]) -> None:
-    """Raise `OptionError` for the first value that meets none of its constraints.
+    """Check that each value meets one of its constraints.
+
+    Raises
+    ------
+    OptionError
+        For the first value that meets none of its constraints.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The representation of results at a prompt: at most a screenful of text."""
+"""Representation of results at a prompt, with at most a screenful of text."""
 
 from __future__ import annotations
 

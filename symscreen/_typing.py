@@ -1,4 +1,4 @@
-"""Type aliases that many modules share: arrays by what they hold, names, callbacks."""
+"""Type aliases that many modules share: arrays named after what they hold, names and callbacks."""
 
 from __future__ import annotations
 

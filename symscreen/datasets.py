@@ -132,8 +132,8 @@ def make_additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> 
     Returns
     -------
     Dataset
-        n rows of ``x1``, ``x2``, ``x3``, independent and uniform on [0, 1), and `target`, to which
-        e ~ N(0, `noise_variance`) is added.
+        n rows of ``x1``, ``x2``, ``x3``, independent and uniform on [0, 1), and of `target`. The noise
+        e ~ N(0, `noise_variance`) is added to the target.
 
     Raises
     ------

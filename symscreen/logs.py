@@ -1,4 +1,4 @@
-"""Logging of the stages of a run, under the logger name ``symscreen``. It is silent by default.
+"""Logging of the stages of a run, under the logger name ``symscreen``, which is silent by default.
 
 Each log record has the stage as its message and its numbers in the attribute ``figures``, so that a handler
 can write machine-readable lines.

@@ -2,10 +2,10 @@
 
 A front end writes the references to options in its own language.
 
-The core writes ``f"{name_option('top', 'all')} shows every feature"``. The command line prints
-``--top all``, Python prints ``top='all'``, and a scikit-learn estimator prints ``y`` for the option
-``target``. A reference is kept in the text between private-use characters until it is rendered. No user
-text can contain them: messages quote user text with `quote`, which escapes them.
+The core writes ``f"{name_option('top', 'all')} shows every feature"``. The command line prints ``--top all``,
+Python prints ``top='all'``, and a scikit-learn estimator prints ``y`` for the option ``target``. A reference
+is kept in the text between private-use characters until it is rendered. No user text can contain them:
+messages quote user text with `quote`, which escapes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_MAX_MESSAGE_CHARS = 280  # with the program's name, a line has fewer than 300 characters
+# largest length of a message; with the program's name, a line has fewer than 300 characters
+_MAX_MESSAGE_CHARS = 280
 _TAIL_CHARS = 130  # the end of a message says how to fix the error
 _MAX_QUOTED_CHARS = 60
 _LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
@@ -430,14 +431,36 @@ def suggest(word: str, known_names: Iterable[str]) -> str:
     '; known: sin, cos'
     """
     names = list(known_names)
-    folded: dict[str, str] = {}
-    for name in names:
-        folded.setdefault(name.strip().casefold(), name)
-    close = difflib.get_close_matches(word.strip().casefold(), list(folded), n=3, cutoff=0.6)
-    if close:
-        return "; did you mean " + " or ".join(repr(folded[name]) for name in close) + "?"
+    if close := find_close_names(word, names):
+        return suggest_names(close)
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return f"; known: {shown}" if shown else ""
+
+
+def suggest_names(names: Collection[str]) -> str:
+    """Ask whether one of a few names was meant, for the end of an error message; empty without names.
+
+    Examples
+    --------
+    >>> suggest_names(["sin", "sinh"]), suggest_names([])
+    ("; did you mean 'sin' or 'sinh'?", '')
+    """
+    return "; did you mean " + " or ".join(repr(name) for name in names) + "?" if names else ""
+
+
+def find_close_names(word: str, known_names: Iterable[str]) -> list[str]:
+    """Find at most three known names that are close to a word, the closest first, in any case.
+
+    Examples
+    --------
+    >>> find_close_names("Sine", ["sin", "cos", "exp"]), find_close_names("qqq", ["sin", "cos"])
+    (['sin'], [])
+    """
+    folded: dict[str, str] = {}
+    for name in known_names:
+        folded.setdefault(name.strip().casefold(), name)
+    close = difflib.get_close_matches(word.strip().casefold(), list(folded), n=3, cutoff=0.6)
+    return [folded[name] for name in close]
 
 
 _MAX_LISTED = 10

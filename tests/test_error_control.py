@@ -15,7 +15,7 @@ import symscreen
 from symscreen.cli.command import run_command
 from symscreen.errors import OptionError
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 from symscreen.results.ranking_files import write_ranking
 from symscreen.screeners import T0
 
@@ -24,7 +24,7 @@ SMALL = {"operators": "ablation", "layers": "ub", "screener": replace(T0, null_d
 
 def _printed(result) -> str:
     stream = io.StringIO()
-    print_table(show_result(result), stream)
+    print_table(build_ranking_tables(result), stream)
     assert max(map(len, stream.getvalue().splitlines())) <= 80
     return stream.getvalue()
 

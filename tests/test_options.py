@@ -200,7 +200,9 @@ def test_more_than_a_joint_screener_can_take_is_refused():
         capacity=lambda rows, settings: settings["times"] * rows,
     )
     check_prescreen_size([SCREENERS["t0"], small], 2000, 1000)
-    with _refused("prescreen is 2,001, but small takes at most 2,000 features of 1,000 rows"):
+    with _refused(
+        "prescreen is 2,001, but small takes at most 2,000 features of 1,000 rows: give at most 2,000"
+    ):
         check_prescreen_size([SCREENERS["t0"], small], 2001, 1000)
     check_prescreen_size([small.replace_settings({"times": 3})], 2001, 1000)
     check_prescreen_size([SCREENERS["t0"]], 10**9, 10)
@@ -255,8 +257,8 @@ def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
     ("arguments", "message"),
     [
         (("rase", None, ["t0"]), "did you mean 'race'"),
-        (("exact", 0.1, ["t0"]), "only search='race' states a risk"),
-        (("sieve", 0.1, ["t0"]), "only search='race' states a risk"),
+        (("exact", 0.1, ["t0"]), "risk is 0.1, but exact takes none; leave it out, or use search='race'"),
+        (("sieve", 0.1, ["t0"]), "risk is 0.1, but sieve takes none; leave it out, or use search='race'"),
         (("race", None, ["xi", "t0"]), "no bound for xi"),
         (("race", None, ["lasso"]), "no bound for t0, xi"),
         (("race", 0.0, ["t0"]), "probability between 0 and 1"),

@@ -22,6 +22,7 @@ QUOTES: dict[str, Callable[[Results], dict[str, str]]] = {
     "units": speed_quotes.quote_units,
     "workers": speed_quotes.quote_workers,
     "installation": speed_quotes.quote_installation,
+    "first_run": speed_quotes.quote_first_run,
     "ranking_screening": speed_quotes.quote_ranking_screening,
     "multistage": speed_quotes.quote_multistage,
     "large_table": speed_quotes.quote_large_table,

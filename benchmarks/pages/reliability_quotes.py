@@ -115,6 +115,8 @@ def quote_faults(found: Results) -> dict[str, str]:
         "tried": f"{sum(int(row[1]) for row in rows):,}",
         "survived": f"{sum(int(row[2]) for row in rows):,}",
         "kills": str(len(kills)),
+        "half_states": str(sum(one["half_a_state"] > 0 for one in kills)),
+        "left_beside": str(sum(one["left_beside"] > 0 for one in kills)),
     }
 
 

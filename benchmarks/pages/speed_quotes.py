@@ -221,6 +221,12 @@ def quote_units(found: Results) -> dict[str, str]:
     }
 
 
+def quote_first_run(found: Results) -> dict[str, str]:
+    """Quote the first run, which compiles, and later ones, in seconds."""
+    first, *later = (one["wall"] for one in found["runs"]["this"])
+    return {"first_s": format_number(first, 2), "later_s": _median(later, 2)}
+
+
 def quote_workers(found: Results) -> dict[str, str]:
     """Quote two workers against one."""
     rows = [

@@ -33,7 +33,7 @@ PICTURES = DOCS / "pictures" / "gallery"
 _HEAD = """# Gallery
 
 Each example is a notebook with its results. `make gallery` runs all notebooks again, and fails if a result
-has changed. Each says what the naive way gives, and how far to trust the answer.
+has changed. Each shows what the naive way gives, and says where its data come from.
 """
 _LISTED = re.compile(r"^- \[([\w-]+)\]\([\w.-]+\): (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)

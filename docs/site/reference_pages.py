@@ -32,6 +32,8 @@ REFERENCE = {
     "errors": ("symscreen.errors", "symscreen.messages"),
 }
 
+_MAIN_FUNCTIONS = ("screen", "fit", "screen_inputs", "discover_ode", "plan", "why")
+
 
 def write_reference_page(name: str) -> str:
     """Write a page: what each module is for, and each public class, function and constant at its home."""
@@ -56,7 +58,9 @@ def _write_module(entry: str) -> str:
         if own.startswith(f"{module.__name__}.")
     ]
     elsewhere = {id(getattr(other, name)) for other, others in below for name in others}
-    members = {name: getattr(module, name) for name in names}
+    members = {
+        name: getattr(module, name) for name in sorted(names, key=lambda name: _get_order(module, name))
+    }
     parts = [f"# {module.__name__}\n\n{module.__doc__}\n"]
     parts += [
         f"\n::: {member.__module__}.{member.__name__}\n"
@@ -64,6 +68,12 @@ def _write_module(entry: str) -> str:
         if isinstance(member, FunctionType | type) and id(member) not in elsewhere
     ]
     return "".join(parts)
+
+
+def _get_order(module: ModuleType, name: str) -> tuple[int, bool]:
+    """Return what orders the objects of a module: the main functions, the other functions, then classes."""
+    place = _MAIN_FUNCTIONS.index(name) if name in _MAIN_FUNCTIONS else len(_MAIN_FUNCTIONS)
+    return place, isinstance(getattr(module, name), type)
 
 
 def _read_entry(entry: str) -> tuple[ModuleType, list[str]]:

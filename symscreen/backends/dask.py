@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from symscreen.backends.threads import Threads
 from symscreen.errors import BackendError, InputError, OptionError
-from symscreen.messages import escape_control_chars, name_option, quote
+from symscreen.messages import escape_control_chars, name_option, name_subject, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -69,7 +69,9 @@ def check_address(address: str) -> None:
         return  # a cluster in this process
     match = _ADDRESS_PATTERN.fullmatch(address)
     if match is None or not 1 <= int(match[1]) <= 65535:
-        raise OptionError(f"scheduler is {quote(address)}; give its address, such as tcp://10.0.0.1:8786")
+        raise OptionError(
+            f"{name_subject('scheduler')} is {quote(address)}; give its address, such as tcp://10.0.0.1:8786"
+        )
 
 
 def connect_client(address: str) -> Any:
@@ -171,7 +173,7 @@ def start_local_cluster(jobs: int) -> tuple[Any, Any]:
             processes=True,
             dashboard_address=None,
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # the HTTP server uses any free port
-            memory_limit=0,  # symscreen observes --max-ram itself; Dask must not kill workers
+            memory_limit=0,  # symscreen observes `max_ram` itself; Dask must not kill workers
             silence_logs=logging.CRITICAL,
         )
         return cluster, distributed.Client(cluster, set_as_default=False)

@@ -1,4 +1,4 @@
-"""The command line: each verb is a function."""
+"""The command line, in which each verb is a function."""
 
 from symscreen.cli.command import main
 

@@ -1,4 +1,4 @@
-"""The verb `classes`: the members of the equivalence classes of a ranking."""
+"""The verb `classes`: list the members of the equivalence classes of a ranking."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def classes(
       symscreen classes ranking.csv --data data.csv --rank 1 --class-members 100
     """
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.result_tables import format_members_csv, show_classes
+    from symscreen.report.terminal.result_tables import build_class_table, format_members_csv
     from symscreen.results.ranking_reader import read_ranking, report_damaged_record
     from symscreen.screening.class_members import RELATIONS
     from symscreen.screening.class_members import classes as list_classes
@@ -74,7 +74,7 @@ def classes(
         members, notices = _select_class(members, rank, list(ranking.table["expression"])[rank - 1])
         print_notices(notices, quiet=quiet)
     if write_output(out, format_members_csv(members), force=force, quiet=quiet):
-        print_table(show_classes(members, RELATIONS))
+        print_table(build_class_table(members, RELATIONS))
 
 
 def _select_class(

@@ -18,7 +18,7 @@ from symscreen.errors import InputError, OptionError
 from symscreen.messages import COMMAND_LINE, escape_control_chars, suggest, truncate_message
 
 _COLLECTED_OBJECTS = 20_000  # Python's own threshold makes a start look through all that it imports
-VERBS = {  # in the order of the help; the module in this package that defines the function of this name
+VERBS = {  # by verb, in the order of the help: the module in this package with the function of this name
     "init": "study",
     "run": "study",
     "inputs": "inputs",
@@ -106,7 +106,7 @@ def run_command(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Check whether an error, or one that caused it, is a lack of memory for data, code or a thread."""
+    """Return whether an error, or one that caused it, is a lack of memory for data, code or a thread."""
     while error is not None:
         words = str(error)
         if (

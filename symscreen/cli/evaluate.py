@@ -1,4 +1,4 @@
-"""The verb `evaluate`: a ranking against a known formula."""
+"""The verb `evaluate`: compare a ranking with a known formula."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def evaluate(
     from symscreen.grammar import load_grammar
     from symscreen.report.figures.precision_recall_curves import check_picture, draw_curves, encode_figure
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.result_tables import show_evaluation
+    from symscreen.report.terminal.result_tables import build_evaluation_table
     from symscreen.results.ranking_files import format_csv
     from symscreen.results.ranking_reader import read_ranking
 
@@ -83,4 +83,4 @@ def evaluate(
         figure = draw_curves(evaluation.curves, evaluation.correct_share)
         write_atomically(Path(picture), encode_figure(figure, picture), force=force)
     if write_output(out, format_csv(evaluation.table), force=force):
-        print_table(show_evaluation(evaluation, CRITERIA[evaluation.criterion]))
+        print_table(build_evaluation_table(evaluation, CRITERIA[evaluation.criterion]))

@@ -1,4 +1,4 @@
-"""The verb `explore`: a stored result on a local page in the browser."""
+"""The verb `explore`: show a stored result on a local page in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `export`: formulas in other languages."""
+"""The verb `export`: write formulas in other languages."""
 
 from __future__ import annotations
 

@@ -162,28 +162,28 @@ def print_fit(result: AnyFitResult) -> None:
     """Print the formula, or the formulas, of a fit, and the tables below."""
     from symscreen.report.terminal.listings import make_notes, print_table
     from symscreen.report.terminal.result_tables import (
+        build_fit_tables,
+        build_grouped_fit_tables,
+        build_shared_fit_tables,
         format_equation,
         format_equations,
-        show_fit,
-        show_grouped_fit,
-        show_shared_fit,
     )
     from symscreen.results.fit_result import GroupedFitResult, SharedFitResult
 
     # equations are never folded: programs read them, too
     if isinstance(result, SharedFitResult):
         click.echo("\n".join([*format_equations(result), result.verdict]))
-        print_table(show_shared_fit(result))
+        print_table(build_shared_fit_tables(result))
         return
     if isinstance(result, GroupedFitResult):
         click.echo("\n".join([format_equation(result), result.verdict]))
-        print_table(show_grouped_fit(result))
+        print_table(build_grouped_fit_tables(result))
         return
     verdict, *others = result.claims
     click.echo("\n".join([format_equation(result), verdict]))
     if others:
         print_table(make_notes(others))
-    print_table(show_fit(result))
+    print_table(build_fit_tables(result))
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The verb `inputs`: which columns of a table matter at all."""
+"""The verb `inputs`: find the columns of a table that matter."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def inputs(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen inputs data.csv --target y --exclude id --out inputs.csv
       symscreen inputs data.csv --level 0.001 --permutations 499
     """
-    from symscreen.report.terminal.input_table import show_inputs
+    from symscreen.report.terminal.input_table import build_screened_input_table
     from symscreen.report.terminal.listings import print_table
     from symscreen.screening.input_screening.input_screen import screen_inputs
 
@@ -65,7 +65,7 @@ def inputs(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
     result = screen_inputs(data, **options)
     print_notices(result.notices, quiet=quiet)
     if write_output(out, _format_output(result, out), force=force, quiet=quiet):
-        print_table(show_inputs(result))
+        print_table(build_screened_input_table(result))
 
 
 def _format_output(result: InputScreenResult, out: str | None) -> str:

@@ -48,7 +48,7 @@ def ode(
     from symscreen.report.page_template import check_report
     from symscreen.report.system_page import write_system_report
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.system_tables import show_system
+    from symscreen.report.terminal.system_tables import build_system_tables
 
     outputs = [path for path in (out, bundle, report) if path is not None]
     for path in outputs:
@@ -70,4 +70,4 @@ def ode(
         print_notices((f"written: {bundle}",), quiet=quiet)
     if write_output(out, result.to_json(), force=force, quiet=quiet):
         click.echo("\n".join(result.equations))
-        print_table(show_system(result))
+        print_table(build_system_tables(result))

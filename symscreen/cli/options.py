@@ -1,4 +1,4 @@
-"""The options of the verbs: those of `symscreen.config.screen_options`, and a few of the command line alone.
+"""Options of the verbs: those of `symscreen.config.screen_options`, and a few of the command line alone.
 
 `add_options` makes a click option of each field that names the verb.
 """
@@ -76,7 +76,13 @@ class GroupedCommand(click.Command):
         return hidden if len(hidden) >= _MIN_HIDDEN else []
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; say which option is meant by an unknown one."""
+        """Read the arguments; say which option is meant by an unknown one.
+
+        Raises
+        ------
+        OptionError
+            If an option is unknown. The message names the option that is meant.
+        """
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -280,7 +286,13 @@ def _reject_target_type(ctx: click.Context, parameter: click.Parameter, text: st
 
 
 def parse_counts(ctx: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
-    """Read integers of at least 1, ``20,100``."""
+    """Read integers of at least 1, ``20,100``.
+
+    Raises
+    ------
+    OptionError
+        If a part of the text is not such an integer.
+    """
     del ctx
     parts = [part.strip() for part in text.split(",")]
     if not all(map(is_count_text, parts)):
@@ -291,7 +303,13 @@ def parse_counts(ctx: click.Context, parameter: click.Parameter, text: str) -> t
 def parse_ratios(
     ctx: click.Context, parameter: click.Parameter, text: str | None
 ) -> tuple[float, ...] | None:
-    """Read ratios of at least 0, ``0,0.01``."""
+    """Read ratios of at least 0, ``0,0.01``.
+
+    Raises
+    ------
+    OptionError
+        If a part of the text is not such a number.
+    """
     del ctx, parameter
     if text is None:
         return None

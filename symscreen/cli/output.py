@@ -1,4 +1,4 @@
-"""The output of verbs: the file or the stream of a result, notices, progress and the log."""
+"""Output of verbs: the file or the stream of a result, notices, progress and the log."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def write_output(out: str | None, text: str, *, force: bool, quiet: bool = True)
 
 
 def write_stdout(text: str) -> None:
-    """Write to standard output what programs read, every letter as it is.
+    """Write a text for other programs to standard output, without any change.
 
     Raises
     ------
     OutputError
-        If standard output is a terminal, and the text holds what would steer it.
+        If standard output is a terminal, and the text holds control characters.
     """
     if sys.stdout.isatty() and not all(mark.isprintable() or mark == "\n" for mark in text):
         raise OutputError(
@@ -82,7 +82,7 @@ def show_warnings_as_notices() -> Iterator[None]:
 
 @contextmanager
 def open_progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
-    """Show features done, rate and time left on a terminal; nothing in a pipe."""
+    """Show the features done, the rate and the time left on a terminal; show nothing in a pipe."""
     if quiet:
         from symscreen._numba import COMPILE_NOTICE
 
@@ -121,7 +121,7 @@ def open_progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
 
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Show how far a screen is, on a terminal; when it is interrupted, say what was best so far."""
+    """Show the progress of a screen on a terminal; if it is interrupted, say what was best so far."""
     last: list[Progress] = []
     try:
         with open_progress_bar(quiet=quiet) as bar:
@@ -142,9 +142,9 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def show_fit_progress(*, quiet: bool) -> Iterator[Callable[[FitProgress], None] | None]:
-    """Show the stage of a fit and the best formula so far, on a terminal; nothing in a pipe.
+    """Show the stage of a fit and the best formula so far on a terminal; show nothing in a pipe.
 
-    When the fit is interrupted, say what was best so far.
+    If the fit is interrupted, say what was best so far.
     """
     if quiet:
         from symscreen._numba import COMPILE_NOTICE
@@ -203,13 +203,13 @@ def format_best(report: Progress) -> str:
 def write_json_log(file: str | None) -> Iterator[None]:
     """Write a JSON line for each stage to a file, or with ``-`` to standard error.
 
-    A file that cannot be written any more, of a disk that is full, is entry of in a line at the end: what is
-    logged matters more than its log.
+    If the file cannot be written any more, for example because the disk is full, the run goes on. A notice at
+    the end then says that the log is incomplete.
 
     Raises
     ------
     OutputError
-        If the file cannot be written, or holds something else than such lines.
+        If the file cannot be opened, or holds something else than such lines.
     """
     if file is None:
         yield
@@ -230,20 +230,19 @@ def write_json_log(file: str | None) -> Iterator[None]:
 
 
 def list_input_files(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the files that a verb reads: the data, and what its options name, which may be words instead."""
+    """List the files that a verb reads: the data, and the files that its options name."""
     named = (options.get("operators"), options.get("units"))
     return (data, *(str(name) for name in named if str(name).endswith((".toml", ".json"))))
 
 
 def _open_log(file: str) -> TextIO:
-    """Open a log to be added to."""
+    """Open a log, to which new lines are appended."""
     path = Path(file)
     try:
         if path.is_file() and path.stat().st_size and not _is_json_log(path):
             raise OutputError(
                 f"{quote(file)} holds something else than a log of symscreen, and is not added to; "
-                "give "
-                "another name"
+                "give another name"
             )
         return path.open("a", encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -254,7 +253,7 @@ def _open_log(file: str) -> TextIO:
 
 
 def _is_json_log(path: Path) -> bool:
-    """Say whether a file begins with a line of ours."""
+    """Return whether a file begins with a line of a log."""
     with path.open("rb") as there:
         first = there.readline(_MAX_LINE_BYTES)
     try:

@@ -1,4 +1,4 @@
-"""The verb `power`: what the data could find."""
+"""The verb `power`: find out which formulas the data could show."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
       symscreen power data.csv --truth "2*x1**3 + 5*x3" --feature "x1**3"
     """
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.result_tables import show_power
+    from symscreen.report.terminal.result_tables import build_power_table
     from symscreen.results.ranking_files import format_csv
     from symscreen.screening.power import power as compute_power
 
@@ -72,4 +72,4 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
         result = compute_power(data, progress=progress, **options)
     print_notices(result.notices, quiet=quiet)
     if write_output(out, format_csv(result.table), force=force, quiet=quiet):
-        print_table(show_power(result))
+        print_table(build_power_table(result))

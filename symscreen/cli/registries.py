@@ -1,4 +1,4 @@
-"""The verbs `operators` and `screeners`: what formulas consist of, and what scores them."""
+"""The verbs `operators` and `screeners`: list what formulas consist of, and what scores them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def operators(grammar: str | None) -> None:
     from symscreen.data.time_operators import MAX_WINDOW
     from symscreen.grammar import OPERATORS, list_grammar_names, load_grammar
     from symscreen.plugins import find_plugins
-    from symscreen.report.terminal.listings import print_table, show_grammar, show_operators
+    from symscreen.report.terminal.listings import build_grammar_table, build_operator_table, print_table
 
     if grammar is not None:
-        print_table(show_grammar(load_grammar(grammar)))
+        print_table(build_grammar_table(load_grammar(grammar)))
         return
-    print_table(show_operators(OPERATORS.values()))
+    print_table(build_operator_table(OPERATORS.values()))
     click.echo(
         f"\noperators of time, with --time: lag1 … lag{MAX_WINDOW} (the value that many rows before),\n"
         f"diff (the difference to the row before), mean2 … mean{MAX_WINDOW} (the mean of the last rows)"
@@ -46,8 +46,8 @@ def screeners() -> None:
     Example:
       symscreen screeners
     """
-    from symscreen.report.terminal.listings import print_table, show_plugins, show_screeners
+    from symscreen.report.terminal.listings import build_plugin_table, build_screener_table, print_table
     from symscreen.screeners import SCREENERS
 
-    print_table(show_screeners(SCREENERS.values()))
-    print_table(show_plugins())
+    print_table(build_screener_table(SCREENERS.values()))
+    print_table(build_plugin_table())

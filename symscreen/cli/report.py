@@ -1,4 +1,4 @@
-"""The verb `report`: the HTML page of a stored ranking."""
+"""The verb `report`: write the HTML page of a stored ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `reproduce`: an experiment of a paper."""
+"""The verb `reproduce`: run an experiment of a paper again."""
 
 from __future__ import annotations
 
@@ -88,16 +88,16 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     from symscreen.experiments.base import ExperimentSettings, check_settings, describe_size
     from symscreen.experiments.registry import EXPERIMENTS
     from symscreen.report.experiment_report import (
+        build_experiment_table,
+        build_outcome_tables,
         check_folder,
         explain_missing_pictures,
-        show_experiments,
-        show_outcome,
         write_outcome,
     )
     from symscreen.report.terminal.listings import print_table
 
     if name is None:
-        print_table(show_experiments(EXPERIMENTS.values()))
+        print_table(build_experiment_table(EXPERIMENTS.values()))
         return
     if name not in EXPERIMENTS:
         raise OptionError(f"there is no experiment {name!r}{suggest(name, EXPERIMENTS)}")
@@ -114,4 +114,4 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     if out is not None:
         written = write_outcome(experiment, outcome, Path(out))
         print_notices((f"written: {len(written)} files in {out}",), quiet=quiet)
-    print_table(show_outcome(experiment, outcome))
+    print_table(build_outcome_tables(experiment, outcome))

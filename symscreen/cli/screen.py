@@ -51,7 +51,7 @@ def screen(
     """
     from symscreen._atomic_io import check_not_input, check_outputs_differ, check_writable
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.ranking_table import show_result
+    from symscreen.report.terminal.ranking_table import build_ranking_tables
     from symscreen.results.ranking_files import (
         check_output,
         format_ranking_csv,
@@ -91,7 +91,7 @@ def screen(
     if out is not None:
         written = " and ".join(map(str, write_ranking(result, out, force=force)))
         print_notices((f"written: {written}",), quiet=quiet)
-    print_table(show_result(result, max_rows=None if out is None else _MAX_ROWS_WITH_FILE))
+    print_table(build_ranking_tables(result, max_rows=None if out is None else _MAX_ROWS_WITH_FILE))
 
 
 def _save_bundle(result: ScreenResult, path: str, *, force: bool) -> None:
@@ -118,12 +118,12 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
       symscreen plan data.csv --layers ubb --operators physics
       symscreen plan data.csv --layers ubb --search sieve --max-ram 2GB
     """
-    from symscreen.report.terminal.listings import print_table, show_plan
+    from symscreen.report.terminal.listings import build_plan_table, print_table
     from symscreen.screening.plan import plan as plan_screen
 
     planned = plan_screen(data, **options)
     print_notices(planned.notices, quiet=quiet)
-    print_table(show_plan(planned))
+    print_table(build_plan_table(planned))
 
 
 @click.command(cls=GroupedCommand)

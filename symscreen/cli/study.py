@@ -1,4 +1,4 @@
-"""The verbs of studies: `init` writes a study file of a table, `run` runs one."""
+"""The verbs of studies: `init` writes a study file for a table, and `run` runs one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def run(study: str, report: str | None, given: Mapping[str, Any], *, force: bool
     """
     from symscreen.cli.fit import print_fit
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.ranking_table import show_result
+    from symscreen.report.terminal.ranking_table import build_ranking_tables
     from symscreen.studies.study_run import (
         check_study_outputs,
         open_study,
@@ -99,7 +99,7 @@ def run(study: str, report: str | None, given: Mapping[str, Any], *, force: bool
         screened = run_screen_step(opened, frame, on_screen_progress)
     if screened is not None:
         print_notices(_drop_repeated(screened.notices, opened.notices), quiet=quiet)
-        print_table(show_result(screened))
+        print_table(build_ranking_tables(screened))
     with show_fit_progress(quiet=quiet) as on_fit_progress:
         fitted = run_fit_step(opened, frame, on_fit_progress)
     if fitted is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
 
-_MAX_TERMS = 400  # of a formula
+_MAX_TERMS = 400  # largest number of terms of a formula
 _OTHER_TARGETS = ("target_type", "event", "aggregate", "ranking", "stages", "stage_weight")
 
 

@@ -228,6 +228,11 @@ def check_split_conflicts(options: ScreenOptions) -> None:
 def check_per_conflicts(options: FitOptions) -> None:
     """Refuse what a fit of groups does not have, as `check_conflicts` does.
 
+    Raises
+    ------
+    OptionError
+        If an option has no meaning for a fit of groups, or constants inside terms are to vary without groups.
+
     Examples
     --------
     >>> from symscreen.config.screen_options import FitOptions
@@ -244,6 +249,11 @@ def check_per_conflicts(options: FitOptions) -> None:
 
 def check_band_conflicts(options: FitOptions) -> None:
     """Refuse what excludes a prediction band, as `check_conflicts` does.
+
+    Raises
+    ------
+    OptionError
+        If an option excludes a prediction band, or a band lacks rows that calibrate it.
 
     Examples
     --------
@@ -284,7 +294,7 @@ def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
 
 
 def _is_used(options: ScreenOptions, name: str) -> bool:
-    """Say whether an option has a value that conflicts with others."""
+    """Return whether an option has a value that conflicts with others."""
     value = getattr(options, name)
     if name in _CONFLICTING_VALUES:
         return any(value == each for each in _CONFLICTING_VALUES[name])

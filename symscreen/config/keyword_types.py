@@ -1,4 +1,4 @@
-"""The types of keyword arguments for type checkers, written by tests/helpers/keyword_types.py."""
+"""Types of keyword arguments for type checkers, written by tests/helpers/keyword_types.py."""
 
 from __future__ import annotations
 

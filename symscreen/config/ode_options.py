@@ -96,7 +96,7 @@ class TrajectoryOptions:
         metavar="1|2",
         check=_check_order,
         help="The order of the equations: 2 for accelerations.",
-        doc="The order of the equations. With 2, the equations give second derivatives, as of a pendulum "
+        doc="The order of the equations. With 2, the equations give second derivatives, as for a pendulum "
         "whose angle alone was measured; they may use the first derivative, which is named ``dx_dt``.",
         verbs=_VERBS,
         estimator=False,

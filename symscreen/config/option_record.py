@@ -1,4 +1,4 @@
-"""The record of a screen's options, and the command that repeats a screen, written from its record.
+"""Record of a screen's options, and the command that repeats a screen, written from its record.
 
 The record has the defaults filled in, and some options only where they were given.
 """
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from symscreen.screening.task import ScreeningTask
 
 
-_SETTINGS = {
-    "screener": "settings",
-    "prune_by": "prune_by_settings",
-}  # where the record has those of screeners
+# By option: the key under which the record has the settings of its screeners.
+_SETTINGS = {"screener": "settings", "prune_by": "prune_by_settings"}
 _OPTIONS = {field.name: get_option(field) for field in list_options(ScreenOptions)}
 
 

@@ -1,4 +1,4 @@
-"""Texts and values of options: amounts, integers, names, formulas; read, checked and written."""
+"""Read, check and write the texts and values of options: amounts, integers, names and formulas."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 _MAX_INTEGER = 10**18
-_MAX_COUNT_DIGITS = 18  # digits: what 64 bits hold
-_POOL_KINDS = ("inputs", "u", "b")  # of what a pool size may be given: the inputs, and layers of a kind
+_MAX_COUNT_DIGITS = 18  # largest number of digits that always fits into 64 bits
+_POOL_KINDS = ("inputs", "u", "b")  # what a pool size may be given for: the inputs, and both kinds of layers
 _POOL_SIZE_PATTERN = re.compile(rf"\s*(?:({'|'.join(_POOL_KINDS)})\s*:)?\s*(\d{{1,18}})\s*", re.ASCII)
-_MAX_COUNTED_LAYERS = 6  # layers that may be given by their number: more of them fit nowhere
+_MAX_COUNTED_LAYERS = 6  # largest number of layers that may be given as a number; more fit into no memory
 DEFAULT_LEVEL = 0.95  # confidence level of intervals
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get
 DEFAULT_MAX_CORRELATION = 0.95  # rank correlation above which a feature is a near-duplicate
 MAX_P_VALUE_CELLS = 10**11  # features times rows up to which p-values are computed by default
 DEFAULT_BUDGET = 10**9  # formulas times rows that are scored exactly by default: half a minute of two cores
-BUDGET_NONE = "none"  # the text of no budget
+BUDGET_NONE = "none"  # text that stands for no budget
 DEFAULT_FDR = 0.05  # false discovery rate of the verdict
 DEFAULT_SELECTION_LEVEL = 0.01  # expected share of irrelevant inputs that `inputs` selects
 _MEMORY_SHARE = 0.8
@@ -103,6 +103,11 @@ def check_positive_int(
     """Convert any kind of integer, numpy's included, to int; refuse one that is out of range.
 
     `alternatives` ends the message, and `of` says which part of the option has the value.
+
+    Raises
+    ------
+    OptionError
+        If the value is not an integer from `least` to `most`.
     """
     subject, whole = f"{name_subject(name)}{of}", _read_whole_number(value)
     if whole is None or whole < 1:
@@ -174,7 +179,13 @@ def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[st
 
 
 def parse_budget_text(text: str, name: str) -> int | str:
-    """Read a budget: a whole number, also as 1e9, or ``none``."""
+    """Read a budget: a whole number, also as 1e9, or ``none``.
+
+    Raises
+    ------
+    OptionError
+        If the text is neither a whole number nor ``none``.
+    """
     if text.strip().lower() == BUDGET_NONE:
         return BUDGET_NONE
     try:
@@ -205,7 +216,13 @@ def check_top(name: str, value: object) -> int | str:
 
 
 def check_target(name: str, value: object) -> Any:
-    """Check the name of the target's column, or several; refuse a column of values."""
+    """Check the name of the target's column, or several; refuse a column of values.
+
+    Raises
+    ------
+    OptionError
+        If the value is not a name or several, such as a column of values.
+    """
     try:
         return read_value(name, value, "Names")
     except OptionError:
@@ -238,6 +255,11 @@ def check_jobs(name: str, value: object) -> int | None:
 def read_layers(name: str, value: object) -> str:
     """Read layers: a text such as ``ub``, a list of layers, or their number.
 
+    Raises
+    ------
+    OptionError
+        If the value describes no layers, or is a number that is out of range.
+
     Examples
     --------
     >>> read_layers("layers", "u[sin] b"), read_layers("layers", ["u", "b"]), read_layers("layers", 3)
@@ -257,7 +279,13 @@ def read_layers(name: str, value: object) -> str:
 
 
 def check_seed(name: str, value: object) -> int:
-    """Check a seed of random numbers."""
+    """Check a seed of random numbers.
+
+    Raises
+    ------
+    OptionError
+        If the value is not an integer of at least 0.
+    """
     seed = _read_whole_number(value)
     if seed is None or seed < 0:
         raise OptionError(f"{name_subject(name)} is {quote(value)}; give an integer of at least 0")
@@ -265,7 +293,13 @@ def check_seed(name: str, value: object) -> int:
 
 
 def check_fraction(name: str, value: object, description: str) -> float:
-    """Check a number between 0 and 1; `description` ends the message."""
+    """Check a number between 0 and 1; `description` ends the message.
+
+    Raises
+    ------
+    OptionError
+        If the value is not such a number.
+    """
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise OptionError(f"{name_subject(name)} is {quote(value)}; give {description}")
     return float(value)
@@ -279,7 +313,13 @@ def check_max_correlation(name: str, value: object) -> float:
 
 
 def check_share(name: str, value: Any, upper: float, *, above_zero: bool = False) -> Any:
-    """Check a number from 0 (or above it) to below an upper limit; return it as it was given."""
+    """Check a number from 0 (or above it) to below an upper limit; return it as it was given.
+
+    Raises
+    ------
+    OptionError
+        If the value is not such a number.
+    """
     is_share = isinstance(value, Real) and 0.0 <= float(value) < upper
     if not is_share or (above_zero and value == 0.0):
         raise OptionError(f"{name_subject(name)} is {quote(value)}; give a share from 0 to below {upper:g}")
@@ -294,12 +334,18 @@ def check_level(name: str, value: object) -> float | None:
 
 
 def is_count_text(text: str) -> bool:
-    """Say whether a text is an integer of at least 1 that fits into 64 bits."""
+    """Return whether a text is an integer of at least 1 that fits into 64 bits."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_COUNT_DIGITS and int(text) > 0
 
 
 def parse_top_text(text: str, option: str) -> int | str:
-    """Read an integer of at least 1, or ``all``."""
+    """Read an integer of at least 1, or ``all``.
+
+    Raises
+    ------
+    OptionError
+        If the text is neither of them.
+    """
     if text == "all":
         return text
     if not is_count_text(text):
@@ -308,7 +354,13 @@ def parse_top_text(text: str, option: str) -> int | str:
 
 
 def parse_level_text(text: str, option: str) -> float:
-    """Read a level between 0 and 1."""
+    """Read a level between 0 and 1.
+
+    Raises
+    ------
+    OptionError
+        If the text is not such a number.
+    """
     try:
         level = float(text)
     except ValueError:
@@ -322,7 +374,7 @@ def parse_level_text(text: str, option: str) -> float:
 
 
 def write_names(names: Names) -> str:
-    """Write columns as ``--inputs`` reads them: ``a,b``, names with a comma in backticks.
+    """Write columns as the option `inputs` reads them: ``a,b``, names with a comma in backticks.
 
     Examples
     --------
@@ -345,6 +397,11 @@ def write_pairs(pairs: Mapping[str, int]) -> str:
 
 def parse_ranges_text(text: str, option: str) -> dict[str, list[float]]:
     """Read ranges of inputs, ``x=0:10,y=-1:1``; a name with a comma stands in backticks.
+
+    Raises
+    ------
+    OptionError
+        If the text is not written in this way, or names an input twice.
 
     Examples
     --------
@@ -371,7 +428,13 @@ def parse_ranges_text(text: str, option: str) -> dict[str, list[float]]:
 
 
 def check_ranges(name: str, value: object) -> dict[str, list[float]]:
-    """Check the lowest and the highest value of inputs, by name."""
+    """Check the lowest and the highest value of inputs, by name.
+
+    Raises
+    ------
+    OptionError
+        If the value is not a mapping, or a range is not two finite numbers in ascending order.
+    """
     if not isinstance(value, Mapping):
         raise OptionError(f"{name} is {quote(value)}; give a mapping of columns to ranges, {{'x': (0, 10)}}")
     checked: dict[str, list[float]] = {}
@@ -389,7 +452,7 @@ def check_ranges(name: str, value: object) -> dict[str, list[float]]:
 
 
 def write_ranges(ranges: Mapping[str, Sequence[float]]) -> str:
-    """Write ranges as ``--ranges`` reads them.
+    """Write ranges as the option `ranges` reads them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""All options, each defined once: its name, type, default, help text and what front ends need to know of it.
+"""Definitions of all options: name, type, default, help text and what front ends need to know of each.
 
 `ScreenOptions` has the options of `symscreen.screen`, grouped by concern; `FitOptions` adds those of
 `symscreen.fit`. See `symscreen.config.fields` for what is derived from these classes. After a change of an
@@ -104,7 +104,7 @@ class DataOptions:
         doc="The target's column. By default the column named ``target``, ``label`` or ``y``, in this order, "
         "else the last one. A column of words is a target of classes: each class is compared with the "
         'rest, and the score is the mean over classes. Several columns, ``"a,b"`` or a list, are several '
-        "targets: every feature is scored against each of them, and the table has one column a target, "
+        "targets: every feature is scored against each of them, and the table has one column per target, "
         "such as ``t0[a]``. Classes and several targets allow one round and exact search only. "
         "`symscreen.fit` gives several targets the same terms and separate coefficients, as SISSO's "
         "multi-task mode does (Ouyang et al. 2019, J. Phys. Mater. 2, 024002); it chooses the terms by "

@@ -1,4 +1,4 @@
-"""Which space is grown: the grammar, its layers, what pruning keeps, what a fit searches."""
+"""Choose the space that is grown: the grammar, its layers, what pruning keeps, and what a fit searches."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
-_FIT_GRAMMAR = "standard"  # default of a fit
-_NARROW_GRAMMARS = {_FIT_GRAMMAR: "basic"}  # by grammar: fewer operators, for larger spaces
-_NARROW_WAVES = ("sin", "cos")  # a law may have waves
+_FIT_GRAMMAR = "standard"  # default grammar of a fit
+_NARROW_GRAMMARS = {_FIT_GRAMMAR: "basic"}  # by grammar: one with fewer operators, for larger spaces
+_NARROW_WAVES = ("sin", "cos")  # waves that a narrow grammar keeps, because a law may have them
 
 
 def split_operators(keywords: Mapping[str, Any]) -> dict[str, Any]:

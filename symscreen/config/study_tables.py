@@ -1,4 +1,4 @@
-"""The options of a study, by table: those of its groups Data and Run hold for each step, others for one.
+"""Tables of a study file: options of the groups Data and Run hold for each step, others for one step.
 
 A study runs steps, a screen and a fit, on one table.
 """
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Step = Literal["screen", "fit"]
 
 
-STEPS: tuple[Step, ...] = ("screen", "fit")  # in the order in which they run
-_SHARED_TABLES = {"Data": "data", "Run": "run"}  # by group of options
+STEPS: tuple[Step, ...] = ("screen", "fit")  # steps of a study in the order in which they run
+_SHARED_TABLES = {"Data": "data", "Run": "run"}  # by group of options: the table that both steps share
 # options that no file may give, because they reach beyond the process or say what the caller wants to see
 _CALLER_OPTIONS = ("quiet", "backend", "scheduler", "checkpoint")
 
@@ -25,7 +25,7 @@ STEP_FIELDS: dict[Step, dict[str, Field[Any]]] = {
     "screen": {each.name: each for each in list_options(ScreenOptions, verb="screen")},
     "fit": {each.name: each for each in list_options(FitOptions, verb="fit")},
 }
-STUDY_FIELDS = {  # all options of a study; the definition of the screen where both steps have the option
+STUDY_FIELDS = {  # all options of a study; where both steps have one, as the screen defines it
     name: each
     for name, each in (STEP_FIELDS["screen"] | STEP_FIELDS["fit"] | STEP_FIELDS["screen"]).items()
     if name not in _CALLER_OPTIONS

@@ -1,4 +1,4 @@
-"""The argument y where it is also a column of the table: its name, or the column itself."""
+"""The argument y if it is also a column of the table: its name, or the column itself."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read_target_argument(X: Any, y: Any, options: AnyOptions) -> tuple[Any, AnyO
 
 
 def _has_column(X: Any, name: str, y: Any) -> bool:  # noqa: N803
-    """Whether a data frame has a column of this name and of the values of y."""
+    """Return whether a data frame has a column of this name and of the values of y."""
     columns = getattr(X, "columns", None)
     if columns is None or isinstance(columns, dict) or list(columns).count(name) != 1:
         return False

@@ -1,4 +1,4 @@
-"""Convert a column of an Arrow table; only sources that need pyarrow have such columns."""
+"""Convert a column of an Arrow table. Only sources that need pyarrow have such columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.data.column_types import (
-    TOO_FINE_DESCRIPTION,
     SourceColumn,
     has_float_collisions,
     make_numeric_column,
@@ -50,55 +49,56 @@ def convert_arrow_column(cells: pa.Array | pa.ChunkedArray) -> SourceColumn:  # 
     if types.is_string(arrow_type) or types.is_large_string(arrow_type) or types.is_string_view(arrow_type):
         return make_text_column(_encode_texts(cells))
     if types.is_date(arrow_type) or types.is_timestamp(arrow_type) or types.is_time(arrow_type):
-        return SourceColumn("dates or times", times=_convert_times(cells))
+        return SourceColumn("times", times=_convert_times(cells))
     if types.is_decimal(arrow_type):
         if _has_decimal_collisions(cells):
-            return SourceColumn(TOO_FINE_DESCRIPTION)
+            return SourceColumn("too fine")
         cells = cells.cast(pa.string())  # Arrow's cast from decimal to float is not correctly rounded
     elif is_number_type(arrow_type):
         if types.is_integer(arrow_type) and _has_integer_collisions(cells):
-            return SourceColumn(TOO_FINE_DESCRIPTION)
+            return SourceColumn("too fine")
         if not cells.null_count and not types.is_boolean(arrow_type):
             # Faster than a cast, which matters with 100,000 columns.
             return make_numeric_column(cells.to_numpy().astype(np.float64))
     else:
-        return SourceColumn(_describe_type(arrow_type))
+        return SourceColumn("other", detail=_describe_type(arrow_type))
     floats = cells.cast(pa.float64(), safe=False)
     return make_numeric_column(np.asarray(floats.fill_null(np.nan) if floats.null_count else floats))
 
 
 def is_number_type(arrow_type: pa.DataType) -> bool:
-    """Say whether a type is one of integers, floats and booleans."""
+    """Return whether a type is one of integers, floats and booleans."""
     import pyarrow as pa
 
     types = pa.types
     return bool(types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type))
 
 
-def describe_unread_type(arrow_type: pa.DataType) -> str:
-    """Describe a type that is not one of `is_number_type`, as `SourceColumn.description` does."""
+def make_unread_column(arrow_type: pa.DataType) -> SourceColumn:
+    """Make a column without its cells, of a type that is not one of `is_number_type`."""
     import pyarrow as pa
 
     types = pa.types
     if types.is_dictionary(arrow_type):
-        return describe_unread_type(arrow_type.value_type)
+        return make_unread_column(arrow_type.value_type)
     if types.is_null(arrow_type):
-        return "no values"
+        return SourceColumn("empty")
     if types.is_string(arrow_type) or types.is_large_string(arrow_type) or types.is_string_view(arrow_type):
-        return "text"
+        return SourceColumn("text")
     if types.is_date(arrow_type) or types.is_timestamp(arrow_type) or types.is_time(arrow_type):
-        return "dates or times"
-    return "decimals" if types.is_decimal(arrow_type) else _describe_type(arrow_type)
+        return SourceColumn("times")
+    detail = "decimals" if types.is_decimal(arrow_type) else _describe_type(arrow_type)
+    return SourceColumn("other", detail=detail)
 
 
 def _has_integer_collisions(cells: pa.Array | pa.ChunkedArray) -> bool:
-    """Check an integer column of length n for values that are equal in float64."""
+    """Return whether an integer column of length n has distinct values that are equal in float64."""
     values = (cells.drop_null() if cells.null_count else cells).to_numpy()
     return has_float_collisions(values, values.astype(np.float64))
 
 
 def _has_decimal_collisions(cells: pa.Array | pa.ChunkedArray) -> bool:
-    """Check a decimal column of length n for values that are equal in float64."""
+    """Return whether a decimal column of length n has distinct values that are equal in float64."""
     import pyarrow.compute as pc
 
     distinct = pc.unique(cells.drop_null())

@@ -277,7 +277,7 @@ def _find_level_code(level: str, class_data: ClassData, column: SourceColumn) ->
 
 
 def _is_same_number(first: str, other: str) -> bool:
-    """Check whether two texts are equal as numbers."""
+    """Return whether two texts are equal as numbers."""
     try:
         return float(first) == float(other)
     except ValueError:
@@ -382,7 +382,7 @@ def find_few_levels(frame: SourceFrame, used_columns: Collection[str]) -> list[s
         for name, column in frame.columns.items()
         if name not in used_columns
         and column.texts is not None
-        and column.description == "text"
+        and column.kind == "text"
         and not column.damage
         and not column.texts.n_missing
     }

@@ -40,7 +40,7 @@ _IDENTIFIER_NAMES = {
     *("row", "row id", "rowid", "row nr", "row no", "row number", "rownames"),
 }
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # the name pandas gives to the index of a frame in a file
-_MAX_EXACT_INTEGER = 2.0**53  # distinct integers above it may be equal in float64
+_MAX_EXACT_INTEGER = 2.0**53  # integer above which distinct integers may be equal in float64
 _INPUT_HINT = (
     f"give a column of numbers{hint_option('inputs')}, or {name_option('categorical_as', 'onehot')} for "
     "categories alone"
@@ -272,7 +272,7 @@ def ask_for_categories(frame: SourceFrame, names: Sequence[str]) -> list[str]:
 
 
 def _is_usable_part(column: SourceColumn, unused: Collection[str]) -> bool:
-    """Say whether a column is not a part of dates, or adds something to dates that may be used."""
+    """Return whether a column is no part of dates, or adds something to dates that may be used."""
     return column.part_of is None or not (column.is_redundant or column.part_of in unused)
 
 
@@ -313,7 +313,7 @@ def _check_named_inputs(
                 f"{name_option('exclude')}: keep one"
             )
         if not column.is_numeric:
-            is_text = column.description == "text" and not column.damage
+            is_text = column.kind == "text" and not column.damage
             category = f"use it as a category{hint_option('categorical', [name])}, " if is_text else ""
             raise DataError(
                 f"{frame.source}: {name_option_column('inputs', name)} holds "
@@ -326,7 +326,7 @@ def _check_named_inputs(
 def _explain_unusable(name: str, column: SourceColumn) -> str:
     """Return the reason why a column is not an input by default; empty if it is one."""
     if column.numbers is None or not column.is_numeric:
-        cells = column.texts if column.description == "text" else None
+        cells = column.texts if column.kind == "text" else None
         if cells is None or not cells.n_missing or not 2 <= len(cells.distinct) <= MAX_DEFAULT_LEVELS:
             return column.description
         levels = format_count(len(cells.distinct), "level")
@@ -336,7 +336,7 @@ def _explain_unusable(name: str, column: SourceColumn) -> str:
 
 
 def is_named_like_identifier(name: str) -> bool:
-    """Say whether a column with this name is an identifier if its values are distinct integers."""
+    """Return whether a column with this name is an identifier if its values are distinct integers."""
     normalized_name = name.strip().casefold()
     return (
         normalized_name in _IDENTIFIER_NAMES
@@ -346,7 +346,7 @@ def is_named_like_identifier(name: str) -> bool:
 
 
 def is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
-    """Recognize row numbers and keys by their name and by distinct integer values, in any order."""
+    """Return whether a column holds row numbers or keys: it has such a name and distinct integers."""
     if _PANDAS_INDEX.fullmatch(name.strip().casefold()):
         return True
     if not is_named_like_identifier(name):

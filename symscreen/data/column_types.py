@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,15 @@ _BLANKS = r"[\t\n\f\r ]*"
 _EXPONENT = "(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"{_BLANKS}[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}{_BLANKS}")
 _COMMA_NUMBER = re.compile(rf"{_BLANKS}[+-]?[0-9]+(?:,[0-9]+)?{_EXPONENT}{_BLANKS}")
-TOO_FINE_DESCRIPTION = "distinct integers or decimals that are equal in double precision (subtract an offset)"
+
+ColumnKind = Literal["numbers", "empty", "text", "numeric text", "times", "too fine", "other"]
+_DESCRIPTIONS: Mapping[ColumnKind, str] = {
+    "numbers": "numbers",
+    "empty": "no values",
+    "text": "text",
+    "times": "dates or times",
+    "too fine": "distinct integers or decimals that are equal in double precision (subtract an offset)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +190,13 @@ NO_INDICATORS: Mapping[str, DerivedColumn] = {}  # a plain dict, which can be pi
 
 @dataclass(frozen=True, eq=False)
 class SourceColumn:
-    """A column of a source: its values if numeric, else its cells and a description.
+    """A column of a source: its values if numeric, else its cells and what it holds.
 
     Parameters
     ----------
-    description : str
-        ``"numbers"``, ``"no values"``, or a description of other content for messages.
+    kind : {"numbers", "empty", "text", "numeric text", "times", "too fine", "other"}
+        What the column holds. A numeric text looks like a damaged column of numbers; distinct values of a
+        column that is too fine are equal in double precision.
     numbers : float64 array of shape (n,), or None
         The values, NaN where missing; None if the column is not numeric.
     texts : TextCells or None
@@ -196,6 +205,8 @@ class SourceColumn:
         The n cells of a column of dates or times.
     indicator : LevelIndicator, TimeColumn or None
         How the column is derived from another one; None for a column of the source.
+    detail : str
+        What a numeric text or other content is, for messages; empty for the other kinds.
     mixed_texts : TextCells or None
         The n cells of a column of Python numbers and texts, each as text.
     damage : str
@@ -211,11 +222,12 @@ class SourceColumn:
     ['numbers', 'no values']
     """
 
-    description: str
+    kind: ColumnKind
     numbers: NDArray[np.float64] | None = None
     texts: TextCells | None = None
     times: TimeCells | None = None
     indicator: LevelIndicator | TimeColumn | None = None
+    detail: str = ""
     mixed_texts: TextCells | None = None
     damage: str = ""
     part_of: str | None = None
@@ -227,14 +239,19 @@ class SourceColumn:
         return self.mixed_texts if self.texts is None else self.texts
 
     @property
+    def description(self) -> str:
+        """What the column holds, for messages."""
+        return self.detail or _DESCRIPTIONS[self.kind]
+
+    @property
     def is_numeric(self) -> bool:
         """Whether the column contains at least one number and nothing else."""
-        return self.description == "numbers"
+        return self.kind == "numbers"
 
 
 def make_numeric_column(values: NDArray[np.float64]) -> SourceColumn:
     """Wrap float64 values of shape (n,), NaN where missing."""
-    return SourceColumn("no values" if np.isnan(values).all() else "numbers", values)
+    return SourceColumn("empty" if np.isnan(values).all() else "numbers", values)
 
 
 def has_float_collisions(exact: NDArray[Any], floats: NDArray[np.float64]) -> bool:
@@ -287,11 +304,12 @@ def make_text_column(cells: TextCells) -> SourceColumn:
     """
     if cells.n_missing == len(cells):
         return make_numeric_column(np.full(len(cells), np.nan))
-    return SourceColumn(_describe_text(cells), texts=cells)
+    detail = _describe_numeric_text(cells)
+    return SourceColumn("numeric text" if detail else "text", texts=cells, detail=detail)
 
 
-def _describe_text(cells: TextCells) -> str:
-    """Describe a text column; point out numbers with a bad cell or a decimal comma."""
+def _describe_numeric_text(cells: TextCells) -> str:
+    """Describe numbers with a bad cell or a decimal comma; empty for other texts."""
     n_present = len(cells) - cells.n_missing
     is_number = [_NUMBER.fullmatch(text) is not None for text in cells.distinct]
     n_numbers = int(cells.count_cells()[:-1][is_number].sum())
@@ -301,13 +319,12 @@ def _describe_text(cells: TextCells) -> str:
     cell = cells.distinct[cells.codes[row]]
     if all(map(_COMMA_NUMBER.fullmatch, cells.distinct)):
         return f"text: numbers with a decimal comma, such as {quote(cell)} in row {row + 1}"
-    return describe_flaw("text", n_numbers, n_present, row, cell)
+    flaw = describe_flaw(n_numbers, n_present, row, cell)
+    return f"text: {flaw}" if flaw else ""
 
 
-def describe_flaw(description: str, n_numbers: int, n_present: int, row: int, cell: object) -> str:
-    """Append the first bad cell to the description if more than half of the cells are numbers."""
+def describe_flaw(n_numbers: int, n_present: int, row: int, cell: object) -> str:
+    """Name the first bad cell if more than half of the cells are numbers; else empty."""
     if 2 * n_numbers <= n_present:
-        return description
-    return (
-        f"{description}: {n_numbers} of {n_present} cells are numbers, but row {row + 1} holds {quote(cell)}"
-    )
+        return ""
+    return f"{n_numbers} of {n_present} cells are numbers, but row {row + 1} holds {quote(cell)}"

@@ -33,7 +33,7 @@ _N_MONTHS = 12
 
 
 def is_date_text(text: str) -> bool:
-    """Say whether a text looks like a date, a time or both, written with numbers.
+    """Return whether a text looks like a date, a time or both, written with numbers.
 
     Examples
     --------
@@ -76,7 +76,8 @@ def read_date_texts(columns: Mapping[str, SourceColumn]) -> tuple[dict[str, Sour
         if order == "unknown":
             new_columns[name] = replace(
                 column,
-                description=f"dates such as {quote(distinct[0])}, whose day and month are ambiguous",
+                kind="other",
+                detail=f"dates such as {quote(distinct[0])}, whose day and month are ambiguous",
             )
         elif order is not None and (read := _convert_dates(column, order)) is not None:
             new_columns[name] = read[0]
@@ -114,7 +115,7 @@ def _convert_dates(column: SourceColumn, order: DateOrder) -> tuple[SourceColumn
     except ValueError:
         return None
     first = next(text for text in iso if text != "NaT")
-    return SourceColumn("dates or times", times=TimeCells.without_zone(times[column.texts.codes])), first
+    return SourceColumn("times", times=TimeCells.without_zone(times[column.texts.codes])), first
 
 
 def _to_iso(text: str, order: DateOrder) -> str:

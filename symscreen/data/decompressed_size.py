@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 
-CELL_BYTES = 8  # of a float64 value
+CELL_BYTES = 8  # bytes of a float64 value
 _ALWAYS_ALLOWED_BYTES = 1 << 28  # decompressed bytes allowed at any compression ratio
-_MAX_COMPRESSION_RATIO = 200  # for larger files
+_MAX_COMPRESSION_RATIO = 200  # largest compression ratio of files that unpack to more bytes
 _CHUNK_BYTES = 1 << 20  # bytes per read
 
 

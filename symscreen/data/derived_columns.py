@@ -52,7 +52,5 @@ def compute_derived_column(frame: SourceFrame, definition: DerivedColumn) -> Sou
         return column
     is_missing = np.isnan(column.numbers)
     if isinstance(definition, FilledColumn):
-        return replace(
-            column, description="numbers", numbers=np.where(is_missing, definition.fill, column.numbers)
-        )
+        return replace(column, kind="numbers", numbers=np.where(is_missing, definition.fill, column.numbers))
     return SourceColumn("numbers", is_missing.astype(np.float64))

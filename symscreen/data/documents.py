@@ -191,7 +191,7 @@ def _find_fault(value: Any, expected: Any, key: str, table: str) -> tuple[str, s
         pass
     else:
         return None
-    if get_origin(expected) in {types.UnionType, typing.Union}:  # of a type and None
+    if get_origin(expected) in {types.UnionType, typing.Union}:  # the union of a type and None
         return _find_fault(value, get_args(expected)[0], key, table)
     if get_origin(expected) is Annotated:
         description = get_args(expected)[1].description

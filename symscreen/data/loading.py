@@ -146,7 +146,13 @@ def read_source(
     inputs: Sequence[str] | None,
     missing: MissingPolicy | None,
 ) -> Dataset:
-    """Read a source whose target type is known, see `read_dataset`."""
+    """Read a source whose target type is known, see `read_dataset`.
+
+    Raises
+    ------
+    DataError
+        If the columns cannot be read as a target of this type and its inputs, or there are too few rows.
+    """
     frame = source.frame
     names, notices = target_type.list_columns(source)
     input_columns, input_notices = choose_inputs(
@@ -240,9 +246,8 @@ def read_columns(
         columns=frame.columns | {name: column for name, column in derived.items() if column is not None},
     )
     require_columns(frame, unique_names, "the screen")
-    return {
-        name: _get_numbers(frame, name) + 0.0 for name in unique_names
-    }  # + 0.0 replaces −0.0 by 0.0, as in a Dataset
+    # + 0.0 replaces −0.0 by 0.0, as in a Dataset
+    return {name: _get_numbers(frame, name) + 0.0 for name in unique_names}
 
 
 def _to_unique_names(names: Sequence[str]) -> Collection[str]:

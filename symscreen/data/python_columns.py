@@ -11,7 +11,6 @@ import numpy as np
 
 from symscreen.data.arrow_columns import convert_arrow_column
 from symscreen.data.column_types import (
-    TOO_FINE_DESCRIPTION,
     SourceColumn,
     describe_flaw,
     has_float_collisions,
@@ -57,7 +56,7 @@ def convert_python_column(cells: Any) -> SourceColumn:
     if values.dtype.kind in "biuf":
         return _convert_number_array(values)
     if values.dtype.kind == "c":
-        return SourceColumn("complex numbers")
+        return SourceColumn("other", detail="complex numbers")
     unit = np.datetime_data(values.dtype)[0] if values.dtype.kind in "mM" else ""
     if unit in TIME_UNITS and (values.dtype.kind, unit) != ("m", "D"):
         return _convert_time_array(values)
@@ -72,7 +71,7 @@ def _convert_number_array(values: NDArray[Any]) -> SourceColumn:
     is_masked = isinstance(values, np.ma.MaskedArray)
     known = values.compressed() if isinstance(values, np.ma.MaskedArray) else values
     if values.dtype.kind in "iu" and has_float_collisions(known, known.astype(np.float64)):
-        return SourceColumn(TOO_FINE_DESCRIPTION)
+        return SourceColumn("too fine")
     floats: Any = values.astype(np.float64)
     return make_numeric_column(floats.filled(np.nan) if is_masked else floats)
 
@@ -86,8 +85,8 @@ def _convert_time_array(values: NDArray[Any]) -> SourceColumn:
     if np.isnat(values).all():
         return make_numeric_column(np.full(len(values), np.nan))
     if values.dtype.kind == "m":
-        return SourceColumn("durations")
-    return SourceColumn("dates or times", times=TimeCells.without_zone(values))
+        return SourceColumn("other", detail="durations")
+    return SourceColumn("times", times=TimeCells.without_zone(values))
 
 
 def _convert_extension_column(cells: Any) -> SourceColumn:  # noqa: PLR0911  # one return for each type
@@ -106,9 +105,10 @@ def _convert_extension_column(cells: Any) -> SourceColumn:  # noqa: PLR0911  # o
     if isinstance(dtype, pd.DatetimeTZDtype):
         local = column.dt.tz_localize(None).to_numpy()
         instants = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-        return SourceColumn("dates or times", times=TimeCells(instants, local))
+        return SourceColumn("times", times=TimeCells(instants, local))
     if isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
-        return SourceColumn(f"values of type pandas.{type(dtype).__name__.removesuffix('Dtype').lower()}")
+        name = type(dtype).__name__.removesuffix("Dtype").lower()
+        return SourceColumn("other", detail=f"values of type pandas.{name}")
     if dtype.kind in "biuf" and hasattr(dtype, "numpy_dtype"):
         return _convert_nullable_numbers(column, dtype.numpy_dtype)
     return _convert_objects(column.to_numpy(dtype=object))
@@ -118,7 +118,7 @@ def _convert_nullable_numbers(column: pd.Series[Any], dtype: np.dtype[Any]) -> S
     """Convert a pandas column of numbers that may be missing; `dtype` is the type of the others."""
     known = column.dropna().to_numpy(dtype=dtype)
     if dtype.kind in "iu" and has_float_collisions(known, known.astype(np.float64)):
-        return SourceColumn(TOO_FINE_DESCRIPTION)
+        return SourceColumn("too fine")
     return make_numeric_column(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -134,27 +134,27 @@ def _convert_objects(values: NDArray[Any]) -> SourceColumn:  # noqa: PLR0911  # 
     if _are_all(types, str):
         return make_text_column(TextCells.from_objects(values))
     if _are_all(types, (str, bytes, bytearray)):
-        return SourceColumn("values of type binary")
+        return SourceColumn("other", detail="values of type binary")
     if _are_all(types, (bool, np.bool_)):
         return make_numeric_column(np.where(is_missing, np.nan, values).astype(np.float64))
     if _are_all(types, (dt.timedelta, np.timedelta64)):  # numpy calls the latter an integer
-        return SourceColumn("durations")
+        return SourceColumn("other", detail="durations")
     if _have_collisions(known, types):
-        return SourceColumn(TOO_FINE_DESCRIPTION)
+        return SourceColumn("too fine")
     if (times := _read_times(values, is_missing, types)) is not None:
-        return SourceColumn("dates or times", times=times)
+        return SourceColumn("times", times=times)
     if _are_all(types, _LIST_TYPES) or _are_all(types, dict):
-        return SourceColumn("lists or records")
+        return SourceColumn("other", detail="lists or records")
     return _convert_mixed(values, is_missing, types)
 
 
 def _are_all(types: set[type], classes: type | tuple[type, ...]) -> bool:
-    """Say whether all types are subclasses of the given ones."""
+    """Return whether all types are subclasses of the given ones."""
     return all(issubclass(each, classes) for each in types)
 
 
 def _have_collisions(known: NDArray[Any], types: set[type]) -> bool:
-    """Check objects that are integers of 64 bits, or decimals, for values that are equal in float64."""
+    """Return whether integers of 64 bits, or decimals, have distinct values that are equal in float64."""
     if bool in types:
         return False
     if _are_all(types, (int, np.integer)):
@@ -201,7 +201,7 @@ def _convert_mixed(values: NDArray[Any], is_missing: NDArray[np.bool_], types: s
                 )
             )
         except OverflowError:
-            return SourceColumn("integers beyond the range of floating point")
+            return SourceColumn("other", detail="integers beyond the range of floating point")
     type_names = sorted({each.__name__ for each in types})
     description = (
         f"a mix of Python objects ({', '.join(type_names)})"
@@ -209,10 +209,10 @@ def _convert_mixed(values: NDArray[Any], is_missing: NDArray[np.bool_], types: s
         else f"objects of type {type_names[0]}"
     )
     row = int(bad_rows[0])
+    flaw = describe_flaw(int((~is_missing & is_number).sum()), int((~is_missing).sum()), row, values[row])
     return SourceColumn(
-        describe_flaw(
-            description, int((~is_missing & is_number).sum()), int((~is_missing).sum()), row, values[row]
-        ),
+        "other",
+        detail=f"{description}: {flaw}" if flaw else description,
         mixed_texts=_write_mixed_cells(values, is_missing),
     )
 

@@ -89,9 +89,9 @@ def find_complete_rows(
     if missing is None and is_missing.sum() > count_rows_to_drop_by_default(frame.n):
         raise DataError(
             f"{frame.source} has {missing_rows} {places}, more than a tenth: fill them with "
-            f"medians{hint_option('missing', 'impute')}, mark them, "
-            f"too{hint_option('missing', 'indicator')}, or "
-            f"drop the rows{hint_option('missing', 'drop')}"
+            f"medians{hint_option('missing', 'impute')}, "
+            f"mark them, too{hint_option('missing', 'indicator')}, "
+            f"or drop the rows{hint_option('missing', 'drop')}"
         )
     n_left = frame.n - int(is_missing.sum())
     if n_left < MIN_ROWS:

@@ -83,7 +83,13 @@ def build_frame(table: RawTable) -> SourceFrame:
 
 
 def check_column_names(source: str, names: Sequence[str]) -> None:
-    """Refuse a table without columns, with too many, or with two of one name."""
+    """Refuse a table without columns, with too many, or with two of one name.
+
+    Raises
+    ------
+    DataError
+        If the table is refused.
+    """
     if not names:
         raise DataError(f"{source} has no columns: a target and at least one input are needed")
     if len(names) > MAX_COLUMNS:

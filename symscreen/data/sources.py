@@ -67,8 +67,7 @@ def _read_path(path: str) -> RawTable:
     if (match := _ADDRESS.match(path)) is not None:
         raise DataError(
             f"{quote(path)} is an address, and nothing is fetched from a network: download it "
-            f"({match['scheme']}), "
-            "and name the file"
+            f"({match['scheme']}), and name the file"
         )
     try:
         file, sheet = _split_sheet(path)

@@ -1,4 +1,4 @@
-"""A source as target types see it: its columns, a separate y, and the options that describe the target."""
+"""A source as target types see it: its columns, a separate y, and the options for the target."""
 
 from __future__ import annotations
 
@@ -52,7 +52,13 @@ class TargetSource:
 
     @lockfree_cached_property
     def frame(self) -> SourceFrame:
-        """The columns of the source; DataError if there are no rows."""
+        """The columns of the source.
+
+        Raises
+        ------
+        DataError
+            If the source has no rows.
+        """
         frame = read_frame(self.data)
         if not frame.n:
             raise DataError(f"{frame.source} has a header but no rows: at least {MIN_ROWS} are needed")
@@ -92,7 +98,7 @@ class TargetSource:
             column = self.convert(self.y if hasattr(self.y, "shape") else np.array(self.y, dtype=object))
         else:
             return False
-        return column.texts is not None and column.description == "text"
+        return column.texts is not None and column.kind == "text"
 
     @property
     def has_unequal_weights(self) -> bool:
@@ -133,7 +139,13 @@ class TargetSource:
         return convert_python_column(cells)
 
     def read_column(self) -> tuple[str, SourceColumn]:
-        """Return name and content of a single target column, of the frame or from y."""
+        """Return name and content of a single target column, of the frame or from y.
+
+        Raises
+        ------
+        DataError
+            If y does not have one value for each row, or its name is that of an input.
+        """
         if self.y is None:
             return self.columns[0], self.frame.columns[self.columns[0]]
         cells: Any = self.y if hasattr(self.y, "shape") else np.array(self.y, dtype=object)
@@ -157,7 +169,13 @@ class TargetSource:
         return str(label), column
 
     def read_numbers(self, name: str | None = None) -> tuple[str, Values]:
-        """Return name and values of a numeric target column: a named one, or the only one."""
+        """Return name and values of a numeric target column: a named one, or the only one.
+
+        Raises
+        ------
+        DataError
+            If the column does not hold numbers.
+        """
         if self.y is None:
             name, _ = choose_numeric_target(self.frame, name or self.columns[0], self.exclude)
             column = self.frame.columns[name]
@@ -262,7 +280,7 @@ def to_list(names: str | Sequence[str] | None) -> list[str]:
 
 
 def is_two_dimensional(y: Any) -> bool:
-    """Check whether a separate target has several columns.
+    """Return whether a separate target has several columns.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class TimeCells:
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:
-        """True where a cell is missing; shape (n,)."""
+        """Whether each cell is missing; shape (n,)."""
         return np.asarray(np.isnat(self.values))
 
 

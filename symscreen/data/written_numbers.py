@@ -1,7 +1,7 @@
 """Read text columns as numbers that are written with currency signs, percent, separators or decimal commas.
 
-A column is read only if every cell is such a number or means a missing value, and if there is one way
-to read it. ``1,234`` alone may be 1234 or 1.234: what else the column and the source hold decides, or the
+A column is read only if every cell is such a number or means a missing value, and if there is one way to read
+it. ``1,234`` alone may be 1234 or 1.234. Other cells of the column and of the source decide; otherwise the
 column is not read.
 """
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from symscreen.data.text_cells import TextCells
 
 
+# Texts that mean a missing value. The second set is from Excel.
 _MISSING_TEXTS = frozenset(
     ("", "-", "--", "–", "—", "?", ".", "n/a", "na", "n.a.", "nan", "null", "none", "<na>", "missing")
-) | frozenset(("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"))  # of Excel
+) | frozenset(("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"))
 _SPACES = str.maketrans("\u00a0\u202f\u2009\u2007\t", "     ")  # no-break, thin and figure spaces
 _CURRENCY = "[$€£¥₹₩]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 _WRITTEN = re.compile(
@@ -41,12 +42,12 @@ _STYLES: Mapping[DecimalMark, re.Pattern[str]] = {
     "point": re.compile(_GROUPED.format(",") + rf"(?:\.[0-9]*)?{_EXPONENT}"),
     "comma": re.compile(_GROUPED.format(".") + rf"(?:,[0-9]*)?{_EXPONENT}"),
 }
-_ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")  # 1,234 and 1.234, which may be either
+_ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")  # pattern of 1,234 and 1.234, which may be either
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_N_TRIED = 200  # distinct cells that are tried before a column is taken for text
-_MIN_TRIED_SHARE = 0.5  # of them that must be numbers
-_MIN_NUMBER_SHARE = 0.9  # of the cells, from which on the others are taken for damage
-_MIN_GROUPED = 5  # cells such as 1,234 that show that commas separate thousands
+_N_TRIED = 200  # distinct cells of a column that are tried first
+_MIN_TRIED_SHARE = 0.5  # share of the tried cells that must be numbers; otherwise the column is text
+_MIN_NUMBER_SHARE = 0.9  # share of numbers from which on the other cells are considered damaged
+_MIN_GROUPED = 5  # number of cells such as 1,234 which shows that commas separate thousands
 _MAX_SAFE_DIGITS = 15  # numbers with at most this many digits are distinct in float64
 
 
@@ -70,7 +71,7 @@ class _Reading:
 
 
 def is_missing_text(text: str) -> bool:
-    """Say whether a text means a missing value among numbers.
+    """Return whether a text means a missing value among numbers.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def _find_column_mark(cells: TextCells) -> DecimalMark | None:
 
 
 def _is_mostly_numbers(distinct: Sequence[str]) -> bool:
-    """Say whether most of the first distinct cells are numbers, so that the others are worth a look."""
+    """Return whether most of the first distinct cells are numbers, so that all are examined."""
     tried = [text for text in distinct[:_N_TRIED] if not is_missing_text(text)]
     n_numbers = sum(parse_written_number(text) is not None for text in tried)
     return n_numbers > 0 and n_numbers >= _MIN_TRIED_SHARE * len(tried)
@@ -314,7 +315,7 @@ def _convert_numbers(cells: _NumberCells, mark: DecimalMark | None) -> _Reading:
 
 
 def _have_collisions(texts: Collection[str]) -> bool:
-    """Say whether distinct numbers become equal in double precision."""
+    """Return whether distinct numbers become equal in double precision."""
     if all(len(text) <= _MAX_SAFE_DIGITS for text in texts):
         return False
     try:
@@ -331,12 +332,12 @@ def _to_plain_text(number: WrittenNumber, mark: DecimalMark) -> str:
 
 
 def _is_plain(text: str, mark: DecimalMark | None) -> bool:
-    """Say whether Python reads the same number; with decimal commas, a point separates thousands."""
+    """Return whether Python reads the same number; with decimal commas, a point separates thousands."""
     return _PLAIN_NUMBER.fullmatch(text) is not None and not (mark == "comma" and "." in text)
 
 
 def _is_decimal_comma(text: str, plain: str) -> bool:
-    """Say whether a number differs from Python's notation by a decimal comma alone."""
+    """Return whether a number differs from Python's notation by a decimal comma alone."""
     return text.strip().lstrip("+").replace(",", ".") == plain
 
 

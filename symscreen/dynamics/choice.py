@@ -1,4 +1,4 @@
-"""Choose a system: fit combinations of proposed equations to the trajectories, and compare their predictions.
+"""Choose a system: fit combinations of proposed equations to trajectories, and compare their predictions.
 
 The equation of one state after the other is exchanged for each of its proposals, while all constants are
 fitted to segments of the runs. The segments become longer as long as the best system can be fitted to them.
@@ -31,21 +31,26 @@ if TYPE_CHECKING:
     Proposals = Mapping[str, Sequence[tuple[float, Equation]]]
 
 
-SHORT = 12  # samples of a short segment
-_MAX_SWEEPS = 2
-_FIRST_STEPS, _STEPS = 12, 6  # Gauss-Newton steps of a first system, and of a proposal
-_FIRST_DEPTH = 12  # proposals from which the first system that can be integrated is taken
+SHORT = 12  # number of samples of a short segment
+_MAX_SWEEPS = 2  # passes over all states in which equations are exchanged
+_FIRST_STEPS = 12  # Gauss-Newton steps of the fit of a first system
+_STEPS = 6  # Gauss-Newton steps of the fit of a changed system
+_FIRST_DEPTH = 12  # proposals of each state that are tried until a first system can be integrated
 _TRIED_BY_SCORE = 8  # best proposals of a state that are fitted to segments
-_GIVERS, _SHARED = 4, 2  # equations whose terms others get, and changed equations that are fitted for each
-_COMPARED = 12  # systems that are compared on held-out stretches
-_GROWTH = 3.0  # of the length of segments
-_MAX_RISE = 1.3  # of the mean square from one length to the next, else the shorter segments stay
-_SEARCH_RISE = 10.0  # the same while the form may still be wrong
-_MAX_PARTS = 32
-_PART_ERROR, _SMALLEST_ERROR = 0.05, 1e-6  # of the integration, relative to the noise and to the spread
-_CHANGE_SHARE = 0.5  # of standard errors, by which smaller steps may change constants; 1/15 of it remains
-_CONSTANT_CHANGE = 1e-6  # the same, relative to the constants
-_RICHARDSON = 15.0  # error of a step over the difference from two half steps, for order 4
+_N_GIVERS = 4  # best equations of a state whose terms are given to other equations
+_N_SHARED = 2  # changed equations that are fitted for each of these equations and each other state
+_N_COMPARED = 12  # systems that are compared on held-out stretches
+_LENGTH_GROWTH = 3.0  # factor between the lengths of segments in successive fits
+_MAX_RISE = 1.3  # largest factor by which the mean square may rise when segments get longer
+_SEARCH_RISE = 10.0  # largest such factor during the search, while the form may still be wrong
+_MAX_PARTS = 32  # largest number of Runge-Kutta steps between two samples
+_PART_ERROR = 0.05  # allowed error of the integration, relative to the noise
+_SMALLEST_ERROR = 1e-6  # error of the integration that is always allowed, relative to the spread of a state
+# Change of a constant that is allowed when steps are halved, in standard errors. The error that remains is
+# 1/15 of it.
+_CHANGE_SHARE = 0.5
+_CONSTANT_CHANGE = 1e-6  # change of a constant that is always allowed when steps are halved, relative to it
+_RICHARDSON = 15.0  # change of a result when steps are halved, over the error that remains (order 4: 2⁴ − 1)
 
 
 @dataclass(eq=False)
@@ -75,7 +80,7 @@ class SystemChoice:
 
     @property
     def longest(self) -> int:
-        """The number of samples of the longest run."""
+        """Number of samples of the longest run."""
         return max(len(run.times) for run in self.trajectories.runs)
 
     def choose_parts(self, system: System) -> int:
@@ -183,12 +188,12 @@ def share_terms(choice: SystemChoice, search: SystemSearch, problem: RegressionP
     segments = choice.build_segments(search.length, search.n_parts)
     best, fits, n_samples = search.best, dict(search.fits), choice.trajectories.n_samples
     for place in range(len(best.system.equations)):
-        for giver in _rank_equations(search, place)[:_GIVERS]:
+        for giver in _rank_equations(search, place)[:_N_GIVERS]:
             base = best.system.replace_equation(place, giver)
             for other, equation in enumerate(best.system.equations):
                 if other == place:
                     continue
-                for _, changed in propose_shared_terms(problem, equation, giver)[:_SHARED]:
+                for _, changed in propose_shared_terms(problem, equation, giver)[:_N_SHARED]:
                     system = base.replace_equation(other, changed)
                     key = build_system_key(system)
                     if key in fits:
@@ -243,7 +248,7 @@ def choose_by_prediction(
     """
     segments = held_out.build_segments(min(search.length, held_out.longest), search.n_parts)
     compared = []
-    for fit in sorted(search.fits.values(), key=rank_fit)[:_COMPARED]:
+    for fit in sorted(search.fits.values(), key=rank_fit)[:_N_COMPARED]:
         predicted = fit_by_shooting(
             fit.system, segments, held_out.trajectories.n_samples, has_free_constants=False
         )
@@ -292,7 +297,7 @@ def lengthen_segments(
     d = len(choice.noise)
     least = choice.noise**2 + (_SMALLEST_ERROR * choice.spreads[:d]) ** 2
     while reached < choice.longest:
-        longer = min(round(reached * _GROWTH), choice.longest)
+        longer = min(round(reached * _LENGTH_GROWTH), choice.longest)
         if 2 * longer > choice.longest:
             longer = choice.longest
         segments, starts = choice.build_segments(longer, n_parts), None

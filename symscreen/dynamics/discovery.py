@@ -57,11 +57,14 @@ if TYPE_CHECKING:
     Proposals = dict[str, list[tuple[float, Equation]]]
 
 
-_ALTERNATIVES = 8  # systems in the table of alternatives
-_ROUNDS = {"quick": 1, "default": 4, "thorough": 8}  # searches around the best system so far, at most
-_EXACT_ERROR = 1e-5  # residual, relative to the spread, of a system that is exact up to the integration
-_LINEARIZED, _LINEARIZED_PARTS = 24, 4  # samples of a linearised segment at least, and segments of a run
-_POOL_SHARE = {"quick": 0.15, "default": 0.08, "thorough": 0.2}  # of the formulas of the effort's pool
+_ALTERNATIVES = 8  # number of systems in the table of alternatives
+# by effort: largest number of searches around the best system so far
+_ROUNDS = {"quick": 1, "default": 4, "thorough": 8}
+_EXACT_ERROR = 1e-5  # residual of a system that is exact up to the integration, relative to the spread
+_LINEARIZED = 24  # smallest number of samples of a linearised segment
+_LINEARIZED_PARTS = 4  # number of linearised segments of a long run
+# by effort: number of formulas, relative to that of the pool of a fit
+_POOL_SHARE = {"quick": 0.15, "default": 0.08, "thorough": 0.2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +138,15 @@ def prepare_discovery(
     X: Any,  # noqa: N803  # as in `discover_ode`
     keywords: OdeKeywords,
 ) -> OdeTask:
-    """Read the trajectories and the options."""
+    """Read the trajectories and the options.
+
+    Raises
+    ------
+    OptionError
+        If an option is not valid, or the grammar has an operator of time.
+    DataError
+        If the table does not hold such trajectories.
+    """
     options = make_ode_options(keywords)
     trajectories = read_trajectories(
         X,

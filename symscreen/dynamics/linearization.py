@@ -17,6 +17,7 @@ import numpy as np
 
 from symscreen.dynamics.shooting import Segments, Shooting
 from symscreen.dynamics.weak_form import RegressionProblem
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from symscreen._typing import Values
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from symscreen.dynamics.trajectories import Trajectories
 
 
-_STEP = 1e-6  # of the differences that give derivatives, relative
+_STEP = 1e-6  # relative step of the differences that approximate derivatives
 _MAX_ROWS = 1400
 _SIMPSON = np.array([1.0, 4.0, 1.0]) / 6.0
 
@@ -89,7 +90,7 @@ def _choose_segments(fit: ShootingFit, d: int) -> ShootingFit:
     n = max(1, _MAX_ROWS // (d * longest))
     if n >= len(fit.edges):
         return fit
-    chosen = np.unique(np.linspace(0, len(fit.edges) - 1, n).astype(int))
+    chosen = select_spread_places(len(fit.edges), n)
     return replace(fit, edges=[fit.edges[place] for place in chosen], starts=fit.starts[:, chosen])
 
 

@@ -43,10 +43,9 @@ def integrate_runs(bundle: str | os.PathLike[str] | SystemFormula, rows: Any) ->
         What `OdeResult.save_bundle` or ``symscreen ode --bundle`` saved.
     rows : path, pandas.DataFrame, or dict of columns
         The times, the states, the inputs and, if the bundle names one, the label of the run of each row. The
-        rows may have any order. Of the states only the first row of each run is used; the others may be
-        missing. The inputs are interpolated between rows. Equations of second order start from the column of
-        the first derivative, such as ``dx_dt``; without it, a smoothing spline of the measured states gives
-        it.
+        rows may have any order. The states are needed in the first row of each run only. The inputs are
+        interpolated between rows. Equations of second order start from the column of the first derivative,
+        such as ``dx_dt``; without it, a smoothing spline of the measured states gives it.
 
     Returns
     -------

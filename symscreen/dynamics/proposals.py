@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from symscreen.dynamics.weak_form import RegressionProblem
 
 
-_PER_COMPLEXITY = 4  # sums of each complexity whose constants are fitted
-_BEST = 40  # best sums whose constants are fitted, apart from these
-_PER_FORM = 2  # sums that differ in the constants inside only
-_DIFFERENCE = 1e-6  # of constants, relative, for derivatives
+_PER_COMPLEXITY = 4  # number of sums of each complexity whose constants are fitted
+_BEST = 40  # number of best sums whose constants are fitted in addition
+_PER_FORM = 2  # number of sums that differ only in the constants inside
+_DIFFERENCE = 1e-6  # relative step of a constant for derivatives
 
 
 def propose_equations(

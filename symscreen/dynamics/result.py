@@ -55,11 +55,11 @@ class OdeResult:
     covariance : float64 array, shape (p, p)
         Covariance of the constants, given the form of the equations.
     residuals : dict of str to float
-        By measured state: root mean square of the residuals, an estimate of the noise.
+        For each measured state, the root mean square of the residuals, which estimates the noise.
     prediction_errors : dict of str to float or None, or None
-        By measured state: error of the forecast of the held-out stretches, before the constants were fitted
-        to them, relative to the standard deviation of the state; None where the forecast grows without limit.
-        None without held-out samples.
+        For each measured state, the error of the forecast of the held-out stretches, relative to the standard
+        deviation of the state. The constants were not yet fitted to these stretches. None where the forecast
+        grows without limit, and everywhere if no samples were held out.
     stability : tuple of tuple of float
         For each term of each equation, the share of half-samples on which the best of the proposed equations
         has the term.
@@ -222,6 +222,13 @@ class OdeResult:
         -------
         pandas.DataFrame
             The time and the states; NaN where the solution grows without limit.
+
+        Raises
+        ------
+        DataError
+            If the times are not one row of ascending numbers.
+        OptionError
+            If the start value of a state, or an input, is missing.
         """
         import pandas as pd
 
@@ -245,7 +252,7 @@ class OdeResult:
         return {formula.target: formula.to_sympy() for formula in self.formulas}
 
     def to_latex(self, digits: int = 4) -> str:
-        """Write the system as LaTeX, one equation a line, without dollar signs."""
+        """Write the system as LaTeX, one equation per line, without dollar signs."""
         lines = []
         for formula, equation in zip(self.formulas, self.system.equations, strict=True):
             left = _format_latex_derivative(self.trajectories, equation.state)

@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from symscreen.dynamics.trajectories import Trajectories
 
 
-_STEP = 1e-6  # of the differences that give derivatives, relative
-_MAX_CHANGE = 1e-4  # that a difference may grow to along a segment, relative; else the step is smaller
+_STEP = 1e-6  # relative step of the differences that approximate derivatives
+# largest relative difference at the end of a segment; if it grows further, the step is smaller
+_MAX_CHANGE = 1e-4
 _MIN_STEP = 1e-11
 _MAX_STEPS = 25
 _TOLERANCE = 1e-6  # relative decrease of the squared error at which the fit ends
 _MAX_DAMPING = 1e6
-_SMALLEST_ERROR = 1e-5  # of a state, relative to its spread, above the rounding of the integration
+# smallest error of a state, relative to its spread; the integration's rounding is below it
+_SMALLEST_ERROR = 1e-5
 
 
 @dataclass(frozen=True, eq=False)

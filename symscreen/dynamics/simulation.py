@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-10  # tolerances of the solver
-_LARGEST = 1e12  # of a state, over 1 and the start; a solution that exceeds it grows without limit
-_MAX_EVALUATIONS = 200_000  # of the rates in one integration; a system that needs more is given up
+# size of a state, relative to the larger of 1 and the start, above which it grows without limit
+_LARGEST = 1e12
+# largest number of evaluations of the rates in an integration; with more it is given up
+_MAX_EVALUATIONS = 200_000
 
 
 class _TooStiffError(Exception):

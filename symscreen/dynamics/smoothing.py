@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from symscreen.dynamics.trajectories import Run, Trajectories
 
 
-_MEDIAN_TO_DEVIATION = 1.4826  # of normal errors: standard deviation over median absolute value
+_MEDIAN_TO_DEVIATION = 1.4826  # standard deviation of normal errors over the median of their absolute values
 _N_NEIGHBOURS = 4
-_NOISE_FACTOR = 3.0  # deviations from the neighbours up to this number of standard deviations are noise
-_SMALLEST_NOISE = 1e-9  # relative to the spread of a state: rounding
+_NOISE_FACTOR = 3.0  # standard deviations up to which a deviation from the neighbours is noise
+_SMALLEST_NOISE = 1e-9  # smallest noise, relative to the spread of a state; rounding is below it
 
 
 @dataclass(frozen=True, eq=False)

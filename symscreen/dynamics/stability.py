@@ -1,4 +1,4 @@
-"""How often the terms of a system are chosen again on half of the data.
+"""Measure how often the terms of a system are chosen again on half of the data.
 
 On each half of the rows of a regression problem, the proposed equations of a state compete anew. A term is
 stable if the best equation has it on most halves.
@@ -35,7 +35,7 @@ def compute_stability(
     problem : RegressionProblem
         The rows.
     proposals : dict of str to list of tuple of float and Equation
-        By state: equations that compete with that of the system, best first.
+        For each state, the equations that compete with that of the system, best first.
     system : System
         The system.
 

@@ -1,4 +1,4 @@
-"""The terms that right-hand sides are made of: formulas of the grammar, and terms with a constant inside.
+"""Terms of right-hand sides: formulas of the grammar, and terms with a constant inside.
 
 The formulas are the simplest ones of the pool that `symscreen.fit` grows, without the constants of the
 grammar, because each term gets a coefficient. Terms with a constant inside are a saturation, f/(c + g), and a
@@ -22,6 +22,7 @@ from symscreen.expressions.traversal import (
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.grammar import OPERATORS
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,18 +32,20 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-_GRID = np.geomspace(0.01, 10.0, 19).tolist()  # constants, relative to the size of what they are added to
-_SCALES = (0.3, 0.5, 1.5, 2.0, 3.0)  # factors inside a function, relative to those of a column as it is
+# values of constants, relative to the size of what they are added to
+_GRID = np.geomspace(0.01, 10.0, 19).tolist()
+_SCALES = (0.3, 0.5, 1.5, 2.0, 3.0)  # factors inside a function that are tried besides 1
 _SCALED_FUNCTIONS = ("exp", "sin", "cos", "tanh")
-_MAX_CYCLES = 40.0  # of a wave in time
-_MAX_COMPLEXITY = 9  # of a formula; few operators would otherwise give ever longer ones
-_MIN_CARRYING = 10.0  # nodes, about, on which a term must not be near 0
-_N_COMPARED, _COMPARED_DIGITS = 48, 9  # nodes and digits in which terms are compared
-_MAX_SQUARE = 1e16  # mean square of the values of a term
-_MAX_FACTOR, _MAX_PRODUCT = 3, 6  # complexities of a factor, and of a product of two
-_MAX_WRONG_SIGN = 0.1  # share of the nodes at which noise may give the other sign
-_MAX_DEGREE = 3  # of a basic term
-_MAX_NUMERATOR, _MAX_SATURATED = 3, 2  # complexities of f and g in f/(c + g)
+_MAX_CYCLES = 40.0  # largest number of cycles of a wave in time
+# largest complexity of a formula; otherwise few operators would give ever longer formulas
+_MAX_COMPLEXITY = 9
+_MIN_CARRYING = 10.0  # smallest number of nodes, about, on which a term is not near 0
+_N_COMPARED, _COMPARED_DIGITS = 48, 9  # nodes on which terms are compared, and digits of these values
+_MAX_SQUARE = 1e16  # largest mean square of the values of a term
+_MAX_FACTOR, _MAX_PRODUCT = 3, 6  # largest complexities of a factor, and of a product of two factors
+_MAX_WRONG_SIGN = 0.1  # largest share of the nodes at which noise may give the other sign
+_MAX_DEGREE = 3  # largest degree of a basic term
+_MAX_NUMERATOR, _MAX_SATURATED = 3, 2  # largest complexities of f and of g in f/(c + g)
 _MUL, _DIV, _ADD = (OPERATORS[name] for name in ("mul", "div", "add"))
 
 
@@ -129,7 +132,7 @@ def _has_fitted_constants(expression: Expression) -> bool:
 
 def _drop_multiples(values: Values, places: Integers) -> Integers:
     """Keep the first of terms that are multiples of each other."""
-    rows = np.unique(np.linspace(0, values.shape[1] - 1, _N_COMPARED).astype(np.int64))
+    rows = select_spread_places(values.shape[1], _N_COMPARED)
     compared = values[places][:, rows]
     norms = np.linalg.norm(compared, axis=1)
     places, compared = places[norms > 0.0], compared[norms > 0.0] / norms[norms > 0.0, None]

@@ -180,7 +180,7 @@ class _BeamSearch:
         for members in sums:
             own = cosines[[rows[each] for each in members]]
             try:
-                # of the products of the terms; its inverse makes them an orthonormal basis
+                # the inverse of this factor of the products makes the terms an orthonormal basis
                 triangle = np.linalg.cholesky(own[:, members])
             except np.linalg.LinAlgError:
                 continue

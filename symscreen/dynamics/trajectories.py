@@ -223,7 +223,14 @@ def _check_roles(
 
 
 def read_numbers(frame: SourceFrame, name: str, *, may_be_missing: bool = False) -> Values:
-    """Read a column of numbers, which are finite unless they may be missing."""
+    """Read a column of numbers, which are finite unless they may be missing.
+
+    Raises
+    ------
+    DataError
+        If the column does not hold numbers, or a number is missing or infinite although it may not be
+        missing.
+    """
     column = frame.columns[name]
     if column.numbers is None:
         raise DataError(f"{frame.source}: the column {quote(name)} holds {column.description}; give numbers")
@@ -237,7 +244,13 @@ def read_numbers(frame: SourceFrame, name: str, *, may_be_missing: bool = False)
 
 
 def read_labels(frame: SourceFrame, trajectory: str | None) -> list[str]:
-    """Read the label of the run of each row."""
+    """Read the label of the run of each row.
+
+    Raises
+    ------
+    DataError
+        If the column does not hold numbers or text, or a label is missing.
+    """
     if trajectory is None:
         return [""] * frame.n
     require_columns(frame, [trajectory], name_option("trajectory"))
@@ -289,7 +302,13 @@ def _check_run(run: Run, time: str, *, has_label: bool) -> None:
 
 
 def check_times(run: Run, time: str, *, has_label: bool) -> None:
-    """Refuse a run with repeated times."""
+    """Refuse a run with repeated times.
+
+    Raises
+    ------
+    DataError
+        If a time occurs twice.
+    """
     repeated = np.flatnonzero(np.diff(run.times) <= 0.0)
     if len(repeated):
         which = f"the run {quote(run.name)}" if has_label else "the table"

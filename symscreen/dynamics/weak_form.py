@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.dynamics.smoothing import compute_spreads, estimate_derivative_noise, estimate_noise
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,11 +35,10 @@ _BUMP_POWER = 2  # φ(s) = (1 − s²)²
 _N_NODES = 3  # Gauss-Legendre nodes in an interval
 _BLOCK_INTERVALS = 100  # intervals whose test functions are made uncorrelated together
 _MAX_BLOCKS = 40  # evenly chosen blocks of longer data
-_INTERPOLATION_FACTOR = 4.0  # error of an integral over an interval, over the relative one of a state
-_MIN_NOISE = (
-    1e-3  # of a sample, relative to the spread; otherwise few quiet samples would have all the weight
-)
-_STATE_ERROR = 0.3  # error of an integral over an interval due to noise in f, over that of a sample
+_INTERPOLATION_FACTOR = 4.0  # error of the integral over an interval, relative to the error of a state
+# Smallest noise of a sample, relative to the spread. Otherwise a few quiet samples would have all the weight.
+_MIN_NOISE = 1e-3
+_STATE_ERROR = 0.3  # error that noise in f gives the integral over an interval, relative to that of a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +52,12 @@ class RegressionProblem:
     columns : mapping of str to float64 array, shape (m,)
         The states, and the inputs, at all nodes.
     projections : mapping of str to tuple of float64 array
-        By state: what maps the values of a term at the nodes of a block, shape (q, m_b), to rows, as matrices
-        of shape (m_b, k_b).
+        For each state, the matrices of shape (m_b, k_b) that map the values of a term at the nodes of a
+        block, shape (q, m_b), to rows.
     targets : mapping of str to float64 array, shape (k,)
-        By state: the left side of the rows.
+        For each state, the left side of the rows.
     eliminated : mapping of str to float64 array, shape (k, r)
-        By state: an orthonormal basis of what is eliminated from rows and left side.
+        For each state, an orthonormal basis of what is eliminated from the rows and the left side.
     """
 
     name: str
@@ -202,6 +202,6 @@ def _choose_blocks(trajectories: Trajectories) -> Iterator[tuple[int, int, int]]
         edges = np.linspace(0, n_intervals, n_blocks + 1).astype(int).tolist()
         blocks += [(number, *edge) for edge in pairwise(edges)]
     if len(blocks) > _MAX_BLOCKS:
-        chosen = np.unique(np.linspace(0, len(blocks) - 1, _MAX_BLOCKS).astype(int))
+        chosen = select_spread_places(len(blocks), _MAX_BLOCKS)
         blocks = [blocks[place] for place in chosen.tolist()]
     yield from blocks

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: symscreen at home in pipelines and grids."""
+"""scikit-learn estimators, for pipelines and grid searches."""
 
 from symscreen.estimators.classifier import SymbolicClassifier
 from symscreen.estimators.regressor import SymbolicRegressor

@@ -1,4 +1,4 @@
-"""The shared part of the estimators: parameters, checks of X, names of columns, levels of categories."""
+"""Shared parts of the estimators: parameters, checks of X, names of columns, and levels of categories."""
 
 from __future__ import annotations
 
@@ -258,7 +258,13 @@ class SymbolicEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
 
 def check_unique_columns(frame: Any, argument: str = "X") -> None:
-    """Reject a data frame in which columns share a name, because formulas could not distinguish them."""
+    """Reject a data frame in which columns share a name, because formulas could not distinguish them.
+
+    Raises
+    ------
+    DataError
+        If two columns share a name.
+    """
     if repeated := _find_repeated(list(map(str, getattr(frame, "columns", ())))):
         raise DataError(
             f"{argument} has more than one column named {repeated!r}: rename or remove the others"
@@ -267,6 +273,11 @@ def check_unique_columns(frame: Any, argument: str = "X") -> None:
 
 def check_row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:  # noqa: N803
     """Check weights as scikit-learn does; a number is the weight of every row.
+
+    Raises
+    ------
+    DataError
+        If the weights are not one number of at least 0 for each row, or all of them are 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A screen as a classifier: the log-odds are a formula."""
+"""`SymbolicClassifier`: a classifier whose log-odds are a formula."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class SymbolicClassifier(ClassifierMixin, SymbolicEstimator):  # type: ignore[mi
     classes_ : array of shape (C,)
         The classes.
     formula_ : Formula or SharedFormula
-        Of two classes the log-odds of the second one; of more classes one score a class, with shared terms.
-        The difference of two scores is the log-odds between their classes.
+        With two classes, the log-odds of the second one. With more classes, one score per class, with shared
+        terms; the difference of two scores is the log-odds between their classes.
     expressions_ : tuple of Expression
         The terms as trees.
     cv_log_loss_ : float or None

@@ -1,4 +1,4 @@
-"""Errors of scikit-learn about cells of X, in one line that says how to correct the table."""
+"""Errors of scikit-learn about cells of X, written in one line that says how to correct the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fit as a regressor: the model is a formula."""
+"""`SymbolicRegressor`: a regressor whose model is a formula."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class SymbolicRegressor(RegressorMixin, SymbolicEstimator):  # type: ignore[misc
         targets = build_numeric_targets(y, columns)
         self._target_order = _find_target_order(y, list(targets))
         options = self._get_options()
-        del options["clip"]  # of `predict`
+        del options["clip"]  # `clip` is an option of `predict`
         with raise_estimator_errors():
             self.result_: AnyFitResult = fit(
                 columns,

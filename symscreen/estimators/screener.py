@@ -1,4 +1,4 @@
-"""A screen as a transformer: the formulas that the training rows select are the features of all rows."""
+"""`SymbolicScreener`: a transformer whose features are formulas that the training rows selected."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class SymbolicScreener(TransformerMixin, SymbolicEstimator):  # type: ignore[mis
                 labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = values
         options = self._get_options() | target_options | labels
-        del options["clip"]  # of `transform`
+        del options["clip"]  # `clip` is an option of `transform`
         with raise_estimator_errors():
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table

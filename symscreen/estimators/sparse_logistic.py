@@ -1,4 +1,4 @@
-"""A sparse logistic model: the l1 path proposes sets of terms, cross-validation chooses one of them.
+"""A sparse logistic model: the l1 path proposes sets of terms, and cross-validation chooses one of them.
 
 The model with the chosen terms is fitted again with an l2 penalty, because the l1 penalty also shrinks the
 terms that it keeps (the relaxed lasso, Meinshausen 2007, Comput. Stat. Data Anal. 52, 374).
@@ -142,7 +142,7 @@ def _propose_supports(
 ) -> list[NDArray[np.intp]]:
     """Return the terms along the path, shape (k,) each, until there are more than allowed.
 
-    The first set has no terms. Of a set that is too large, the terms with the largest coefficients stay.
+    The first set has no terms. A set that is too large keeps the terms with the largest coefficients.
     """
     supports: list[NDArray[np.intp]] = [np.zeros(0, dtype=np.intp)]
     model = LogisticRegression(

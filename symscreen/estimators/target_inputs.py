@@ -247,7 +247,13 @@ def _check_not_survival(fields: Mapping[str, Any] | None, advice: str) -> None:
 
 
 def check_no_missing(y: Any) -> None:
-    """Reject missing values of pandas, which cannot be compared."""
+    """Reject missing values of pandas, which cannot be compared.
+
+    Raises
+    ------
+    DataError
+        If a value is missing.
+    """
     if hasattr(y, "isna"):
         missing = np.asarray(y.isna())
         rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())

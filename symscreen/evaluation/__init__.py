@@ -3,6 +3,7 @@
 from symscreen.evaluation.affine_equivalence import find_affine_copies_in_space
 from symscreen.evaluation.evaluate import (
     Evaluation,
+    Metric,
     compute_metrics,
     evaluate,
     evaluate_bounds,
@@ -51,6 +52,7 @@ __all__ = [
     "CRITERIA",
     "Evaluation",
     "MeanCurve",
+    "Metric",
     "PrecisionRecallCurve",
     "TruncatedRanking",
     "Truth",

@@ -8,7 +8,7 @@ features from the columns and the record of a ranking.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -38,12 +38,13 @@ from symscreen.screeners import Screener, get_screener
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from symscreen.evaluation.precision_recall import PrecisionRecallCurve
+    from symscreen.evaluation.truncated_rankings import TruncatedRanking
     from symscreen.evaluation.truth import Criterion
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
@@ -147,9 +148,10 @@ def get_ranking_losses(result: RankedResult) -> dict[str, NDArray[np.float64]]:
     names = record["options"]["screener"]
     screeners = [get_screener(name) for name in names]
     columns = {
-        str(name): table[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        for name in table
-        if name in names or str(name).endswith("_rank")
+        column: table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+        for name in names
+        for column in (name, f"{name}_rank")
+        if column in table
     }
     for name, screener in zip(names, screeners, strict=True):
         is_complete, is_joint = record["options"]["top"] == "all", not isinstance(screener, Screener)
@@ -159,6 +161,48 @@ def get_ranking_losses(result: RankedResult) -> dict[str, NDArray[np.float64]]:
             raise DataError(f"the column {name} of the ranking has missing values; repeat the screen")
     scale = float(record["data"]["gini_mean_difference"])
     return compute_losses(columns, screeners, record["options"]["sign"], scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric of the order of a ranking.
+
+    Parameters
+    ----------
+    kind : {"average_precision", "pr_auc", "roc_auc", "recall", "first_correct"}
+        What it measures.
+    k : int or None
+        The number K of recall at K; None for the other kinds.
+
+    Examples
+    --------
+    >>> Metric("roc_auc").name, Metric("recall", 20).name, Metric("recall", 20).bound_names
+    ('roc_auc', 'recall_20', ('recall_20_low', 'recall_20_high'))
+    """
+
+    kind: Literal["average_precision", "pr_auc", "roc_auc", "recall", "first_correct"]
+    k: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The column of an evaluation's table."""
+        return self.kind if self.k is None else f"{self.kind}_{self.k}"
+
+    @property
+    def bound_names(self) -> tuple[str, str]:
+        """The columns of the lower and of the upper bound."""
+        return f"{self.name}_low", f"{self.name}_high"
+
+
+def _list_metrics(recall: Sequence[int]) -> tuple[Metric, ...]:
+    """List the metrics in the order of `compute_metrics`."""
+    return (
+        Metric("average_precision"),
+        Metric("pr_auc"),
+        Metric("roc_auc"),
+        *(Metric("recall", k) for k in dict.fromkeys(recall)),
+        Metric("first_correct"),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +222,10 @@ class Evaluation:
         Criterion of correctness.
     correct : bool array, shape (k,)
         Which rows of the ranking are correct.
+    metrics : tuple of Metric
+        The metrics in the order of the table.
+    has_bounds : bool
+        Whether the table has bounds of each metric, see `evaluate_bounds`.
     """
 
     table: pd.DataFrame
@@ -185,6 +233,8 @@ class Evaluation:
     truth: Truth
     criterion: Criterion
     correct: NDArray[np.bool_]
+    metrics: tuple[Metric, ...]
+    has_bounds: bool = False
 
     @property
     def correct_share(self) -> float:
@@ -264,7 +314,8 @@ def evaluate(
         curves[name] = compute_precision_recall_curve(loss, correct)
     import pandas as pd
 
-    return Evaluation(pd.DataFrame(rows), curves, parsed_truth, criterion, correct)
+    metrics = _list_metrics(recall)
+    return Evaluation(pd.DataFrame(rows), curves, parsed_truth, criterion, correct, metrics)
 
 
 def evaluate_bounds(
@@ -332,22 +383,44 @@ def evaluate_bounds(
         n_hidden_correct=outside,
         class_size=None if is_complete else result.table["class_size"].to_numpy(dtype=np.int64),
     )
-    bounds = {
-        "average_precision": compute_average_precision_bounds(ranking),
-        "pr_auc": compute_pr_auc_bounds(ranking),
-        "roc_auc": compute_roc_auc_bounds(ranking),
-        **{f"recall_{k}": compute_recall_bounds(ranking, k) for k in recall},
-        "first_correct": compute_first_correct_bounds(ranking),
-    }
+    metrics = _list_metrics(recall)
     row: dict[str, float | str] = {
         "screener": screener,
         **_count_correct(ranking.n_features, ranking.n_correct),
     }
-    for name, (low, high) in bounds.items():
-        row |= {f"{name}_low": low, f"{name}_high": high}
+    for metric in metrics:
+        row |= zip(metric.bound_names, _compute_bounds(metric, ranking), strict=True)
     import pandas as pd
 
-    return Evaluation(pd.DataFrame([row]), {}, parsed_truth, criterion, correct)
+    return Evaluation(pd.DataFrame([row]), {}, parsed_truth, criterion, correct, metrics, has_bounds=True)
+
+
+_METRICS: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.bool_]], float]] = {
+    "average_precision": average_precision,
+    "pr_auc": pr_auc,
+    "roc_auc": roc_auc,
+    "first_correct": compute_first_correct_rank,
+}
+_BOUNDS: Mapping[str, Callable[[TruncatedRanking], tuple[float, float]]] = {
+    "average_precision": compute_average_precision_bounds,
+    "pr_auc": compute_pr_auc_bounds,
+    "roc_auc": compute_roc_auc_bounds,
+    "first_correct": compute_first_correct_bounds,
+}
+
+
+def _compute_metric(metric: Metric, loss: NDArray[np.float64], correct: NDArray[np.bool_]) -> float:
+    """Compute a metric of q features; losses and marks have shape (q,)."""
+    return (
+        _METRICS[metric.kind](loss, correct)
+        if metric.k is None
+        else compute_recall_at(loss, correct, metric.k)
+    )
+
+
+def _compute_bounds(metric: Metric, ranking: TruncatedRanking) -> tuple[float, float]:
+    """Compute the bounds of a metric of a truncated ranking."""
+    return _BOUNDS[metric.kind](ranking) if metric.k is None else compute_recall_bounds(ranking, metric.k)
 
 
 def compute_metrics(
@@ -376,13 +449,7 @@ def compute_metrics(
     >>> {name: round(value, 3) for name, value in metrics.items()}
     {'average_precision': 0.833, 'pr_auc': 0.792, 'roc_auc': 0.5, 'recall_1': 0.5, 'first_correct': 1.0}
     """
-    return {
-        "average_precision": average_precision(loss, correct),
-        "pr_auc": pr_auc(loss, correct),
-        "roc_auc": roc_auc(loss, correct),
-        **{f"recall_{k}": compute_recall_at(loss, correct, k) for k in recall},
-        "first_correct": compute_first_correct_rank(loss, correct),
-    }
+    return {metric.name: _compute_metric(metric, loss, correct) for metric in _list_metrics(recall)}
 
 
 def _count_correct(n_features: int, n_correct: int) -> dict[str, float]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ONE, UNORDERED, ORDERED = 0, 1, 2  # argument pairings, see `OperatorRange.pairing`
 PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # how keys are computed
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM = range(6)  # operators of `mark_varying`
-# relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
+# Spread of a constant, relative to its magnitude. Each operator adds a few rounding errors of 2.2e-16.
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
 # argument flags: forbidden by a rule, outside the domain, of a wider range than the grammar allows
 FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG, WIDE_RANGE_FLAG = 1, 2, 4
@@ -55,7 +55,7 @@ class CandidateStatus(IntEnum):
     WIDE_RANGE = 10
 
 
-# in the order of reports; texts and records name the reasons in these words
+# The reasons in the order of reports. Texts and records name them in these words.
 EXCLUSION_REASONS: dict[CandidateStatus, str] = {
     CandidateStatus.NO_UNIT: "no unit",
     CandidateStatus.OTHER_UNITS: "other units than the target's",

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 _PASS_ENTRIES = 1 << 24  # entries that a pass stores, if memory is scarce
 _MAX_PASS_ENTRIES = 1 << 28  # entries that a pass stores at most; every pass computes all keys again
-_PASS_MEMORY_SHARE = 0.5  # of the free memory that the entries of a pass may take
+_PASS_MEMORY_SHARE = 0.5  # share of the free memory that the entries of a pass may take
 _MAX_COLLISIONS = 1 << 16  # entries that one thread compares at a time
 _ENTRY_BYTES = 8
 _BUCKET_ENTRIES = 1 << 13  # maximum mean number of entries per bucket
-_MAX_BUCKET_BITS = 16  # at most 2^16 buckets
+_MAX_BUCKET_BITS = 16  # largest number of bits of a bucket's number
 _WORD_BITS = 61  # bits of a key word
 _MAX_TASKS = 32  # tasks per stage
 _MIN_TASK_SIZE = 1 << 16  # candidates or entries per task; smaller tasks do not pay for a thread
@@ -274,7 +274,7 @@ class FilterResult:
     Parameters
     ----------
     statuses : uint8 array, shape (candidates.total,)
-        A `CandidateStatus` for each candidate. Of several candidates with the same key, the simplest is kept.
+        A `CandidateStatus` for each candidate. If several candidates have the same key, the simplest is kept.
         Ties are broken by the number of operators that the rules exclude, if another layer follows, and then
         by the candidate number.
     replaced_by : int64 array, shape (k,)

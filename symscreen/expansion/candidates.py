@@ -111,7 +111,7 @@ class Candidates:
         self, numbers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the operator codes and the left and right argument indices of candidates."""
-        if len(numbers) == 1:  # as for the formula of one feature
+        if len(numbers) == 1:  # such as for the formula of one feature
             return self._locate_one(int(numbers[0]))
         codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
         for operator_range in self.operator_ranges:

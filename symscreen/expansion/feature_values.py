@@ -322,7 +322,7 @@ def _apply_operator(
 
 _TILE_ROWS = 1 << 13  # rows processed together, so that tens of arrays fit the cache
 _MAX_DECIMAL_PLACES = 22  # 10^22 is the largest power of ten that a double represents exactly
-_MAX_EXACT_INTEGER = 2.0**53  # all integers up to this are exact doubles
+_MAX_EXACT_INTEGER = 2.0**53  # integer up to which all integers are exact in float64
 
 
 def compute_error_bound(

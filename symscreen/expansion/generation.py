@@ -42,7 +42,7 @@ from symscreen.expansion.validity import (
     is_constant,
     is_provably_valid,
 )
-from symscreen.messages import hint_option, name_option
+from symscreen.messages import hint_option, name_option, name_subject, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -246,7 +246,7 @@ def append_layer(
     Returns
     -------
     Pool
-        Of features that are equal up to rounding, only the simplest is kept.
+        The pool, with only the simplest of features that are equal up to rounding.
     Counter of CandidateStatus
         Number of features excluded because of their values.
     """
@@ -518,7 +518,7 @@ def expand(
     24
     """
     if pool_kind not in {"cumulative", "strict"}:
-        raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
+        raise OptionError(f"{name_subject('pool')} is {quote(pool_kind)}; give cumulative or strict")
     config = LayerConfig(grammar, pool_kind, options, max_bytes, reserved_bytes, map_function, check_deadline)
     symbols = build_symbol_table(names, grammar, layers, indicators)
     first_pool = build_first_pool(symbols, grammar, columns, recompute_pool=recompute_pool, units=units)
@@ -659,7 +659,13 @@ def _select_target_units(pool: Pool, indices: NDArray[np.int64]) -> NDArray[np.i
 
 
 def clean_inputs(pool: Pool) -> tuple[Pool, LayerCount]:
-    """Drop inputs that are constant or repeat another input."""
+    """Drop inputs that are constant or repeat another input.
+
+    Raises
+    ------
+    DataError
+        If all inputs are constant.
+    """
     n_generated = len(pool.feature_indices)
     if pool.feature_stats is None:
         return pool, LayerCount(0, "inputs", n_generated, {}, n_generated)

@@ -58,7 +58,7 @@ class NestingRules:
     def is_forbidden(
         self, code: int, operator_mask: Bits, allowed_mask: Bits, root_operators: NDArray[np.integer]
     ) -> NDArray[np.bool_]:
-        """Return which features a rule excludes as an argument of an operator.
+        """Return for each feature whether a rule excludes it as an argument of an operator.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Estimate the size of a space before it is grown: small layers are counted, large ones extrapolated.
 
-By structure alone all inputs are exchangeable. The share of a layer's candidates that is excluded then
-hardly depends on the number of inputs d, and approaches a limit with 1/d. Layers that are too long to be
+As far as structure goes, all inputs are exchangeable. So the share of a layer's candidates that is excluded
+hardly depends on the number of inputs d. It approaches a limit with 1/d. Layers that are too long to be
 counted are estimated from the shares of the same layers over fewer inputs.
 """
 

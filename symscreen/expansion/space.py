@@ -76,7 +76,7 @@ def evaluate_user_formulas(
     Parameters
     ----------
     expressions : sequence of Expression
-        The formulas. Of several that are algebraically equal, the first is kept.
+        The formulas. If several are algebraically equal, the first is kept.
     columns : mapping of str to float64 array, shape (n,), or None
         The inputs by name. None if the space is only counted.
     existing_keys : uint64 array, shape (k, 2)

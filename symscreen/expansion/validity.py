@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from symscreen.grammar import Domain
 
 
-_LARGEST_VALUE_TOLERANCE = 1e-13  # relative to the maximum of both features
-_PAIR_TOLERANCE = 1e-9  # relative to the larger value in each row
+# largest difference of equal values, relative to the maximum of both features
+_LARGEST_VALUE_TOLERANCE = 1e-13
+_PAIR_TOLERANCE = 1e-9  # largest difference of equal values, relative to the larger value of the row
 _BATCH_VALUES = 1 << 17  # values of features, or of pairs of features, processed together
 
 
 def is_constant(
     low: NDArray[np.float64], high: NDArray[np.float64], scale: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Return which features are constant up to rounding.
+    """Return for each feature whether it is constant up to rounding.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def find_numeric_duplicates(values: NDArray[np.float64], preference: NDArray[np.
     values : float64 array, shape (q, n)
         Features, finite.
     preference : int64 array, shape (q,)
-        Distinct ranks. Of equal features, the one with the lowest rank is kept.
+        Distinct ranks. Among equal features, the one with the lowest rank is kept.
 
     Returns
     -------
@@ -282,7 +283,7 @@ class FeatureStats:
         >>> compute_feature_stats(np.array([[1.0, 2.0], [0.0, 0.5]])).is_in_domain(Domain.NONZERO).tolist()
         [True, False]
         """
-        # a domain is an interval, possibly without 0, so it suffices to test the minimum, the maximum and 0
+        # a domain is an interval, possibly without 0, so a test of the minimum, the maximum and 0 is enough
         extremes = np.column_stack((self.low, self.high, np.where(self.min_abs == 0, 0.0, self.high)))
         return is_in_domain(extremes, domain)
 
@@ -328,7 +329,7 @@ _KERNEL_OPERATORS: dict[Any, int] = {
 
 
 def is_provably_valid(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Find candidates that are proved to be finite in every row and not constant.
+    """Return for each candidate whether it is proved to be finite in every row and not constant.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The papers' experiments, run again. `registry` has them by their names."""
+"""Experiments of the papers, run again. `registry` lists them by name."""

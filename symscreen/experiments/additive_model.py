@@ -2,8 +2,8 @@
 
 The model is y = 2·x1³ + 5·x3 + 10 + e (eq. 19) with x1, x2, x3 uniform on [0, 1]. The operators are id, cube,
 + and ×, with strict pools. Figure 5 compares precision-recall curves of all screeners. Figure 6 compares the
-three features that each method selects, and the time this takes. BART has 50 trees, whose depth
-its prior alone limits (`symscreen.experiments.base.write_bart_spec`).
+three features that each method selects, and the time this takes. BART has 50 trees, whose depth its prior
+alone limits (`symscreen.experiments.base.write_bart_spec`).
 
 The text is inconsistent about the order of the layers. In §6.1, its captions and Table 2, the space with
 binary operators first (``bu`` here) has 24 features and gives better results; Example 1 says the opposite.
@@ -149,7 +149,7 @@ def screen_additive_model(
 _FIGURE5_N_ROWS = 100
 _DRAWN_SCREENERS = ("t0", "xi", "bart", "lasso", "scad", "stepwise")  # more curves would overlap
 _MEASURES = ("average_precision", "pr_auc", "roc_auc")
-_CHOICE_MEASURES = ("aip", "paper_auc", "paper_pr_auc")  # of the best three features
+_CHOICE_MEASURES = ("aip", "paper_auc", "paper_pr_auc")  # measures of the choice of three features
 _BOX_TITLES = {
     "pr_auc": "area under precision against recall, whole ranking",
     "paper_pr_auc_drawn": "the same of three chosen features with random scores, as in the paper",

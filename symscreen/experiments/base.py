@@ -32,13 +32,13 @@ Result = TypeVar("Result")
 Plan = TypeVar("Plan", bound="DataclassInstance")
 EXPERIMENT_SIZES: tuple[ExperimentSize, ...] = get_args(ExperimentSize)
 
-_EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
+_EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by extra: a module that it installs
 
 # BART as its authors have it: a node of depth d splits with the prior probability 0.95/(1 + d)² (Chipman,
 # George and McCulloch 2010, equation 7), so that ten splits in a row are never reached. Luo and Li have
 # 50 trees.
 BART_TREES = {"trees": 50, "depth": 10}
-_BART_CHAINS = {"replicates": 5, "burn": 250, "draws": 1000}  # of bartMachine by default
+_BART_CHAINS = {"replicates": 5, "burn": 250, "draws": 1000}  # the default chains of bartMachine
 _SHORT_BART_CHAINS = {"replicates": 2, "burn": 100, "draws": 200}
 
 
@@ -174,7 +174,7 @@ class Experiment:
     required_data: str = ""
 
 
-_MAX_LISTED_VALUES = 6  # of a tuple in the description of a size
+_MAX_LISTED_VALUES = 6  # largest number of values of a tuple that the description of a size lists
 
 
 def describe_size(experiment: Experiment, settings: ExperimentSettings) -> str:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from symscreen.multistage.base import ChainEstimator
 
 
-# relative reductions of the overall error
+# published relative reductions of the overall error by the recommender
 PUBLISHED_IMPROVEMENTS = {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13, "SVD": math.nan}
 N_REPLICATIONS = 50  # simulated tables per reading in the paper
 
@@ -125,8 +125,8 @@ def compute_improvements(runs: pd.DataFrame, ours: Sequence[str], column: str = 
     Returns
     -------
     data frame
-        One row per method of ours and baseline: the published improvement, the mean of
-        (baseline − ours)/baseline over runs, and the mean difference, both with standard errors.
+        One row per method of ours and baseline: the published improvement, the mean over runs of
+        (baseline − ours)/baseline, and the mean difference, both with standard errors.
     """
     wide = runs.pivot_table(index="run", columns="method", values=column, sort=False)
     rows = []
@@ -150,7 +150,8 @@ def format_order(table: pd.DataFrame, column: str = "overall") -> str:
 LAMBDAS = (0.001, 0.005, 0.01)
 RECOMMENDER = "ours"
 RECOMMENDER_COMMON_LEVEL = "ours, common level"
-_RECOMMENDERS: dict[str, dict[str, Any]] = {  # by name: parameters that differ from the default
+# by name: the parameters of a recommender that are not the default
+_RECOMMENDERS: dict[str, dict[str, Any]] = {
     RECOMMENDER: {},
     RECOMMENDER_COMMON_LEVEL: {},
     "ours, sum over n·m": {"normalization": "grid"},
@@ -759,7 +760,7 @@ def _format_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
         for name, reading_table in tables["readings"].groupby("reading", sort=False)
     ]
     inconsistent = table["inconsistent"]
-    max_ours = inconsistent[[name for name in table.index if name.startswith("ours")]].max()
+    max_ours = inconsistent[list(_RECOMMENDERS)].max()
     others = ", ".join(f"{name} {inconsistent[name]:.2%}" for name in BASELINES)
     return (
         _format_readings_run(tables["readings"]),

@@ -179,7 +179,7 @@ def _make_learners(plan: _RankingBenchmarkPlan) -> Mapping[str, LearnerFactory]:
     def make_forest(seed: int) -> Any:
         return RandomForestRegressor(n_estimators=plan.n_trees, random_state=seed)
 
-    def tune_each_label(model: Any, seed: int) -> Any:  # as the authors did
+    def tune_each_label(model: Any, seed: int) -> Any:  # the authors tuned this way
         return LabelwiseRegressor(_TunedRegressor(model, plan, seed))
 
     sizes: dict[str, Any] = {"n_estimators": 10, "inner_folds": 2} if plan.is_short else {}

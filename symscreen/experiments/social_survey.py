@@ -40,7 +40,8 @@ _LABELS = ("jobinc", "jobsec", "jobhour", "jobpromo", "jobmeans")
 _NUMERIC = ("cohort", "coninc", "childs", "degree")
 _CATEGORICAL = ("sex", "race", "marital", "wrkstat")
 _READ_COLUMNS = (*_LABELS, *_CATEGORICAL, "coninc", "childs", "degree", "year", "age")
-_DEGREES = ("Lt High School", "High School", "Junior College", "Bachelor", "Graduate")  # in ascending order
+# degrees in ascending order
+_DEGREES = ("Lt High School", "High School", "Junior College", "Bachelor", "Graduate")
 _METHODS = ("crit", "knn", "constant")
 _TRAIN_SHARE, _N_NEIGHBORS = 0.7, 3
 _MAX_DEPTH, _MIN_LEAF_ROWS = 6, 100  # our choice: the paper does not state its own

@@ -83,7 +83,7 @@ _DECIMALS = 3
 _MAX_DIFFERENCE = 0.5 * 10.0**-_DECIMALS
 _RELATIVE_TOLERANCE = 1e-12
 _N_ROWS = 200
-_MAX_UNEXPLAINED_SHARE = 1e-18  # of the variance of the truth: rounding errors of a fit without noise
+_MAX_UNEXPLAINED_SHARE = 1e-18  # share of the truth's variance up to which a difference is rounding
 _MAX_DENOMINATOR = 10_000
 
 

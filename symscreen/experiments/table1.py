@@ -47,18 +47,18 @@ FORMULAS = (
     ("x", "cos(x)", "sin(2*x)", "sin(x)"),
     ("x", "sin(4*x)", "sin(6*x)", "sin(5*x)"),
 )
-PUBLISHED = {  # by method: inclusion of θ1 … θ4 in the four blocks, in per cent
+PUBLISHED = {  # by method: the inclusion of θ1 … θ4 in the four blocks, in per cent
     "bart gmax": ((18, 10, 10, 0), (0, 0, 5, 64), (4, 5, 6, 5), (0, 16, 0, 61)),
     "bart local": ((29, 29, 25, 0), (0, 0, 9, 83), (7, 11, 13, 13), (1, 29, 0, 68)),
     "pearson": ((0, 100, 0, 0), (0, 0, 0, 100), (0, 0, 0, 100), (0, 0, 0, 100)),
     "kendall": ((100, 0, 0, 0), (0, 0, 0, 100), (100, 0, 0, 0), (0, 0, 0, 100)),
     "t0": ((100, 100, 100, 0), (0, 0, 0, 100), (100, 0, 100, 100), (0, 0, 0, 100)),
 }
-DESIGNS: dict[str, Design] = {  # distribution of x, and variance of the noise
+DESIGNS: dict[str, Design] = {  # by name: the distribution of x, and the variance of the noise
     "normal": (lambda rng: rng.normal(size=_N_ROWS), 0.0),
     "normal, noise variance 0.1": (lambda rng: rng.normal(size=_N_ROWS), 0.1),
-    # the published rows fit a range within π/4, where sin(2x) is monotone, but beyond π/8, the turning point
-    # of sin(4x)
+    # The published rows fit a range within π/4, where sin(2x) is monotone. It goes beyond π/8, the turning
+    # point of sin(4x).
     "uniform on [0, 3/4]": (lambda rng: rng.uniform(0.0, 0.75, _N_ROWS), 0.0),
     "uniform on [-3/4, 3/4]": (lambda rng: rng.uniform(-0.75, 0.75, _N_ROWS), 0.0),
     "uniform on [0, 1]": (lambda rng: rng.uniform(0.0, 1.0, _N_ROWS), 0.0),
@@ -74,7 +74,7 @@ _TOLERANCE_POINTS = 5.0  # a row is reproduced if no value differs by more perce
 _BART_OPTIONS = {
     **BART_TREES,
     "rule": "local",
-    "permutations": 19,  # by chance, the largest of 19 is exceeded in 1 of 20 cases
+    "permutations": 19,  # in 1 of 20 cases chance exceeds the largest of 19
     "replicates": 5,
     "burn": 150,
     "draws": 150,

@@ -89,7 +89,7 @@ _SYSTEMS = (
     _System("vdp2, inputs only", "vdp2", "u", ("id",), pools=("cumulative",)),
 )
 
-# as printed, one column per table
+# as the paper prints them, one column per table
 _PUBLISHED = {
     "bart": ("x2**2", "cos(x2) / x2 - x1 - x2", "x1**3 + x2**3 - x2**3", "x2"),
     "lasso": ("sin(x1) / sin(x2)", "cos(x2) / x2 - x1 - x2", "x2**3", "x2"),

@@ -1,4 +1,4 @@
-"""The one question: where a formula stands among what a screen would score, or why it is not there."""
+"""`symscreen.why`: find where a formula stands in a screen, or why it is not there."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def why(
     expression : str
         The formula, in the one notation.
     **options : object
-        Options of the screen, as in `symscreen.screen`. Of several rounds, the first is explained. The rank
-        is that before redundant features, and those that do not pass a false discovery rate, are left out;
-        the answer also says whether the feature is one of these. It is the rank in the whole space:
-        `time_limit` and `checkpoint` have no effect.
+        Options of the screen, as in `symscreen.screen`. If there are several rounds, the first is explained.
+        The rank counts all features of the space, also redundant ones and those that do not pass a false
+        discovery rate; the answer says whether the feature is one of these. `time_limit` and `checkpoint`
+        have no effect.
 
     Returns
     -------
@@ -215,9 +215,9 @@ def _explain_present(
     expression: Expression, number: int, generated: GeneratedSpace, *, by_algebra: bool
 ) -> Explanation:
     """Say where a formula stands that the space holds, or whose values it holds."""
-    found_as = to_text(generated.space.build_expression(number))
+    found = generated.space.build_expression(number)
     facts, formula = locate_feature(number, generated), to_text(expression)
     if not by_algebra and facts["status"] == "ranked":
         facts["status"] = "duplicate"
-    match: MatchKind = "values" if not by_algebra else "same" if found_as == formula else "algebra"
-    return Explanation(formula=formula, found_as=found_as, match=match, **facts)
+    match: MatchKind = "values" if not by_algebra else "same" if to_text(found) == formula else "algebra"
+    return Explanation(formula=formula, found=found, match=match, **facts)

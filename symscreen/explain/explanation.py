@@ -1,4 +1,4 @@
-"""The result of `why`: a status, a text and the facts.
+"""The result of `why`: a status, a text, and the facts behind them.
 
 `format_explanation` writes the text. Its first line answers in one sentence, the other lines give the facts.
 """
@@ -19,6 +19,7 @@ from symscreen.messages import Message, escape_control_chars, name_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from symscreen.expressions.tree import Expression
     from symscreen.screening.task import ScreeningTask
 
     Lines = list[str]
@@ -58,10 +59,10 @@ class Explanation:
         Text for the user. The first line answers in one sentence.
     formula : str
         The formula in question.
-    found_as : str
+    found : Expression or None
         The formula of the space that is equal to it, algebraically or on the data.
     match : {"same", "algebra", "values"} or None
-        How `found_as` was found.
+        How `found` was found.
     rank : int or None
         Rank of its equivalence class in the screen, from 1, before any filter; with ``top="all"``, its own
         rank. Also None if more classes rank before it than fit into memory. `n_better` and `screener_ranks`
@@ -133,7 +134,7 @@ class Explanation:
     status: ExplanationStatus
     text: str = ""
     formula: str
-    found_as: str = ""
+    found: Expression | None = None
     match: MatchKind | None = None
     rank: int | None = None
     n_better: int | None = None
@@ -169,6 +170,11 @@ class Explanation:
     unsafe_part: str = ""
     unsafe_point: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+
+    @property
+    def found_as(self) -> str:
+        """The text of `found`; empty without it."""
+        return "" if self.found is None else to_text(self.found)
 
     def __str__(self) -> str:
         return self.text
@@ -312,7 +318,7 @@ def _format_rank_details(explanation: Explanation, task: ScreeningTask) -> Lines
     lines = []
     if explanation.rank is None:
         lines.append(
-            f"{_format_screener_ranks(explanation)} With more {name_option('max_ram')} its rank is computed."
+            f"{_format_screener_ranks(explanation)}. With more {name_option('max_ram')} its rank is computed."
         )
     lines += [
         f"scores: {_format_scores(explanation.scores)}{direction}.",
@@ -363,7 +369,7 @@ def _format_not_shown(explanation: Explanation, task: ScreeningTask) -> Lines:
     name = task.screeners[0].name
     size = f"the best {explanation.rank_cutoff:,} features"
     lines = [f"{explanation.formula} is not on the shortlist of {name}: {size} ({name_option('prescreen')})."]
-    lines.append(_format_screener_ranks(explanation))
+    lines.append(f"{_format_screener_ranks(explanation)}.")
     scores = {name: score for name, score in explanation.scores.items() if not math.isnan(score)}
     return [*lines, *([f"scores: {_format_scores(scores)}."] if scores else []), *_format_match(explanation)]
 
@@ -374,7 +380,7 @@ def _format_dropped(explanation: Explanation, task: ScreeningTask) -> Lines:
     lines = [f"{explanation.formula} was dropped by the {mode}, before all of its rows were scored."]
     return [
         *lines,
-        f"scored on all rows, it has {_format_screener_ranks(explanation)}",
+        f"scored on all rows, it has {_format_screener_ranks(explanation)}.",
         *_format_match(explanation),
     ]
 
@@ -502,16 +508,16 @@ def _format_pruned(explanation: Explanation, task: ScreeningTask) -> Lines:
     cutoff = ""
     if explanation.rank_cutoff is not None:
         cutoff = f"; {explanation.rank_cutoff:,} are kept ({name_option('pool_size')})"
-    lines.append(_format_screener_ranks(explanation).rstrip(".") + cutoff + ".")
+    lines.append(f"{_format_screener_ranks(explanation)}{cutoff}.")
     if explanation.representative:
         lines.append(f"{explanation.representative}, an affine copy, represents it.")
     return [*lines, *_format_selections(explanation)]
 
 
 def _format_screener_ranks(explanation: Explanation) -> str:
-    """Format the ranks by each screener."""
+    """Format the ranks by each screener as a clause."""
     ranks = ", ".join(f"place {rank:,} by {name}" for name, rank in explanation.screener_ranks.items())
-    return f"{ranks}, of {_format_count(explanation.n_features, 'feature')}."
+    return f"{ranks}, of {_format_count(explanation.n_features, 'feature')}"
 
 
 def _format_match(explanation: Explanation) -> Lines:

@@ -179,9 +179,9 @@ def describe_domain_violation(
     }
 
 
-_MAX_COMPLEXITY = 40  # of a formula that sympy rewrites
-_MAX_DEGREE = 12  # sum of the degrees of numerator and denominator
-_MAX_SYMBOLS = 6  # columns and functions
+_MAX_COMPLEXITY = 40  # largest complexity of a formula that sympy rewrites
+_MAX_DEGREE = 12  # largest sum of the degrees of numerator and denominator
+_MAX_SYMBOLS = 6  # largest number of columns and functions in such a formula
 _RATIONAL_OPERATORS = frozenset({"neg", "square", "cube", "inv", "add", "sub", "mul", "div"})
 _POWER_DEGREES = {"square": 2, "cube": 3}
 
@@ -252,7 +252,7 @@ def _bound_degree(expression: Expression) -> int:
 
 
 _BATCH_CANDIDATES = 1 << 17  # candidates whose keys are computed together
-_AFFINE_TOLERANCE = 1e-9  # relative to the range; affine copies agree to about 1e-15
+_AFFINE_TOLERANCE = 1e-9  # largest error of an affine copy, relative to the range; rounding gives about 1e-15
 
 
 @dataclass(frozen=True, eq=False)

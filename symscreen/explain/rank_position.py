@@ -17,7 +17,6 @@ from symscreen.expansion import CandidateStatus
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.safety import analyze_safety
 from symscreen.expressions.traversal import collect_columns, evaluate_expression
-from symscreen.expressions.tree import parse_printed_expression
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import build_inference
 from symscreen.screening.inference.error_control_columns import compute_error_control
@@ -193,12 +192,9 @@ def compute_rank_position(
     feature = scorer.describe_features(spec, np.array([number]), ordered)
     loss = float(feature.loss[0])
     scorer = replace(scorer, thresholds=(loss + _LOSS_MARGIN,))
-    best, own_class, n_features, n_before = (
-        _BestClasses(len(screeners), max_classes),
-        [make_empty_features(len(screeners))],
-        0,
-        0,
-    )
+    best = _BestClasses(len(screeners), max_classes)
+    own_class = [make_empty_features(len(screeners))]
+    n_features = n_before = 0
     range_scorer = _BetterClassScorer(scorer, signature, feature)
     for result in task.backend.map(range_scorer, space.split_chunks(task.chunk_size)):
         n_features += result.n_scored
@@ -352,7 +348,7 @@ def _rank_by_joint_screener(number: int, space: Space, task: ScreeningTask) -> d
     """Find the rank in a list that a joint screener orders, if the feature is on its shortlist."""
     first_screener = task.screeners[0]
     limit = None if task.limit is None else max(task.limit, task.prescreen)
-    # of all near-duplicates, since a list without them has other ranks
+    # near-duplicates stay in the list, since a list without them has other ranks
     result = score_space(
         space, task.change_options(top="all" if limit is None else limit, max_correlation=1.0)
     )
@@ -490,10 +486,8 @@ def _apply_fdr(
     inference = build_inference(control, task.target, task.screeners[0], task.options.sign, task.options.seed)
     assert inference is not None  # noqa: S101  # the options are validated before
     assert result.stream_result is not None  # noqa: S101  # the space was streamed
-    expression = parse_printed_expression(
-        explanation.found_as, generated.task.grammar.operators, generated.task.dataset.names
-    )
-    ordered = sort_block(evaluate_expression(expression, generated.columns)[None])
+    assert explanation.found is not None  # noqa: S101  # the formula is in the space
+    ordered = sort_block(evaluate_expression(explanation.found, generated.columns)[None])
     columns, _ = compute_error_control(
         inference, control, result.stream_result.inference_state, iter([ordered]), task.target
     )

@@ -1,4 +1,4 @@
-"""The page's server as an application: its addresses, what each answers, and how much it reads.
+"""The server of the page as an application: its addresses, its answers, and how much it reads.
 
 All addresses are relative to the token, which `symscreen.explorer.security.TokenGuard` removes:
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 PAGE_FOLDER = Path(__file__).parent / "page"
-MAX_TYPED_BYTES = 4000  # of a typed formula
+MAX_TYPED_BYTES = 4000  # largest number of bytes of a typed formula
 _MAX_NUMBER_CHARS = 9
 _FILES = {
     "/": ("explore.html", "text/html"),

@@ -1,4 +1,4 @@
-"""What the page asks of a stored result, whatever kind of result it is, and how a result is opened."""
+"""Open a stored result for the page. Every kind of result answers the same questions (`Exploration`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 CSV_FORMAT = "csv"
-_BUTTONS = {  # in the order of the page: the text of the button and the suffix of the file
+_BUTTONS = {  # in the order of the page: the text of a button, and the suffix of its file
     CSV_FORMAT: ("CSV", ".csv"),
     "numpy": ("Python", ".py"),
     "sql": ("SQL", ".sql"),
@@ -117,6 +117,12 @@ def check_export(format_name: str, number: int, names: Sequence[str], n_formulas
 
 
 def check_number(number: int, n_formulas: int) -> None:
-    """Check that there is a formula with this number; raises OptionError if not."""
+    """Check that there is a formula with this number.
+
+    Raises
+    ------
+    OptionError
+        If there is no such formula.
+    """
     if not 0 <= number < n_formulas:
         raise OptionError(f"there is no formula {number}; there are 0 to {n_formulas - 1}")

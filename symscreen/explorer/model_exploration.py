@@ -1,4 +1,4 @@
-"""A fitted model as the page shows it: its formula, its predictions next to the target, and exports."""
+"""A fitted model on the page: its formula, its predictions next to the target, and exports."""
 
 from __future__ import annotations
 
@@ -128,7 +128,13 @@ class ModelExploration:
         )
 
     def explain(self, text: str) -> dict[str, Any]:
-        """Refuse: a model has no list in which a typed formula could stand."""
+        """Refuse a typed formula, because a model has no list in which it could stand.
+
+        Raises
+        ------
+        OptionError
+            For every text.
+        """
         del text
         raise OptionError("a typed formula is looked up in a ranking, and this is a model")
 
@@ -149,7 +155,13 @@ class ModelExploration:
         return ("latex",) if isinstance(self.bundle.formulas, GroupedFormula) else _FORMATS
 
     def get_target(self, name: str) -> Values:
-        """Return the observed target, shape (n,); raises DataError if the data lack it."""
+        """Return the observed target, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the data have no such column of numbers.
+        """
         numbers = self._find_numbers(name)
         if numbers is None:
             raise DataError(

@@ -1,4 +1,4 @@
-"""A ranking as the page shows it: the list, the rows of a formula, typed formulas and exports."""
+"""A ranking on the page: the list, the rows of a formula, typed formulas, and exports."""
 
 from __future__ import annotations
 
@@ -103,7 +103,15 @@ class RankingExploration:
         return self._trace(self.result.expressions[number], direction)
 
     def explain(self, text: str) -> dict[str, Any]:
-        """Say where a typed formula stands, as `symscreen.why`; trace it if it is defined in all rows."""
+        """Say where a typed formula stands, as `symscreen.why`; trace it if it is defined in all rows.
+
+        Raises
+        ------
+        OptionError
+            If the page has no rows.
+        FormulaError
+            If the text is not a formula of these inputs.
+        """
         if self.task is None:
             option = name_option("data", "DATA")
             raise OptionError(f"a typed formula needs the rows: start again with {option}")

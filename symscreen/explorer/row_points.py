@@ -1,4 +1,4 @@
-"""The points of the page's picture: the target and a formula in some of the rows, with their inputs."""
+"""Points of the page's picture: the target and a formula in some of the rows, with their inputs."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def build_points(
     if not finite.all():
         remarks.append(f"{int((~finite).sum()):,} rows without a value are left out.")
     if len(names) < len(table.inputs):
-        remarks.append(f"Of each row {len(names)} of {len(table.inputs):,} inputs are shown.")
+        remarks.append(f"{len(names)} of {len(table.inputs):,} inputs of each row are shown.")
     if table.unit_note:
         remarks.append(table.unit_note)
     return {

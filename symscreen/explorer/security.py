@@ -1,4 +1,4 @@
-"""Who may ask the page's server: only who knows its token, by the names of this machine, and no more.
+"""Access to the page's server: a request must know its token and name this machine as the host.
 
 The token is the first part of every address. So it needs no cookie, which other local servers would see. A
 page of another site cannot ask in the user's name, because it does not know the address.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LOOPBACK = "127.0.0.1"
-ALLOWED_HOSTS = (LOOPBACK, "localhost")  # of the header Host, with any port
+ALLOWED_HOSTS = (LOOPBACK, "localhost")  # hosts that the header Host may name, with any port
 _TOKEN_BYTES = 32
 _LAUNCH_PATH = "open"
 HEADERS = {
@@ -100,7 +100,7 @@ class TokenGuard:
 
 
 def _are_equal(given: str, secret: str) -> bool:
-    """Compare in a time that does not depend on how much of a secret was guessed."""
+    """Return whether two texts are equal, in a time that does not depend on how much was guessed."""
     return secrets.compare_digest(given.encode(errors="replace"), secret.encode())
 
 

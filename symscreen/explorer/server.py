@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 MAX_CONNECTIONS = 32
-_STOP_WAIT_S = 1.0  # for answers that are on their way
-_WAKE_S = 0.5  # Windows sees Ctrl-C between two waits only
+_STOP_WAIT_S = 1.0  # time for answers that are on their way when the server stops
+_WAKE_S = 0.5  # time between two wake-ups; on Windows, Ctrl-C is seen only then
 
 
 def open_listener(port: int) -> socket.socket:

@@ -181,7 +181,8 @@ class _StoredConstant(Struct, forbid_unknown_fields=True, kw_only=True):
 class _StoredIndicator(Struct, forbid_unknown_fields=True):
     """How an input is computed from another column.
 
-    By its level, by what fills missing values, by an operator of time, or else by where it is missing.
+    The input depends on a level of the column, on what fills its missing values, on an operator of time, or
+    else on where the column is missing.
     """
 
     column: str
@@ -470,7 +471,7 @@ def _parse_formulas(
 
 
 def _is_same_json(first: object, second: object) -> bool:
-    """Compare JSON values by type and value; in Python, 1, 1.0 and True are equal."""
+    """Return whether JSON values have the same type and value; in Python, 1, 1.0 and True are equal."""
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
@@ -605,8 +606,7 @@ def load_bundle(path: str | os.PathLike[str]) -> BundleFormulas:
     -------
     Formula, SharedFormula, GroupedFormula, SystemFormula or tuple of Expression
         A model, models of several targets, a model with constants by group, differential equations, or
-        features. User-defined
-        operators are rebuilt from their definitions.
+        features. User-defined operators are rebuilt from their definitions.
 
     Raises
     ------
@@ -631,6 +631,11 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
     Returns
     -------
     Bundle
+
+    Raises
+    ------
+    FormulaError
+        If the file cannot be read, or does not hold a bundle.
 
     Examples
     --------

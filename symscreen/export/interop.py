@@ -1,4 +1,4 @@
-"""Pass formulas on to other searches: guesses for PySR, programs for gplearn, columns for any tool.
+"""Pass formulas on to other searches: guesses for PySR, programs for gplearn, and columns for any tool.
 
 The functions return text, names and frames. Neither PySR nor gplearn needs to be installed.
 """

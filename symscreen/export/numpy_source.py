@@ -59,8 +59,8 @@ def to_numpy(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     **options
-        ``names``: names of the columns in the new data, if they differ. ``operators``
-        and ``indicators``: see `symscreen.export.source.ExportOptions`.
+        ``names``: names of the columns in the new data, if they differ. ``operators`` and ``indicators``: see
+        `symscreen.export.source.ExportOptions`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Operator definitions in exports: collecting, rebuilding and inlining them, and folding constants.
+"""Operator definitions in exports: collect, rebuild and inline them, and fold constants.
 
 A bundle stores the definitions and costs of operators that are not built in (`collect_definitions`,
 `collect_changed_costs`, `build_operators`). Source text in other languages contains only built-in operators:
@@ -159,7 +159,7 @@ def _is_shipped(operator: Operator) -> bool:
 
 
 def _is_same_operator(first: Operator, second: Operator) -> bool:
-    """Whether two operators are the same function at the same cost, even if they are different objects."""
+    """Return whether two operators, which may be different objects, are one function at one cost."""
     if (first.arity, first.cost) != (second.arity, second.cost):
         return False
     arguments = [fp.encode_column(name) for name in ("x", "y")[: first.arity]]

@@ -1,4 +1,4 @@
-"""A prediction band as a record in JSON: written by a fit, read from a saved model, computed on new rows.
+"""A prediction band as a record in JSON: a fit writes it, and a saved model computes it on new rows.
 
 The models of a CV+ band are stored as bundles, each with the definitions of its operators and columns.
 """
@@ -134,7 +134,7 @@ class PredictionBand:
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
             The rows, from which the models of CV+ are computed.
         stacklevel : int
-            That of `warnings.warn`, relative to this function.
+            As in `warnings.warn`, relative to this function.
         input_ranges : mapping of str to sequence of two floats, optional
             The ranges of the training rows, for a warning of rows outside in inputs that the formula lacks.
         clip_box : mapping of str to sequence of two floats, optional

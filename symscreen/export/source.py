@@ -482,7 +482,7 @@ def write_indicator(
 
 
 def is_valid_text(text: str) -> bool:
-    """Check that a text has no null character and no half of a surrogate pair, which few languages write."""
+    """Return whether a text has no null character and no half of a surrogate pair."""
     return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
 
 

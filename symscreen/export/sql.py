@@ -51,8 +51,8 @@ def to_sql(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     **options
-        ``names``: names of the columns in the database, if they differ. ``operators``
-        and ``indicators``: see `symscreen.export.source.ExportOptions`.
+        ``names``: names of the columns in the database, if they differ. ``operators`` and ``indicators``: see
+        `symscreen.export.source.ExportOptions`.
 
     Returns
     -------

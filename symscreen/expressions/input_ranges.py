@@ -1,4 +1,4 @@
-"""The ranges of the inputs: in the training rows, and widened to a box; warnings outside, and clipping."""
+"""Ranges of the inputs: those of the training rows, wider boxes, warnings outside of them, and clipping."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN_INPUTS = 5
-_WIDENING = 0.1  # of a range, on each side
-_SMALLEST = float(np.finfo(np.float64).tiny)  # smallest normal double: the end of a range that nears 0
+_WIDENING = 0.1  # share of a range by which it is widened on each side
+_SMALLEST = float(np.finfo(np.float64).tiny)  # smallest normal double: the end of a range that comes near 0
 
 
 def compute_input_ranges(columns: Mapping[str, Values]) -> dict[str, list[float]]:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-_MAX_TERMS = 400  # of a model; expressions are traversed recursively
+_MAX_TERMS = 400  # largest number of terms of a model, because expressions are traversed recursively
 _ADD, _SUB, _MUL, _DIV, _INV, _NEG = (OPERATORS[name] for name in ("add", "sub", "mul", "div", "inv", "neg"))
 
 
@@ -149,7 +149,7 @@ def evaluate_formulas(
     clip : bool
         Whether to move inputs into the box instead.
     stacklevel : int
-        That of `warnings.warn`, relative to this function.
+        As in `warnings.warn`, relative to this function.
 
     Returns
     -------

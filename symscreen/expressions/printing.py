@@ -1,4 +1,4 @@
-"""Write expressions as text: one precedence-aware printer for every language.
+"""Write expressions as text, with one printer that knows the precedence rules of every language.
 
 A `Printer` combines the parts of an expression from the leaves to the root and adds parentheses by the
 precedences of a `Notation`. The formula notation, LaTeX and MathML are here, programming languages in
@@ -180,7 +180,13 @@ _MAX_DIGITS = 17  # significant digits that determine a double
 
 
 def check_digits(digits: int) -> None:
-    """Raise an `OptionError` unless a number of significant digits is an integer from 1 to 17."""
+    """Check that a number of significant digits is an integer from 1 to 17.
+
+    Raises
+    ------
+    OptionError
+        If it is not such an integer.
+    """
     if isinstance(digits, bool) or not isinstance(digits, int | np.integer):
         raise OptionError(f"digits is {quote(digits)}; give an integer from 1 to {_MAX_DIGITS}")
     if not 1 <= digits <= _MAX_DIGITS:

@@ -48,18 +48,18 @@ if TYPE_CHECKING:
 
 
 NOT_PROVED = "not proved safe"
-# in the order of reports; tables and records name the reasons in these words
+# The reasons in the order of reports. Tables and records name them in these words.
 UNSAFE_REASONS: dict[Hazard, str] = {
     Hazard.POLE: "pole",
     Hazard.UNDEFINED: "undefined",
     Hazard.OVERFLOW: "overflow",
 }
-_MAX_BOXES = 4096  # smaller boxes that are tried for one step of a formula
-_MAX_DIVISIONS = 24  # times that a box is halved
-_MAX_CORNER_INPUTS = 6  # inputs whose combinations of ends are all tried as points
-_N_SAMPLE_POINTS = 64  # points inside the box
-_MAX_MIDPOINTS = 256  # of boxes that are not proved, tried as points
-_N_BISECTION_POINTS = 1024  # points on a line between two signs of a denominator
+_MAX_BOXES = 4096  # largest number of smaller boxes that are tried for one step of a formula
+_MAX_DIVISIONS = 24  # largest number of times that a box is halved
+_MAX_CORNER_INPUTS = 6  # largest number of inputs for which all combinations of ends are tried as points
+_N_SAMPLE_POINTS = 64  # number of points inside the box that are tried
+_MAX_MIDPOINTS = 256  # largest number of unproved boxes whose middle is tried as a point
+_N_BISECTION_POINTS = 1024  # number of points on a line between two signs of a denominator
 _N_BISECTIONS = 4
 _STRICTLY_MONOTONE = {
     Monotonicity.INCREASING,
@@ -328,7 +328,7 @@ def _iterate_zero_sources(expression: Expression) -> Iterator[Expression]:
 
 
 def _is_zero_at_zero_alone(operator: Operator) -> bool:
-    """Say whether a unary operator is 0 at 0 and nowhere else, as strictly monotone functions are."""
+    """Return whether a unary operator is 0 at 0 and nowhere else, as strictly monotone functions are."""
     return operator.monotone in _STRICTLY_MONOTONE and operator.numeric(np.zeros(1))[0] == 0.0
 
 

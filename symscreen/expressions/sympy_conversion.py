@@ -27,18 +27,20 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 
-_RELATIVE_TOLERANCE = Fraction(1, 2**51)  # of a double to the fraction; about 4 units in the last place
-_MAX_DENOMINATOR = 10_000  # of a fraction recovered from a double
-_MAX_PLAIN_DENOMINATOR = 100  # larger denominators are written as a decimal if that is exact
-_MAX_EXACT_INTEGER = 10**15  # exclusive; of numerators and denominators
+# largest relative difference of a double and its fraction: about 4 units in the last place
+_RELATIVE_TOLERANCE = Fraction(1, 2**51)
+_MAX_DENOMINATOR = 10_000  # largest denominator of a fraction recovered from a double
+# largest denominator of a number that is not written as a decimal where that is exact
+_MAX_PLAIN_DENOMINATOR = 100
+_MAX_EXACT_INTEGER = 10**15  # numerators and denominators of exact numbers are below this
 
 
-_MAX_EVALUATED_POWER = 100  # of a part of an argument whose sign sympy looks for
-_MAX_SYMPY_NODES = 20_000  # of the sympy form of an expression
+_MAX_EVALUATED_POWER = 100  # largest power in a part of an argument whose sign sympy looks for
+_MAX_SYMPY_NODES = 20_000  # largest number of nodes in the sympy form of an expression
 _ALGEBRAIC_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
-_MAX_NESTING = 6  # nested non-algebraic functions that sympy simplifies quickly
-_CANCELLATION = 1e-12  # relative size of a sum of numbers, from which rounding may decide about its sign
-_OVERFLOWING = object()  # the value of an expression with a number beyond double precision
+_MAX_NESTING = 6  # largest depth of nested non-algebraic functions that sympy simplifies quickly
+_CANCELLATION = 1e-12  # relative size of a sum of numbers below which rounding may decide its sign
+_OVERFLOWING = object()  # stands for the value of an expression with a number beyond double precision
 
 
 def to_sympy(expression: Expression) -> Any:
@@ -154,7 +156,7 @@ def _count_nodes(form: Any, counts: dict[int, int]) -> int:
 
 
 def _is_quickly_simplified(expression: Expression) -> bool:
-    """Check whether sympy simplifies an expression quickly: finite numbers, few nested functions."""
+    """Return whether sympy simplifies an expression quickly: finite numbers, few nested functions."""
 
     def measure_call(call: Call, measured: list[tuple[int, Any]]) -> tuple[int, Any]:
         """Return the nesting depth of non-algebraic functions, and the value (None if there are columns)."""

@@ -209,7 +209,13 @@ def collect_operator_names(*expressions: Expression) -> frozenset[str]:
 
 
 def check_numbers(expressions: Iterable[Expression]) -> None:
-    """Raise a `FormulaError` if a number in expressions is not finite, so that no formula can contain it."""
+    """Check that all numbers in expressions are finite; a formula cannot contain others.
+
+    Raises
+    ------
+    FormulaError
+        If a number is not finite.
+    """
     for expression in expressions:
         for constant in iterate_constants(expression):
             if not math.isfinite(constant.value):

@@ -211,7 +211,7 @@ def _build_expression(
 
 
 def _is_time_call(tree: SyntaxNode, operators: Mapping[str, Operator]) -> bool:
-    """Say whether a call is that of an operator of time, such as ``lag1(x)``."""
+    """Return whether a call is that of an operator of time, such as ``lag1(x)``."""
     try:
         return str(tree.value) not in operators and parse_time_operator(str(tree.value)) is not None
     except GrammarError as error:

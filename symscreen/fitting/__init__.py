@@ -26,7 +26,6 @@ from symscreen.fitting.model_selection import (
 )
 from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.subset_search import (
-    EXACT_SHARE,
     FitData,
     ModelSearchBudget,
     ModelSearchResult,
@@ -34,6 +33,7 @@ from symscreen.fitting.subset_search import (
     search_all_subsets,
     search_models,
 )
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 __all__ = [
     "EXACT_SHARE",

@@ -195,7 +195,13 @@ def _find_reason_against(task: FitTask, result: AnyFitResult, part: SearchPart) 
 
 
 def check_comparable(task: FitTask, n_folds: int = N_FOLDS) -> None:
-    """Refuse a fit that cannot be compared with other regressors."""
+    """Refuse a fit that cannot be compared with other regressors.
+
+    Raises
+    ------
+    OptionError
+        If the fit has groups or several targets, or too few rows for the folds.
+    """
     if task.groups is not None:
         raise OptionError(
             f"the comparison with other regressors has no groups: leave {name_option('per')} out"

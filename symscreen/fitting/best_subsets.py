@@ -38,15 +38,11 @@ if TYPE_CHECKING:
 
 
 _MAX_SIZE = 5
-_MAX_SUBSETS = {
-    1: 10**7,
-    2: 10**11,
-    3: 3 * 10**10,
-    4: 3 * 10**10,
-    5: 3 * 10**10,
-}  # a minute or two on two cores
+# By size: the largest number of subsets, which take a minute or two on two cores.
+_MAX_SUBSETS = {1: 10**7, 2: 10**11, 3: 3 * 10**10, 4: 3 * 10**10, 5: 3 * 10**10}
 _N_REFITTED = 10_000  # subsets of three and more columns that are fitted on the columns
-_ROUNDING_SHARE = 1e-13  # of the target's largest magnitude: smaller parts of a model are rounding
+# size of a part of a model that is rounding, relative to the largest magnitude of the target
+_ROUNDING_SHARE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +75,7 @@ class SubsetResult:
 
     @property
     def n_subsets(self) -> int:
-        """Number of subsets, all of which were tried."""
+        """Number of subsets; all of them were tried."""
         return comb(self.n_columns, self.size)
 
     @property

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     FormulaFits = Sequence[tuple[Formula, "CoefficientEstimates", bool]]  # one entry per target
 
 
-_RELATIVE_TOLERANCE = 1e-12  # relative to the target's maximum: smaller changes of predictions are rounding
-_MAX_DENOMINATOR = 12  # of a simple fraction
+_RELATIVE_TOLERANCE = 1e-12  # change of a prediction that is rounding, relative to the target's maximum
+_MAX_DENOMINATOR = 12  # largest denominator of a simple fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +242,8 @@ def snap_coefficients(
     Returns
     -------
     float64 array, shape (k + 1,), or None
-        The numbers. None if no such numbers fit together, or if the F test of all
-        restrictions rejects them at the level of the intervals.
+        The numbers. None if no such numbers fit together, or if the F test of all restrictions rejects them
+        at the level of the intervals.
     """
     from scipy.special import fdtri
 
@@ -347,7 +347,7 @@ def _find_simple_number(low: float, high: float, error: float) -> tuple[float, f
     return (measure_number(numbers[0]), numbers[0]) if numbers else None
 
 
-_NEGLIGIBLE_TERM_SHARE = 1e-13  # relative to the target's maximum: a smaller intercept is rounding
+_NEGLIGIBLE_TERM_SHARE = 1e-13  # size of an intercept that is rounding, relative to the target's maximum
 
 
 def get_input_columns(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
@@ -420,8 +420,8 @@ def fit_formulas(
     snap : bool
         Whether to replace coefficients by short numbers if possible.
     has_intercept : bool
-        Whether the model has an intercept. A model without one is a law. Its coefficients become simple
-        numbers if possible, even without `snap`.
+        Whether the model has an intercept. Without one, coefficients become simple numbers if possible, even
+        without `snap`.
     row_weights : RowWeights, optional
         Weights of the rows.
 

@@ -37,6 +37,7 @@ from symscreen.linear_models.gram import (
     normalize_rows,
     normalize_target,
 )
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import rotate_rows
 
 if TYPE_CHECKING:
@@ -52,14 +53,15 @@ if TYPE_CHECKING:
     ModelShares = dict[tuple[int, ...], float]
 
 
-_MAX_STARTS = 1000  # combinations of starting values that are evaluated
+_MAX_STARTS = 1000  # largest number of combinations of starting values that are evaluated
 _N_DESCENTS = 12  # best combinations from which a search starts
-_NEGLIGIBLE_SHARE = 1e-24  # unexplained share that is rounding: (1e-12)²
-_MAX_TERM_VALUE = 1e300  # larger values of a term would overflow in the norm of its column
+_MAX_TERM_VALUE = 1e300  # largest value of a term whose column has a finite norm
 _OPPOSITE_OPERATORS = {"add": "sub", "sub": "add"}
-_SINGULAR_VALUE_TOLERANCE = 64 * float(np.finfo(np.float64).eps)  # of differences of r (norm ≤ 1)
-_REGULARIZATION = 1e-7  # adds its square, 1e-14, to ‖r‖² at a distance of one start's magnitude
-_RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))  # of central differences: balances both errors
+# smallest singular value of differences of r, which has a norm of at most 1
+_SINGULAR_VALUE_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
+_REGULARIZATION = 1e-7  # its square, 1e-14, is added to ‖r‖² at a distance of one start's magnitude
+# step of central differences that balances both errors
+_RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))
 
 
 def count_constants(expression: Expression) -> int:
@@ -320,7 +322,7 @@ def _minimize(compute_residual: Callable[[Values], Values], starts: Values, fall
     descend = partial(_descend, compute_residual, np.where(sizes > 0, sizes, 1.0))
     best, lowest = fallback, np.inf
     for index in np.argsort(squares, kind="stable")[:_N_DESCENTS]:
-        if np.isnan(squares[index]) or lowest < _NEGLIGIBLE_SHARE:
+        if np.isnan(squares[index]) or lowest < EXACT_SHARE:
             break
         solution, square = descend(starts[index], 1e-8, 50)
         if square < lowest:
@@ -382,9 +384,9 @@ def _compute_jacobian(compute_residual: Callable[[Values], Values], scales: Valu
     return np.asarray((u * singular_values) @ vt / widths)
 
 
-_EXACT_FIT_SHARE = 1e-24  # unexplained share that is rounding; the search for constants ends there
 _N_BEST, _N_SIMPLE = 3, 3  # models to refine per size: the best ones, and the simplest of the Pareto front
-_MAX_CONSTANTS = 3  # per model; with more, the fit is slow and depends on the starting values
+# largest number of constants in a model; with more, the fit is slow and depends on its start
+_MAX_CONSTANTS = 3
 
 
 def refine_constants(
@@ -429,7 +431,7 @@ def refine_constants(
         The models, including new ones.
     """
     models, open_constants = dict(models), np.array([count_constants(term) for term in terms.expressions])
-    if not open_constants.any() or min(models.values()) <= _EXACT_FIT_SHARE:
+    if not open_constants.any() or min(models.values()) <= EXACT_SHARE:
         return terms, models
     for members in _select_promising(terms, models, open_constants, refined_templates):
         old_terms = [terms.expressions[place] for place in members]
@@ -442,7 +444,7 @@ def refine_constants(
             terms, indices = _add_changed_terms(terms, members, new_terms, open_constants, inputs)
             if len(set(indices)) == len(members):
                 models[tuple(sorted(indices))] = share
-        if share <= _EXACT_FIT_SHARE:
+        if share <= EXACT_SHARE:
             break
     return terms, models
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
 
 
-_MIN_SHARE = 0.01  # of the rows
-_MIN_RATIO = 100.0  # of the pairs of equal rows to those that chance gives
-_MIN_PAIRS = 3.0  # pairs of equal rows beyond this multiple
+_MIN_SHARE = 0.01  # smallest share of copied rows that counts
+_MIN_RATIO = 100.0  # smallest ratio of the pairs of equal rows to those that chance gives
+_MIN_PAIRS = 3.0  # number of pairs of equal rows that must exceed this multiple
 
 
 def count_copied_rows(columns: Sequence[Values]) -> int:

@@ -1,4 +1,4 @@
-"""How much a fit searches: the limits of each effort.
+"""The efforts of a fit, and the limits of the search at each of them.
 
 An effort is counted and never timed: it limits formulas, pairs and candidates, so that the same input gives
 the same result on any machine. Each effort searches what the one before searches, and more.

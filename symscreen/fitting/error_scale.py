@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 _LEVEL = 1e-6  # p-value below which errors grow; equal errors must not be weighted by chance
 _MIN_ROWS = 30
-_MIN_RATIO = 2.0  # of the largest to the smallest standard deviation; less has little effect
-_MIN_SHARE = 1e-3  # smallest standard deviation relative to the mean, so that no row decides alone
-_HALF_NORMAL_MEAN = float(np.sqrt(2.0 / np.pi))  # E|e| of a standard normal error
+# ratio of the largest to the smallest standard deviation from which on weights have a clear effect
+_MIN_RATIO = 2.0
+_MIN_SHARE = 1e-3  # smallest standard deviation, relative to the mean one, so that no single row decides
+_HALF_NORMAL_MEAN = float(np.sqrt(2.0 / np.pi))  # mean of |e| for a standard normal error e
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def estimate_error_scale(predictions: Values, residuals: Values) -> ErrorScale |
     Parameters
     ----------
     predictions, residuals : float64 array, shape (n,)
-        Of a law.
+        The predictions and the residuals of a law.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The way to a formula: table → grammar → spaces, small ones first → models → fit."""
+"""`symscreen.fit`: grow spaces from a table, small ones first, search models in them, and fit the best."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_l
 from symscreen.fitting.laws.simple_numbers import write_number
 from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.polynomial_rival import find_shorter_polynomial
-from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import scale_rows
 from symscreen.statistics.ranks.sorted_values import compute_midranks
 
@@ -40,16 +40,19 @@ if TYPE_CHECKING:
 VERDICT_LEVEL = 0.01
 """P-value of the tests of lack of fit below which a formula is an approximation."""
 
-_ROUNDING_LEVEL = 1e-4  # the same for residuals near rounding, whose errors are not quite independent
+# this p-value where residuals are near rounding and their errors not quite independent
+_ROUNDING_LEVEL = 1e-4
 _EPSILON = float(np.finfo(np.float64).eps)
-_MAX_SUM_ROUNDING = 2.0 * _EPSILON  # of a row, relative to the sizes of the terms; larger errors are tested
-_MAX_ROUNDING = 8.0 * _EPSILON  # change of a row that is no effect, relative to the sizes of the terms
-_MAX_CHANGE = 1e-7  # of a number, relative to its size, that counts as an error of its last digits
-_MIN_DOMINANT_ROWS = 20  # with fewer rows that make up most squares of residuals, their ranks are tested
+# rounding of a row, relative to the sizes of the terms; larger errors are tested
+_MAX_SUM_ROUNDING = 2.0 * _EPSILON
+_MAX_ROUNDING = 8.0 * _EPSILON  # change of a row that has no effect, relative to the sizes of the terms
+_MAX_CHANGE = 1e-7  # relative change of a number that counts as an error of its last digits
+_MIN_DOMINANT_ROWS = 20  # if fewer rows make up most of the squares of residuals, their ranks are tested
 _N_ROBUST_STEPS = 40
 _TINY = 1e-300
-_FACTOR = 1.1  # a part that may change by this factor without any effect is not determined
-_STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})  # these ignore small changes of an argument
+_FACTOR = 1.1  # factor by which parts are changed; a part whose change has no effect is not determined
+# operators that ignore small changes of an argument
+_STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})
 
 
 def judge_model(

@@ -14,6 +14,7 @@ import numpy as np
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.linear_models.row_weights import scale_rows
 from symscreen.statistics.ranks.sorted_values import compute_midranks
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def compute_lack_of_fit(
 
     residuals = scale_rows(residuals, row_weights)
     rows = _order_rows(columns, residuals)
-    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MAX_ROWS)).astype(np.int64))]
+    rows = rows[select_spread_places(len(rows), _MAX_ROWS)]
     scale = np.abs(residuals[rows]).max(initial=0.0)
     if len(rows) < _MIN_ROWS or scale == 0.0:
         return 1.0

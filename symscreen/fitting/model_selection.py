@@ -10,7 +10,7 @@ import numpy as np
 
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.laws.gauss_newton import estimate_robust_covariance
-from symscreen.fitting.subset_search import EXACT_SHARE
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,15 +23,16 @@ Criterion = Literal["ebic", "bic", "aic"]
 
 _SimplicityKey = tuple[int, bool, tuple[int, ...], tuple[int, ...]]
 
-_CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
-_MIN_ROWS_PER_PARAMETER = 5  # rows
-_N_LEFT_OUT = 5  # rows, at least, without which a model must still be better than the mean
-_MIN_LEFT_ROWS = 4  # times this number of rows; with fewer the rule does not apply
-_MIN_ROBUST_ROWS = 30  # with fewer, the variances of the rows are too uncertain
-# of the F test with fewer rows: the penalties count the formulas of one search up to a complexity, but a law
-# may come from about ten searches with ten complexities each
+_CRITERION_TOLERANCE = 2.0  # difference of the criterion up to which models are considered equally good
+_MIN_ROWS_PER_PARAMETER = 5  # number of rows per parameter of a model
+# smallest number of rows that are left out; a model must be better than the mean without them
+_N_LEFT_OUT = 5
+_MIN_LEFT_ROWS = 4  # smallest number of rows for this rule, as a multiple of the rows that are left out
+_MIN_ROBUST_ROWS = 30  # smallest number of rows whose variances are certain enough
+# Level of the F test with fewer rows. The penalties count the formulas of one search up to a complexity. A
+# law may come from about ten searches with ten complexities each.
 _FEW_ROWS_LEVEL = 0.001
-_COST_OF_NUMBER = 2  # of a coefficient in complexity: the number, and its product or sum
+_COST_OF_NUMBER = 2  # complexity of a coefficient: the number, and its product or sum
 _SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
@@ -50,7 +51,7 @@ class ScoredModel:
     score : float
         Value of the criterion. Lower is better.
     term_complexities : tuple of int
-        Complexities of the terms, largest first. Of equally complex models, the one with simpler terms is
+        Complexities of the terms, largest first. If models are equally complex, the one with simpler terms is
         better.
     n_rewritings : int
         Number of other models with as many terms and the same unexplained share. These are other forms of the

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from symscreen.linear_models.row_weights import RowWeights
 
 
-_STEP = 1e-6  # of a number, relative, for its derivative
-_MIN_PART = 1e-6  # norm of a derivative without the terms, relative; less counts as a coefficient
+_STEP = 1e-6  # relative step of a number for its derivative
+# smallest relative norm of what the terms leave of a derivative; less counts as a coefficient
+_MIN_PART = 1e-6
 
 
 class NumberEvidence(NamedTuple):
@@ -167,7 +168,7 @@ def _change_constant(term: Expression, index: int, value: float) -> Expression:
 def _is_distinct(
     effect: Values, values: Values, row_weights: RowWeights | None, *, has_intercept: bool
 ) -> bool:
-    """Check whether a derivative is not a combination of the terms."""
+    """Return whether a derivative is no combination of the terms."""
     columns = [*values, *([np.ones(len(effect))] if has_intercept else [])]
     design = np.column_stack([scale_rows(column, row_weights) for column in columns])
     design = design / np.linalg.norm(design, axis=0)

@@ -1,4 +1,4 @@
-"""Search models of more than four features, by greedy and LASSO paths and by exchanging features.
+"""Search models of more than four features by greedy and LASSO paths, and by exchanging features.
 
 Exchanges are sequential replacement (Miller 2002, Subset Selection in Regression, 2nd ed., section 3.3).
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.linear_models.gram import MIN_PIVOT, GramMatrix, compute_gram, compute_unexplained_shares
 from symscreen.linear_models.lasso_path import standardize_features
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.stepwise_selection import compute_span_tolerance, select_forward
 from symscreen.screeners.joint.lasso import compute_lasso_path
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _MAX_EXCHANGE_ROUNDS = 20  # passes over the terms; usually a few are enough
 _PATH_SHARE_DIGITS = 9  # significant digits, as in model selection
-_GAIN_TOLERANCE = 1e-10  # of R²: features this close to the best are compared by an accurate fit
+# difference in R² to the best feature below which features are compared by an accurate fit
+_GAIN_TOLERANCE = 1e-10
 _MAX_TIED_FEATURES = 20  # features that are compared by an accurate fit
 
 
@@ -46,7 +47,7 @@ def find_path_models(
     target : float64 array, shape (n,) or (K, n)
         One target, or K targets that share one model. Its features come from the paths of all targets.
     complexity : int64 array, shape (q,)
-        Complexity of the features. Of exchanges with the same share, the simplest is made.
+        Complexity of the features. If exchanges have the same share, the simplest is made.
     min_terms, max_terms : int
         Range of model sizes.
     starts : sequence of tuple of int

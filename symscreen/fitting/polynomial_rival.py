@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _MAX_DEGREE = 20
 _ROWS_PER_COEFFICIENT = 3
 _EPSILON = float(np.finfo(np.float64).eps)
-_MAX_RESIDUAL = 64.0  # of the regression, in units of rounding of the largest target
-_MIN_COEFFICIENT = 4.0  # in the same units: smaller ones are errors of the regression
-_BITS_OF_SYMBOL = 4.0  # the choice of an operator, a column or a number
+_MAX_RESIDUAL = 64.0  # largest residual of the regression, in roundings of the largest target
+_MIN_COEFFICIENT = 4.0  # smallest coefficient, in these roundings; less is an error of the regression
+_BITS_OF_SYMBOL = 4.0  # bits for the choice of an operator, a column or a number
 _POLYNOMIAL_OPERATORS = frozenset({"add", "sub", "mul", "neg", "square", "cube"})
 
 

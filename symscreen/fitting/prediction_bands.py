@@ -1,4 +1,4 @@
-"""Prediction bands of a fit: split conformal on rows that the fit does not see, or CV+ over folds of the fit.
+"""Prediction bands of a fit: split conformal on rows that the fit does not see, or CV+ over its folds.
 
 The methods are in `symscreen.statistics.inference.prediction_bands`. Their promises hold because no step of a
 fit uses the rows that calibrate it: neither the search, nor the choice, nor the coefficients, nor medians
@@ -60,7 +60,13 @@ class CalibrationRows:
 
 
 def check_band_task(task: FitTask) -> None:
-    """Refuse a band for several targets, or for rows of different weights."""
+    """Refuse a band for several targets, or for rows of different weights.
+
+    Raises
+    ------
+    OptionError
+        If a band is requested for such a fit.
+    """
     if task.options.bands is None:
         return
     option = name_option("bands", task.options.bands)
@@ -74,7 +80,13 @@ def check_band_task(task: FitTask) -> None:
 
 
 def check_calibrating_rows(n_rows: int, task: FitTask) -> None:
-    """Refuse a level for which so few rows calibrate that the band would be infinite."""
+    """Refuse a level for which so few rows calibrate that the band would be infinite.
+
+    Raises
+    ------
+    OptionError
+        If there are too few rows.
+    """
     needed = count_needed_rows(task.options.bands_level)
     if n_rows < needed:
         remedy = (
@@ -106,6 +118,11 @@ def fit_with_cv_plus(task: FitTask, fit: Callable[[FitTask], AnyFitResult]) -> F
     Returns
     -------
     FitResult
+
+    Raises
+    ------
+    OptionError
+        If there are too few rows to calibrate the band, or too many to store their residuals.
     """
     n = task.dataset.target.n
     if n > _MAX_CV_PLUS_ROWS:

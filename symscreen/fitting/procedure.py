@@ -53,7 +53,7 @@ from symscreen.fitting.required_inputs import format_requirement_notices
 from symscreen.fitting.row_splits import choose_band_rows, choose_folds, choose_held_out_rows
 from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
 from symscreen.fitting.search_stages import FitTask, run_search
-from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult, compute_rounding_share
+from symscreen.fitting.subset_search import ModelSearchResult, compute_rounding_share
 from symscreen.fitting.term_safety import (
     add_unsafe_column,
     find_unsafe_terms,
@@ -62,6 +62,7 @@ from symscreen.fitting.term_safety import (
 )
 from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
 from symscreen.grammar import OPERATORS
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -83,7 +84,7 @@ _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternati
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
 _MAX_REFUSED = 500  # best models that may fail the tests; then there is no law
-_MAX_WEIGHINGS = 3  # times that the weights are estimated
+_MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 

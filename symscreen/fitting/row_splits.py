@@ -1,4 +1,4 @@
-"""Which rows a fit keeps from its search: rows at random, or stretches of time where rows have an order."""
+"""Choose the rows that a fit keeps from its search: random rows, or stretches where rows have an order."""
 
 from __future__ import annotations
 

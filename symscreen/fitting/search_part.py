@@ -1,4 +1,4 @@
-"""The part of a search that found a formula, which a comparison repeats on other rows."""
+"""The part of a search that found a formula. A comparison repeats this part on other rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for models as a list of stages.
+"""Stages of the search for models, in the order in which they run.
 
 A stage is a function of one `SearchTask` that returns the models found so far and new ones. To add a stage,
 write such a function and add it to `list_stages`.
@@ -32,7 +32,6 @@ from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.required_inputs import keep_required_inputs
 from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.fitting.subset_search import (
-    EXACT_SHARE,
     FitData,
     ModelSearchBudget,
     ModelSearchResult,
@@ -41,6 +40,7 @@ from symscreen.fitting.subset_search import (
     search_all_subsets,
     search_models,
 )
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import build_row_weights, count_effective_rows
 from symscreen.messages import Message, name_option
 from symscreen.screeners import parse_screeners
@@ -470,7 +470,7 @@ def _generate_spaces(
     """Grow the spaces of the schedule one by one; layers beyond a share of the limits go to `skipped`.
 
     The first space is grown even if the time is over, unless it is that of a narrow grammar, with a suffix.
-    Of a part of a search, the spaces that are larger than it are left out.
+    If only a part of a search is run, spaces that are larger than this part are left out.
     """
     pool_sizes: dict[tuple[Layer, ...], int] = {(): len(fit.dataset.names)}
     has_user_layers = fit.options.layers is not None

@@ -1,4 +1,4 @@
-"""Search models: all small subsets of features, space by space.
+"""Search models among all small subsets of features, space by space.
 
 In a small space, all subsets of one to three features are tried, and subsets of four among the best. In a
 large space, every feature is tried alone and with every subset of one or two features of a core of simple
@@ -36,6 +36,7 @@ from symscreen.linear_models.exhaustive_subsets import (
     search_core_subsets,
 )
 from symscreen.linear_models.gram import GramMatrix, compute_gram
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.pair_search import find_best_pairs
 from symscreen.linear_models.row_weights import rotate_rows
 
@@ -60,9 +61,6 @@ MAX_PAIR_VALUES = 50_000_000
 """Maximum number of values of a space whose pairs are all tried; its columns are copied three times."""
 
 _FINALISTS_PER_FEATURE = 3  # candidates per requested feature of a large space; about half are affine copies
-
-EXACT_SHARE = 1e-24
-"""Unexplained share of the target's variance that is considered rounding: (1e-12)²."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Missing values of inputs in a fit: their medians are those of the rows that the search sees."""
+"""Fill missing values of inputs in a fit with the medians of the rows that the search sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators, grammars and the formula notation."""
+"""Operators, grammars, and the notation of formulas."""
 
 from symscreen.grammar.builtin_operators import CORE_OPERATORS, EXTRA_OPERATORS, OPERATORS
 from symscreen.grammar.grammar import Grammar, Layer, parse_layers

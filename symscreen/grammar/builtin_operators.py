@@ -1,4 +1,4 @@
-"""The built-in operators, one record each.
+"""The built-in operators, with one record for each.
 
 `CORE_OPERATORS` (``id`` … ``absdiff``) is the stable core set. `EXTRA_OPERATORS` are needed less often and
 can be used in grammars, definitions and formulas in the same way. `OPERATORS` contains both.
@@ -88,7 +88,7 @@ def _make_symmetric_hash(name: str) -> Callable[[Residues, Residues], Residues]:
     return lambda a, b: compute_hash(fp.add(a, b), fp.multiply(a, b))
 
 
-_MAX_POWER_BITS = 1 << 12  # of the integers in an expanded power
+_MAX_POWER_BITS = 1 << 12  # largest number of bits of the integers in an expanded power
 _hash_sin, _hash_cos = fp.make_odd_hash("sin"), fp.make_even_hash("cos")
 _hash_asin = fp.make_odd_hash("asin")
 _HALF = fp.encode_number(0.5)[:1]

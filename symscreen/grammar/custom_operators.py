@@ -37,7 +37,7 @@ _ARGUMENTS = ("x", "y")
 _MAX_PRIMITIVES = 200  # built-in operators in a definition, including nested definitions
 _MAX_PARAMETERS = 9
 _MAX_START_COMBINATIONS = 27  # combinations of starting values of a family
-_MAX_START_MAGNITUDE = 1e300  # of a starting value
+_MAX_START_MAGNITUDE = 1e300  # largest magnitude of a starting value
 _MAX_EXACT_INTEGER = 1e15  # integers below are written as int
 
 

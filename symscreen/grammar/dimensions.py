@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 EXPONENT_DENOMINATOR = 2**12 * 3**8 * 5**2 * 7
-_MAX_EXPONENT = 1 << 52  # of a scaled exponent; float64 is exact below
-_EXPONENT_TOLERANCE = 1e-6  # of a scaled exponent; 0.3333333333333333 counts as 1/3
+_MAX_EXPONENT = 1 << 52  # largest scaled exponent; float64 is exact below it
+_EXPONENT_TOLERANCE = 1e-6  # rounding of a scaled exponent, so that 0.3333333333333333 counts as 1/3
 
 _NO_LITERAL = np.array(np.nan)
 TRUE = np.ones((), dtype=np.bool_)

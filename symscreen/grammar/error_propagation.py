@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _U = 2.0**-53  # unit roundoff u
 _TINY = 2.0**-1074  # smallest positive double
-_LIBRARY_ERROR = 8 * _U  # relative; four units in the last place, each at most 2u
+_LIBRARY_ERROR = 8 * _U  # relative error of a library function: four units in the last place, each at most 2u
 _PI_ERROR = 1.3e-16  # π minus its double is 1.2246e-16
 
 
@@ -151,7 +151,7 @@ bound_absdiff_error = bound_difference_error
 
 
 def _is_exact_product(value: Values, a: Values, b: Values) -> Flags:
-    """Check whether value = a·b exactly, by Dekker's product of the mantissas, which cannot overflow."""
+    """Return whether value = a·b exactly, by Dekker's product of the mantissas, which cannot overflow."""
     (x, ex), (y, ey) = np.frexp(a), np.frexp(b)
     splitter = 2.0**27 + 1
     x1, y1 = splitter * x, splitter * y

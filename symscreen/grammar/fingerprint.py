@@ -36,7 +36,7 @@ _MODULUS = np.uint64(PRIME)
 _LOW29 = np.uint64((1 << 29) - 1)  # masks of the low bits
 _LOW32 = np.uint64((1 << 32) - 1)
 _MAX_FEW_RESIDUES = 512  # residues that are multiplied or inverted without a kernel
-_MAX_EXACT_EXPONENT = 30  # of powers
+_MAX_EXACT_EXPONENT = 30  # largest exponent of a power that is computed exactly
 _MAX_EXACT_INTEGER = 1 << 30  # exclusive; of numerators and denominators
 
 

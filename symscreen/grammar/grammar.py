@@ -101,6 +101,11 @@ def split_time_operators(names: Sequence[str], location: str) -> tuple[list[str]
 
     Where only operators of time are named, a layer of unary operators changes nothing: it has `id`.
 
+    Raises
+    ------
+    GrammarError
+        If an operator of time is listed twice.
+
     Examples
     --------
     >>> split_time_operators(["sin", "lag1"], "unary")
@@ -200,7 +205,7 @@ class Grammar:
     description : str
         One line.
     layers : str
-        Default of the option ``--layers``.
+        Default of the option `layers`.
     constants : tuple of float
         Numbers that are in every pool in addition to the features: integers, and π.
     max_complexity : int or None

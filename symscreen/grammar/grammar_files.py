@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 
-_MAX_BYTES = 100_000  # of a grammar file
+_MAX_BYTES = 100_000  # largest size of a grammar file
 _MAX_DEFINITIONS = 200  # operators defined in a grammar file
 _MAX_CONSTANT = 10**15  # exclusive; of a constant
 

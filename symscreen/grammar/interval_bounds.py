@@ -1,4 +1,4 @@
-"""Bounds of operators over intervals: what an operator's values are, and whether all of them are defined.
+"""Bounds of operators over intervals: the range of their values, and whether all of them are defined.
 
 An argument is an interval [a, b] that contains its exact and its computed values. The function `bounds` of an
 operator returns an interval for the values, and the hazard of each interval: why some value may be undefined
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 LARGEST_MAGNITUDE = 2.0**500  # about 3e150: the sum of 8 million squares of such numbers is a double
-_LIBRARY_MARGIN = 16 * 2.0**-53  # relative: the errors of numpy's value inside and at the end of an interval
+_LIBRARY_MARGIN = 16 * 2.0**-53  # relative error of numpy's values inside an interval and at its ends
 _TINY = 2.0**-1074  # smallest positive double
-_MAX_EXACT_ANGLE = 2.0**40  # radians; of larger angles the quadrant is taken as unknown
+_MAX_EXACT_ANGLE = 2.0**40  # radians; the quadrant of a larger angle counts as unknown
 _ANGLE_MARGIN = 4 * 2.0**-52  # relative error of an angle in quarter turns
 
 
@@ -284,7 +284,7 @@ def bound_floor(a: Intervals) -> Intervals:
 
 
 def _is_exact_sum(a: Values, b: Values) -> Flags:
-    """Check whether a + b is a double (Knuth's two-sum)."""
+    """Return whether a + b is a double (Knuth's two-sum)."""
     total = a + b
     part = total - a
     return np.asarray((a - (total - part)) + (b - part) == 0.0)

@@ -66,13 +66,14 @@ class UnitRule:
 class Precedence(IntEnum):
     """How tightly the parts of a written formula bind."""
 
-    ANY = 0  # of an argument that the notation encloses
+    ANY = 0  # precedence of an argument that the notation encloses
     SUM = 10
-    SIGN = 15  # in programming languages: a negative factor is always in parentheses
+    SIGN = 15  # precedence of a sign in programming languages, where a negative factor has parentheses
     PRODUCT = 20
-    PREFIX = 30  # a minus sign in the formula notation
+    PREFIX = 30  # precedence of a minus sign in the formula notation
     POWER = 40
-    FUNCTION = 45  # in mathematical notation: the base of a power is in parentheses
+    # precedence of functions in mathematical notation, where the base of a power has parentheses
+    FUNCTION = 45
     ATOM = 50
 
 
@@ -106,7 +107,7 @@ class Notation:
         object.__setattr__(self, "starts_with_argument", starts_with_argument)
 
     def is_reserved_literal(self, position: int, number: float) -> bool:
-        """Check whether a number without parentheses would be parsed as part of another operator."""
+        """Return whether a number without parentheses would be parsed as part of another operator."""
         literals = self.reserved_literals[position]
         return literals is None or number in literals
 
@@ -284,7 +285,7 @@ def find_operators_by_name(name: str, operators: Mapping[str, Operator]) -> tupl
 
 
 def is_in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:
-    """Check for each row of a block whether all its values are in a domain.
+    """Return for each row of a block whether all its values are in a domain.
 
     Parameters
     ----------

@@ -2,10 +2,9 @@
 
 The notation has Python's operators ``+ - * / **`` with Python's precedence, calls of operators by name,
 numbers, the constant ``pi``, and columns. A column is a plain identifier, or any text in backticks (an inner
-backtick is doubled).
-Some notations are short forms of operators: ``x**2`` is ``square(x)``, ``x**3`` is ``cube(x)``, ``1/x`` is
-``inv(x)``, ``-x`` is ``neg(x)`` and ``abs(a - b)`` is ``absdiff(a, b)``. Parentheses prevent a short form:
-``x**(2)`` is ``pow(x, 2)``.
+backtick is doubled). Some notations are short forms of operators: ``x**2`` is ``square(x)``, ``x**3`` is
+``cube(x)``, ``1/x`` is ``inv(x)``, ``-x`` is ``neg(x)`` and ``abs(a - b)`` is ``absdiff(a, b)``. Parentheses
+prevent a short form: ``x**(2)`` is ``pow(x, 2)``.
 """
 
 from __future__ import annotations

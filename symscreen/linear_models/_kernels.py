@@ -41,12 +41,10 @@ SCORE_SLACK = 4e-15
 """In units of R²: more than the rounding difference between the comparison and the score."""
 
 _CONSTANT_TOLERANCE = 1e-13  # a smaller ratio of the deviation to the largest magnitude is rounding
-ENTRY_SLACK = (
-    10.0  # tolerances by which |z_j·r|/n must exceed λ: a copy of an active feature reaches λ itself
-)
-RSS_TIE_TOLERANCE = (
-    1e-12  # models whose RSS differ by less than this share are tied; the earlier feature wins
-)
+# Number of tolerances by which |z_j·r|/n must exceed λ. A copy of an active feature reaches λ itself.
+ENTRY_SLACK = 10.0
+# Relative difference in RSS below which models are tied. The earlier feature wins then.
+RSS_TIE_TOLERANCE = 1e-12
 
 
 class SchurState(NamedTuple):
@@ -606,9 +604,8 @@ def compute_products(rows: Values, tile: Values, out: Values) -> None:
 def _fill_transposed(values: Values, tile: Values) -> None:
     """Write values, shape (w, n), as columns of the tile."""
     w, n = values.shape
-    for start in range(
-        0, n, 8
-    ):  # eight rows at a time: these lines of the tile stay in the first-level cache
+    # eight rows at a time, so that their lines of the tile stay in the first-level cache
+    for start in range(0, n, 8):
         for f in range(w):
             for r in range(start, min(start + 8, n)):
                 tile[r, f] = values[f, r]

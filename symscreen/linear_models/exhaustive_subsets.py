@@ -44,13 +44,16 @@ if TYPE_CHECKING:
     from symscreen.linear_models.gram import GramMatrix
 
 
-_R2_TOLERANCE = 1e-5  # of R²: products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot
+# Error of R². Products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot.
+_R2_TOLERANCE = 1e-5
 _TILES_PER_TASK = 64  # tiles of streamed features that a thread scans in one call
 _N_TASKS = 64  # tasks of one search: enough for threads to finish together
-_MAX_MODELS_OF_ONE_THREAD = 100_000  # of a search that takes less time than starting threads
+# number of models for which a search takes less time than starting threads
+_MAX_MODELS_OF_ONE_THREAD = 100_000
 _LIMITS = CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT)
 _Result = TypeVar("_Result")
-_MAX_FEATURES = {1: 50_000, 2: 50_000, 3: 50_000, 4: 50_000, 5: 6_000}  # codes to this base stay below 2⁶³
+# by size: largest number of features, so that codes to this base stay below 2⁶³
+_MAX_FEATURES = {1: 50_000, 2: 50_000, 3: 50_000, 4: 50_000, 5: 6_000}
 
 
 @dataclass(frozen=True, eq=False)

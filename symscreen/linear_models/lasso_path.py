@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 
 _MIN_SCALE, _MAX_SCALE = 5e-324, np.finfo(np.float64).max
-_GAP_TOLERANCE = 1e-10  # of the duality gap, in units of ‖y‖²/n
+_GAP_TOLERANCE = 1e-10  # largest duality gap, in units of ‖y‖²/n
 _MAX_KNOTS_FACTOR = 4  # knots per min(features, rows); real paths have about 1
-_MAX_SWEEPS = 10_000  # of coordinate descent at one λ
+_MAX_SWEEPS = 10_000  # largest number of sweeps of coordinate descent at one λ
 _GLMNET_TOLERANCE = 1e-14  # glmnet's criterion: the squared change of the fit by one step
-_GLMNET_MAX_SWEEPS = 1_000_000  # over the whole path
-_COEFFICIENT_TOLERANCE = 1e-12  # relative to the target: smaller coefficients are rounding errors at a knot
-_COPY_TOLERANCE = 1e-9  # standardised features that differ by less in every row are copies
+_GLMNET_MAX_SWEEPS = 1_000_000  # largest number of sweeps over the whole path
+# size of a coefficient at a knot that is a rounding error, relative to the target
+_COEFFICIENT_TOLERANCE = 1e-12
+_COPY_TOLERANCE = 1e-9  # largest difference, in any row, of standardised features that are copies
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Criterion = Literal["cp", "bic", "aic"]
 
+EXACT_SHARE = 1e-24
+"""Unexplained share of the target's variance that is considered rounding: (1e-12)²."""
+
 _RELATIVE_ROUNDING = 1e-12  # residual norms below this share of the target's norm are rounding errors
 _EPS = float(np.finfo(np.float64).eps)
 

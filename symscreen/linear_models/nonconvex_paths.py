@@ -35,12 +35,11 @@ if TYPE_CHECKING:
 
 NonconvexPenalty = Literal["scad", "mcp"]
 
-_TOLERANCE = (
-    1e-11  # largest change of a coefficient in the last sweep, relative to the target's root mean square
-)
+# Largest change of a coefficient in the last sweep, relative to the target's root mean square.
+_TOLERANCE = 1e-11
 _SWEEPS_PER_NEWTON_STEP = 500  # most fits need fewer sweeps and never take a Newton step
-_MAX_NEWTON_STEPS = 200  # per λ; then the fit has not converged
-_MIN_PIVOT = 1e-12  # with a smaller pivot a Newton step has no correct digits
+_MAX_NEWTON_STEPS = 200  # largest number of Newton steps per λ; then the fit has not converged
+_MIN_PIVOT = 1e-12  # smallest pivot of a Newton step with correct digits
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 _TILE_FEATURES = 1024  # features along each side of a tile, whose products fit into a cache
 _N_STARTS = 32  # features most correlated with the target, whose pairs are the first on the list
-_START_DETERMINANT = 1e-8  # of the pairs that start the list, by inner products
+_START_DETERMINANT = 1e-8  # smallest determinant, by inner products, of the pairs that start the list
 _N_DIRECTIONS = (16, 32, 64, 128)  # numbers of directions that are tried
 _N_DIRECTION_FEATURES = 512  # features whose directions are taken, and on which their number is chosen
-_EXACT_COST = 10.0  # of a multiplication in an exact g, relative to one in a matrix product
-_REMAINDER_ERROR = 1e-12  # of ρ², with directions that are orthonormal up to rounding
+_EXACT_COST = 10.0  # cost of a multiplication in an exact g, relative to one in a matrix product
+_REMAINDER_ERROR = 1e-12  # error of ρ² with directions that are orthonormal up to rounding
 _SLOPE = 4.0  # largest |dh/dg|
 _ARITHMETIC_ERRORS = 64.0  # roundings of numbers up to 4 in h, and of τ, r_a² and r_a·r_b
 _TIE_SLACK = 1e-11  # pairs whose residual norms agree to 12 decimals are tied
@@ -151,8 +151,8 @@ class _Features(NamedTuple):
     remainders: Values  # ρ, shape (q,), float32
     approximate_products: Values  # r in float32, shape (K, q)
     strengths: Values  # Σ r² in float32, shape (q,)
-    bound_error: float  # of h by single precision
-    exact_error: float  # of h by double precision
+    bound_error: float  # error of h in single precision
+    exact_error: float  # error of h in double precision
 
 
 @dataclass(eq=False)

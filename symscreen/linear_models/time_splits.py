@@ -1,4 +1,4 @@
-"""Splits of rows that are in the order of time: stretches of runs, not rows at random."""
+"""Splits of rows that are in the order of time, into stretches of runs instead of random rows."""
 
 from __future__ import annotations
 

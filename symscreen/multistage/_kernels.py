@@ -105,7 +105,7 @@ class SvmState(NamedTuple):
     fitted: Values  # (N,)
     theta: Values  # Σ γ_e y_e x_e, whose positive part is β
     beta: Values
-    workspace: Values  # of products of a left row and a right row
+    workspace: Values  # products of a left row and a right row
 
 
 @compile_kernel
@@ -212,8 +212,9 @@ def sweep(
 _FIRST_GAP_CHECK_VIOLATION = 0.1  # compute the gap once the largest violation, in margin units, is below this
 _MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8
 _MAX_TANGENT_ROUNDS = 50  # surrogates per problem with the ψ-loss
-_BISECTION_STEPS = 30  # of the line search between the old and the new coefficients
-_LARGE_PROBLEM_TERMS = 1 << 16  # larger problems visit runs of adjacent terms, for memory locality
+_BISECTION_STEPS = 30  # steps of the line search between the old and the new coefficients
+# number of terms above which runs of adjacent terms are visited, for memory locality
+_LARGE_PROBLEM_TERMS = 1 << 16
 _RUN_LENGTH = 16  # terms per run in a large problem
 
 

@@ -9,8 +9,8 @@ Some events skip a stage, such as a follow without a like. A chain cannot repres
 
 `generate_article_sharing` generates files of the same format with planted chains. Users (agent, region,
 country) and articles (author, language, topic) have non-negative factors, and stages have q. The meetings
-with the largest (a ∘ b)ᵀ(1 − q_1) plus noise are liked. Of these, the meetings with the largest (a ∘ b)ᵀ(1 −
-q_1 − q_2) plus noise are followed. The numbers of events are those of the data.
+with the largest (a ∘ b)ᵀ(1 − q_1) plus noise are liked. Among the liked ones, those with the largest
+(a ∘ b)ᵀ(1 − q_1 − q_2) plus noise are followed. The numbers of events are those of the data.
 
 At full size, 40,710 of 1,895 × 3,100 user-article pairs meet (0.69 %), as in the public data; the paper
 states that under 0.2 % are observed. A smaller `share` scales users, articles and pairs alike, so the density

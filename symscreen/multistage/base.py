@@ -194,7 +194,15 @@ class TrainingRows(NamedTuple):
 
 
 def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: str | None) -> Values:
-    """Compute w_{t′t} times the weights of Y_t = −1 and of Y_t = +1, (P, 2); refuse unobserved stages."""
+    """Compute w_{t′t} times the weights of Y_t = −1 and of Y_t = +1, shape (P, 2).
+
+    Raises
+    ------
+    DataError
+        If no row observes a stage, or none observes it after an earlier one.
+    OptionError
+        If the weights of stages are not valid.
+    """
     weights = _read_stage_weights(stage_weight, chains.stages)
     for t, name in enumerate(chains.stages):
         if not chains.outcomes[:, t].any():
@@ -210,8 +218,7 @@ def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: st
         if not observed[:, stage_pairs].any() or not (later_pairs and observed[:, later_pairs].any()):
             raise DataError(
                 f"nothing is observed at stage {escape_control_chars(name)!r} for rows that reached an "
-                "earlier one: "
-                "leave the stage out, or give rows where it is observed"
+                "earlier one: leave the stage out, or give rows where it is observed"
             )
     by_class = compute_class_weights(chains.outcomes) if class_weight else np.ones((len(pairs), 2))
     return weights[:, None] * by_class

@@ -170,7 +170,13 @@ def read_known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: s
 
 
 def check_hashable(column: pd.Series, name: str, context: str = "") -> None:
-    """Raise DataError for the first cell that holds an unhashable value, such as a list."""
+    """Check that all cells hold hashable values; a list, for example, is not hashable.
+
+    Raises
+    ------
+    DataError
+        For the first cell with another value.
+    """
     if column.dtype != object:
         return
     for row, value in enumerate(column):
@@ -184,7 +190,13 @@ def check_hashable(column: pd.Series, name: str, context: str = "") -> None:
 
 
 def read_name_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
-    """Return a column of names; raise DataError if it is absent, or a name is missing or complex."""
+    """Return a column of names.
+
+    Raises
+    ------
+    DataError
+        If the column is absent, or a name is missing or a complex number.
+    """
     from pandas.api.types import is_complex_dtype
 
     column = _get_column(table, name)

@@ -157,8 +157,8 @@ class EntityEncoder:
             if known is not None:
                 raise DataError(
                     f"{self.kind} {format_value(name)} is of type {type(name).__name__}, and fit had "
-                    f"{format_value(known)} "
-                    f"of type {type(known).__name__}: give {self.kind}s as the same type"
+                    f"{format_value(known)} of type {type(known).__name__}: "
+                    f"give {self.kind}s as the same type"
                 )
 
     def scale(self, table: pd.DataFrame, rows: Integers) -> Values:
@@ -260,7 +260,13 @@ def fit_entity_encoder(
 
 
 def index_by_name(features: Any, kind: str, name_column: str) -> pd.DataFrame:
-    """Index a table of features by its column `name_column`, or check the names in its index."""
+    """Index a table of features by its column `name_column`, or check the names in its index.
+
+    Raises
+    ------
+    DataError
+        If `features` is not a data frame, has a column twice, lacks the names, or has a name twice.
+    """
     import pandas as pd
 
     if not isinstance(features, pd.DataFrame):

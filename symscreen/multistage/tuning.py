@@ -97,7 +97,8 @@ def tune(
     Returns
     -------
     TuningResult
-        The best model and all errors. Of ties, the first setting wins: smaller K and λ are tried first.
+        The best model and all errors. If there is a tie, the first setting wins. Smaller K and λ are tried
+        first.
 
     Raises
     ------

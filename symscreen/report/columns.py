@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.messages import escape_control_chars
 from symscreen.screeners import SCREENERS
+from symscreen.targets.multioutput import format_target_column, list_recorded_outputs
 from symscreen.targets.registry import find_recorded_type
 from symscreen.targets.survival import HARRELL_C
 
@@ -179,16 +180,73 @@ def find_interval_columns(result: ScreenResult, name: str) -> tuple[str, str] | 
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """The scores of a screener by all targets, or by one of several.
+
+    Parameters
+    ----------
+    screener : str
+        The name of the screener.
+    target : str or None
+        The target; None for the scores that rank.
+    """
+
+    screener: str
+    target: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The column of the result's table."""
+        return self.screener if self.target is None else format_target_column(self.screener, self.target)
+
+    @property
+    def is_gini(self) -> bool:
+        """Whether the Gini correlation stands for the scores."""
+        return self.screener == "t0"
+
+
+def list_target_scores(result: ScreenResult, screener: str) -> list[ScoreColumn]:
+    """List the columns of the scores of a screener by each of several targets."""
+    columns = [ScoreColumn(screener, target) for target in list_recorded_outputs(result.record["data"])]
+    return [column for column in columns if column.name in result.table]
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnHeading:
     """The heading of a column of a page: its name in the table, its text and its explanation.
 
-    A page folds the details away, so that its table is not too wide.
+    A page folds the details away, so that its table is not too wide. `score` says whose scores the column
+    has; None for other columns.
     """
 
     name: str
     text: str
     meaning: str
     is_detail: bool = False
+    score: ScoreColumn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateText:
+    """The text of an estimate and of the ends of its interval, which are empty without one."""
+
+    value: str
+    low: str = ""
+    high: str = ""
+
+    @property
+    def interval(self) -> str:
+        """The interval; empty without one."""
+        return f"{self.low} to {self.high}" if self.low else ""
+
+    @property
+    def line(self) -> str:
+        """The estimate, with its interval in parentheses."""
+        return f"{self.value} ({self.interval})" if self.low else self.value
+
+    def typeset(self) -> EstimateText:
+        """Write minus signs for hyphens, as a page does."""
+        return EstimateText(*(text.replace("-", "−") for text in (self.value, self.low, self.high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,20 +277,20 @@ def format_gini(value: Any) -> str:
     return f"{value:g}" if abs(value) == 1.0 else f"{value:.3f}"
 
 
-def format_gini_cell(row: Mapping[Any, Any], result: ScreenResult) -> str:
+def format_gini_estimate(row: Mapping[Any, Any], result: ScreenResult) -> EstimateText:
     """Format the Gini correlation of a row of a ranking with its interval, if there is one."""
-    text = format_gini(row["gini"])
+    value = format_gini(row["gini"])
     if "gini_low" not in result.table or is_missing(row["gini_low"]):
-        return text
-    return f"{text} ({row['gini_low']:.2f} to {row['gini_high']:.2f})"
+        return EstimateText(value)
+    return EstimateText(value, f"{row['gini_low']:.2f}", f"{row['gini_high']:.2f}")
 
 
-def format_score_heading(name: str, result: ScreenResult) -> str:
+def format_score_heading(column: ScoreColumn, result: ScreenResult) -> str:
     """Return the heading of the scores of a screener: that of T0 is the Gini correlation."""
-    if name.startswith("t0["):
-        return f"{GINI_HEADING}{escape_control_chars(name.removeprefix('t0'))}"
-    if name != "t0":
-        return escape_control_chars(name)
+    if not column.is_gini:
+        return escape_control_chars(column.name)
+    if column.target is not None:
+        return escape_control_chars(format_target_column(GINI_HEADING, column.target))
     level = result.record.get("intervals", {}).get("level")
     return GINI_HEADING if level is None else f"{GINI_HEADING} ({100 * level:g} %)"
 
@@ -261,19 +319,22 @@ def build_headings(result: ScreenResult) -> list[ColumnHeading]:
     blank = set() if (result.table["direction"] != "").any() else {"direction"}
     is_signed = "gini" in result.table and find_recorded_type(result.record["data"]).has_signed_gini
     details = _DETAIL_COLUMNS | ({"direction"} if is_signed else set())
+    score_columns = [*map(ScoreColumn, names), *list_target_scores(result, "t0")]
+    scores = {column.name: column for column in score_columns}
     headings = []
     for name in map(str, result.table.columns):
         if name in _OMITTED_COLUMNS | merged | blank:
             continue
         column = COLUMNS.get(ALIKE if name == "class_size" else name, RankingColumn(name))
-        is_score = name in names or name.startswith("t0[")
+        score = scores.get(name)
         text = column.heading or escape_control_chars(name.replace("_", " "))
         headings.append(
             ColumnHeading(
                 name,
-                format_score_heading(name, result) if is_score else text,
+                text if score is None else format_score_heading(score, result),
                 column.meaning or _explain_score(result, name),
-                name in details or (not is_score and name not in (*COLUMNS, "class_size")),
+                name in details or (score is None and name not in (*COLUMNS, "class_size")),
+                score,
             )
         )
     return headings
@@ -282,25 +343,22 @@ def build_headings(result: ScreenResult) -> list[ColumnHeading]:
 def build_cells(result: ScreenResult, headings: list[ColumnHeading], index: int) -> list[TableCell]:
     """Format one row of the ranking for a page, with a cell for each heading."""
     row, represented = result.table.iloc[index], count_represented(result)[index]
-    return [_build_heading_cell(result, row, heading.name, represented) for heading in headings]
+    return [_build_heading_cell(result, row, heading, represented) for heading in headings]
 
 
-def _build_heading_cell(result: ScreenResult, row: pd.Series[Any], name: str, represented: int) -> TableCell:
-    """Format a cell of the column of a page that shows the column `name` of the table."""
+def _build_heading_cell(
+    result: ScreenResult, row: pd.Series[Any], heading: ColumnHeading, represented: int
+) -> TableCell:
+    """Format a cell of a column of a page."""
+    name, score = heading.name, heading.score
+    if score is not None:
+        return _build_score_cell(result, row, score)
     if name == "class_size":
         return _build_cell(represented)
-    if name == "t0":
-        text = format_gini_cell(row.to_dict(), result).replace("-", "−")
-        main, _, interval = text.partition(" (")
-        notes = (interval.strip(")"),) if interval else ()
-        return _add_rank_and_mark(TableCell(text, repr(float(row["gini"])), main, notes), row, name)
-    if name.startswith("t0["):
-        return TableCell(format_gini(1.0 - row[name]).replace("-", "−"), repr(1.0 - float(row[name])))
-    if name in get_screener_names(result):
-        return _add_rank_and_mark(_build_score_cell(result, row, name), row, name)
     if name == "split_gini" and not is_missing(row[name]):
-        low, high = (f"{row[bound]:.2f}".replace("-", "−") for bound in ("split_low", "split_high"))
-        return replace(_build_cell(row[name]), main=format_gini(row[name]), notes=(f"{low} to {high}",))
+        low, high = (f"{row[bound]:.2f}" for bound in ("split_low", "split_high"))
+        estimate = EstimateText(format_gini(row[name]), low, high)
+        return replace(_build_cell(row[name]), main=estimate.value, notes=(estimate.typeset().interval,))
     cell = _build_cell(row[name])
     return replace(cell, main=_format_page_p_value(row[name])) if name in _P_VALUES else cell
 
@@ -333,7 +391,24 @@ def _format_page_p_value(value: Any) -> str:
     return "–" if is_missing(value) else format_power(value, 2)
 
 
-def _build_score_cell(result: ScreenResult, row: pd.Series[Any], name: str) -> TableCell:
+def _build_score_cell(result: ScreenResult, row: pd.Series[Any], column: ScoreColumn) -> TableCell:
+    """Format a score with its interval, rank and selection mark."""
+    name = column.name
+    if column.target is not None:
+        return TableCell(format_gini(1.0 - row[name]).replace("-", "−"), repr(1.0 - float(row[name])))
+    if column.is_gini:
+        return _add_rank_and_mark(_build_gini_cell(result, row), row, name)
+    return _add_rank_and_mark(_build_plain_score_cell(result, row, name), row, name)
+
+
+def _build_gini_cell(result: ScreenResult, row: pd.Series[Any]) -> TableCell:
+    """Format the Gini correlation with its interval."""
+    estimate = format_gini_estimate(row.to_dict(), result).typeset()
+    notes = (estimate.interval,) if estimate.interval else ()
+    return TableCell(estimate.line, repr(float(row["gini"])), estimate.value, notes)
+
+
+def _build_plain_score_cell(result: ScreenResult, row: pd.Series[Any], name: str) -> TableCell:
     """Format the score of a screener, with the same number of decimals in its whole column if that fits."""
     cell, bounds = _build_cell(row[name]), find_interval_columns(result, name)
     if is_missing(row[name]):
@@ -344,8 +419,8 @@ def _build_score_cell(result: ScreenResult, row: pd.Series[Any], name: str) -> T
     main = f"{row[name]:.3f}".replace("-", "−") if is_unit_scale else cell.text
     notes: tuple[str, ...] = ()
     if bounds is not None and not is_missing(row[bounds[0]]):
-        low, high = (f"{row[bound]:.3g}".replace("-", "−") for bound in bounds)
-        notes = (f"{low} to {high}",)
+        estimate = EstimateText(main, *(f"{row[bound]:.3g}" for bound in bounds))
+        notes = (estimate.typeset().interval,)
     return replace(cell, main=main, notes=notes)
 
 

@@ -32,7 +32,7 @@ _MAX_TRANSPOSED_ROWS = 6  # rows of a table that is transposed if it is too wide
 _MAX_UNFOLDED_WIDTH = 16  # characters of a text column that is not folded
 
 
-def show_experiments(experiments: Iterable[Experiment]) -> RenderableType:
+def build_experiment_table(experiments: Iterable[Experiment]) -> RenderableType:
     """Build a table of the experiments."""
     table = make_table(("name", "left"), ("what", "fold"), ("source", "fold"))
     for experiment in experiments:
@@ -40,7 +40,7 @@ def show_experiments(experiments: Iterable[Experiment]) -> RenderableType:
     return table
 
 
-def show_outcome(experiment: Experiment, outcome: ExperimentOutcome) -> RenderableType:
+def build_outcome_tables(experiment: Experiment, outcome: ExperimentOutcome) -> RenderableType:
     """Build the listing of an experiment: its title, the first table and the remarks.
 
     Parameters

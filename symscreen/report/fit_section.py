@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.expressions.grouped_formula import GroupedFormula
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.expressions.printing import format_mathml_body
+from symscreen.expressions.printing import format_mathml_body, to_text
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
 from symscreen.results.fit_result import GroupedFitResult
 
 if TYPE_CHECKING:
-    from symscreen.results.fit_result import AnyFitResult
+    import pandas as pd
+
+    from symscreen.results.fit_result import AnyFitResult, FitResult, SharedFitResult
 
 
 _DIGITS = 6  # significant digits of numbers
@@ -45,8 +47,23 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
         "equations": [_build_equation(each.round_numbers(_DIGITS)) for each in formulas],
         "statements": [escape_control_chars(render_message(text, COMMAND_LINE)) for text in statements],
         "headings": [escape_control_chars(str(name)) for name in table.columns],
-        "rows": [[_format_cell(value) for value in row] for row in table.itertuples(index=False)],
+        "rows": _build_rows(fit, table),
     }
+
+
+def list_term_texts(fit: FitResult | SharedFitResult, digits: int) -> list[str]:
+    """List the terms of the table of coefficients, with the numbers inside rounded for display."""
+    texts = list(map(to_text, fit.formula.round_numbers(digits).terms))
+    return ["1"] * (len(fit.terms) - len(texts)) + texts
+
+
+def _build_rows(fit: AnyFitResult, table: pd.DataFrame) -> list[list[str]]:
+    """Format the rows of the table of coefficients or of constants."""
+    rows = [[_format_cell(value) for value in row] for row in table.itertuples(index=False)]
+    if isinstance(fit, GroupedFitResult):
+        return rows
+    texts = map(escape_control_chars, list_term_texts(fit, _DIGITS))
+    return [[text, *row[1:]] for text, row in zip(texts, rows, strict=True)]
 
 
 def _build_equation(formula: Formula | GroupedFormula) -> dict[str, str]:

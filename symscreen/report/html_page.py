@@ -43,6 +43,7 @@ from symscreen.report.figures.feature import draw_feature, evaluate_feature, fit
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.page_template import check_report, render_page, write_page
+from symscreen.report.terminal.reading_notes import format_safety_mark
 from symscreen.results.screen_result import ScreenResult
 from symscreen.targets.registry import find_recorded_type
 
@@ -73,6 +74,8 @@ class ReportEntry:
         The formula as text.
     value_range : str
         The range of its values.
+    unsafe : str
+        Why it may be undefined or unbounded on new rows; empty if it is proved safe, or not known.
     most_similar : str
         The feature with the highest rank correlation.
     n_alike : int
@@ -90,6 +93,7 @@ class ReportEntry:
     picture: str
     text: str
     value_range: str
+    unsafe: str
     most_similar: str
     n_alike: int
     alike: list[str]
@@ -216,7 +220,11 @@ def _build_entries(result: ScreenResult) -> list[ReportEntry]:
     entries = []
     for index in range(n_shown):
         cells = list(zip(headings, build_cells(result, headings, index), strict=True))
-        details = [(heading.text, cell.text) for heading, cell in cells if heading.is_detail]
+        details = [
+            (heading.text, cell.text)
+            for heading, cell in cells
+            if heading.is_detail and heading.name != "unsafe"
+        ]
         entries.append(
             ReportEntry(
                 rank=index + 1,
@@ -224,6 +232,7 @@ def _build_entries(result: ScreenResult) -> list[ReportEntry]:
                 picture=_draw_thumbnail(result, index) if _has_picture(result, index) else "",
                 text=texts[index],
                 value_range=_format_value_range(result, index),
+                unsafe=_get_unsafe_reason(result, index),
                 most_similar="" if correlations is None else _describe_most_similar(correlations, index),
                 n_alike=represented[index] - 1,
                 alike=alike.get(index + 1, []),
@@ -232,6 +241,12 @@ def _build_entries(result: ScreenResult) -> list[ReportEntry]:
             )
         )
     return entries
+
+
+def _get_unsafe_reason(result: ScreenResult, index: int) -> str:
+    """Return why a formula is unsafe on new rows; empty if it is safe, or not known to be unsafe."""
+    row = result.table.iloc[index].to_dict()
+    return escape_control_chars(str(row["unsafe"])) if format_safety_mark(row) else ""
 
 
 def _has_picture(result: ScreenResult, index: int) -> bool:

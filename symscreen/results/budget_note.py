@@ -1,4 +1,4 @@
-"""What a screen did because of its budget, in a sentence or two, from its record."""
+"""Describe in a sentence or two what a screen did because of its budget, from its record."""
 
 from __future__ import annotations
 

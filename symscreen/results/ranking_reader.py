@@ -219,7 +219,7 @@ def _parse_frame(content: bytes) -> pd.DataFrame:
 
 
 def _are_booleans(cells: pd.Series[Any]) -> bool:
-    """Say whether all cells are True, False or missing."""
+    """Return whether all cells are True, False or missing."""
     return all(isinstance(cell, bool) for cell in cells.dropna())
 
 

@@ -1,4 +1,4 @@
-"""Record of a run: everything that is needed to see how a result was computed and to repeat the run.
+"""Record of a run: everything that shows how a result was computed, and that repeats the run.
 
 A record contains plain values only, ready for JSON, and no time, so that equal runs have equal records. If a
 time limit stopped a run early, the part ``partial`` describes where.

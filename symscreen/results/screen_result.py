@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-_FLAGGED_SCORE_SHARE = 1e-3  # of the scale of the score
-_FLAGGED_ROW_SHARE = 0.01  # of the rows
+_FLAGGED_SCORE_SHARE = 1e-3  # error of a score that is flagged, relative to the scale of the score
+_FLAGGED_ROW_SHARE = 0.01  # share of uncertain rows that is flagged
 _FIT_HINT = "a screen ranks formulas; result.fit() returns a model that predicts"
 _ATTRIBUTE_HINTS = {
     **dict.fromkeys(("predict", "predict_proba", "score"), _FIT_HINT),

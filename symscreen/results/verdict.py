@@ -1,4 +1,4 @@
-"""The verdict of a screen: whether its formulas do better than noise, in one or two sentences.
+"""The verdict of a screen: whether its formulas are better than noise, in one or two sentences.
 
 The verdict is built from the error control of a run (`build_verdict_record`), stored in the record, and
 written as text from the record and the ranking (`format_verdict`).

@@ -87,8 +87,8 @@ class Screener:
         against the target, for pairs drawn with probability proportional to |y_i − y_j|; ties count half. A
         few pairs then estimate it at a known risk, so features can be raced.
     target_types : tuple of str
-        The supported target types (`symscreen.targets.TARGET_TYPES`), which determine the class
-        of the target: `NumericTarget`, `RankingTarget` and so on. ``"weighted"`` means that row weights are
+        The supported target types (`symscreen.targets.TARGET_TYPES`), which determine the class of the
+        target: `NumericTarget`, `RankingTarget` and so on. ``"weighted"`` means that row weights are
         supported; only their ratios may matter. The sign is "free" except for numeric and survival targets,
         and only there `direction` is called. Column screeners of numeric targets also support multi-output
         targets (`symscreen.screeners.column.multioutput_screener`).
@@ -404,8 +404,8 @@ def transform_to_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns
     -------
     float64 array, shape (n, q), C-contiguous
-        One feature per column, as learners expect; mid-ranks from 1 to n. Of the ranks R and the mirrored
-        ranks n + 1 − R, those are returned whose first row different from the middle is below it.
+        One feature per column, as learners expect; mid-ranks from 1 to n. The result is the ranks R or the
+        mirrored ranks n + 1 − R: those whose first row different from the middle is below it.
 
     Examples
     --------

@@ -372,17 +372,17 @@ def _check_description(screener: Screener | JointScreener) -> None:
 
 
 def _is_array(values: object, dtype: type, size: int) -> bool:
-    """Check type and shape of a vector."""
+    """Return whether a vector has the expected type and shape."""
     return isinstance(values, np.ndarray) and values.dtype == dtype and values.shape == (size,)
 
 
 def _is_score(values: object, size: int) -> bool:
-    """Check for a vector of finite floats."""
+    """Return whether a value is a vector of finite floats."""
     return _is_array(values, np.float64, size) and bool(np.isfinite(np.asarray(values)).all())
 
 
 def _is_direction(values: object, size: int) -> bool:
-    """Check for a vector of −1, 0 and 1."""
+    """Return whether a value is a vector of −1, 0 and 1."""
     return _is_array(values, np.int8, size) and bool(np.isin(np.asarray(values), (-1, 0, 1)).all())
 
 
@@ -439,7 +439,7 @@ def _check_column_screener(screener: Screener, case: ScreenerCheckCase) -> None:
 
 
 def _is_first(loss: Values, index: int) -> bool:
-    """Check whether a feature has the smallest loss."""
+    """Return whether a feature has the smallest loss."""
     return bool(loss[index] < np.delete(loss, index).min(initial=np.inf))
 
 

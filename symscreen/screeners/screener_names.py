@@ -121,7 +121,7 @@ def _build_screener(name: str, settings: str | None) -> AnyScreener:
 
 
 def _has_option(screener: AnyScreener, option: str) -> bool:
-    """Check whether a screener has an option."""
+    """Return whether a screener has an option."""
     return isinstance(screener, JointScreener) and option in {item.name for item in screener.options}
 
 
@@ -219,7 +219,7 @@ def _format_supported_targets(screener: AnyScreener) -> str:
 
 
 def _can_score(screener: AnyScreener, target_type: TargetType) -> bool:
-    """Check whether a screener supports a target type; for multi-output, whether it supports its columns."""
+    """Return whether a screener supports a target type; for several outputs, that of each output."""
     if TARGET_TYPES[target_type].combines_outputs:
         return isinstance(screener, Screener) and "numeric" in screener.target_types
     return target_type in screener.target_types

@@ -1,10 +1,10 @@
-"""The budget of a screen: which search and which pruning it chooses where exact scoring would take too long.
+"""The budget of a screen: choose a faster search and pruning where exact scoring would take too long.
 
 The cost of exact scoring is the number of formulas times the number of rows. Fewer than 64 rows count as 64,
 because a formula has a cost of its own. Where the cost exceeds the option `budget`, a fixed rule chooses. It
 depends on the data's shape and the options alone, never on a clock, the memory or the number of threads:
 
-1. A table of many rows is sieved: a formula is then evaluated on few rows, whatever their number.
+1. A table of many rows is sieved: a formula is then evaluated on few rows, however many there are.
 2. Where even this exceeds the budget, because there are too many formulas, the pool is pruned: the best K
    inputs and the best K features of each layer stay. K is the largest number, to two digits, that fits.
 """
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from symscreen.screening.task import ScreeningTask
 
 
-_PAIR_ROUND_ROWS = (
-    64  # rows of exact scoring that take as long as a formula in all rounds on pairs of rows, ...
-)
-_ROW_ROUND_ROWS = 512  # ... and in all rounds on samples of rows
+# Time of a formula in all rounds on pairs of rows, and in all rounds on samples of rows. It is given as the
+# number of rows whose exact scoring takes as long.
+_PAIR_ROUND_ROWS = 64
+_ROW_ROUND_ROWS = 512
 _MIN_SIEVE_FACTOR = 4  # a sieve must save at least this factor in each formula, and in their number
-_MIN_POOL_SIZE = 20  # features that are kept whatever the budget
+_MIN_POOL_SIZE = 20  # smallest number of features that are kept; the budget does not change it
 _MAX_POOL_SIZE = 1 << 40
 
 

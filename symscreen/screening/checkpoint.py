@@ -255,19 +255,22 @@ def dump_state(state: StreamResult, run_digest: str) -> bytes:
         A line with the run digest and a checksum, then the arrays.
     """
     arrays: dict[str, Any] = {
-        f"{position}_{field.name}": getattr(features, field.name)
+        _name_array(position, field.name): getattr(features, field.name)
         for position, features in enumerate(state.top_features)
         for field in fields(FeatureTable)
     }
     p_value_counts = state.inference_state.p_value_counts
     max_statistics = state.inference_state.max_statistics
-    arrays |= {"tally_keys": p_value_counts.keys, "tally_counts": p_value_counts.counts}
+    arrays |= {
+        _name_array("tally", "keys"): p_value_counts.keys,
+        _name_array("tally", "counts"): p_value_counts.counts,
+    }
     if max_statistics is not None:
-        arrays["seen_best"] = max_statistics
+        arrays[_name_array("seen", "best")] = max_statistics
     statistic_counts = state.inference_state.statistic_counts
     if statistic_counts is not None:
         for column in fields(StatisticCounts):
-            arrays[f"level_{column.name}"] = getattr(statistic_counts, column.name)
+            arrays[_name_array("level", column.name)] = getattr(statistic_counts, column.name)
     invalid_counts = [(status.value, count) for status, count in state.n_invalid.items()]
     arrays["lost"] = np.array(invalid_counts, dtype=np.int64).reshape(-1, 2)
     totals = [len(state.top_features), state.n_scored, state.n_done, state.n_total, state.n_chunks]
@@ -338,32 +341,33 @@ def _check_archive(body: bytes) -> None:
 
 def _build_state(arrays: dict[str, NDArray[Any]]) -> StreamResult:
     """Build a state from its arrays after checking names, types and shapes."""
-    n_lists, n_scored, n_done, n_total, n_chunks = _take_array(arrays, "figures", np.int64, (5,)).tolist()
+    figures = _take_array(arrays, None, "figures", np.int64, (5,))
+    n_lists, n_scored, n_done, n_total, n_chunks = figures.tolist()
     template, feature_lists = make_empty_features(0), list[FeatureTable]()
     if not 0 <= n_lists <= len(arrays):
         raise ValueError(f"it claims to contain {n_lists} lists")
     for position in range(n_lists):
-        length = len(arrays[f"{position}_number"])
+        length = len(arrays[_name_array(position, "number")])
         columns = []
         for field in fields(FeatureTable):
             like = getattr(template, field.name)
             shape = (length, *(None for _ in like.shape[1:]))
-            columns.append(_take_array(arrays, f"{position}_{field.name}", like.dtype, shape))
+            columns.append(_take_array(arrays, position, field.name, like.dtype, shape))
         feature_lists.append(FeatureTable(*columns))
-    pairs = _take_array(arrays, "lost", np.int64, (None, 2)).tolist()
+    pairs = _take_array(arrays, None, "lost", np.int64, (None, 2)).tolist()
     n_invalid = {CandidateStatus(value): count for value, count in pairs}
     if len(n_invalid) < len(pairs):
         raise ValueError("it lists an exclusion reason twice")
-    keys = _take_array(arrays, "tally_keys", np.int32, (None,))
-    p_value_counts = PValueCounts(keys, _take_array(arrays, "tally_counts", np.int64, keys.shape))
+    keys = _take_array(arrays, "tally", "keys", np.int32, (None,))
+    p_value_counts = PValueCounts(keys, _take_array(arrays, "tally", "counts", np.int64, keys.shape))
     max_statistics = None
-    if "seen_best" in arrays:
-        max_statistics = _take_array(arrays, "seen_best", np.float64, (None,))
+    if _name_array("seen", "best") in arrays:
+        max_statistics = _take_array(arrays, "seen", "best", np.float64, (None,))
     statistic_counts = None
-    if "level_levels" in arrays:
-        levels = _take_array(arrays, "level_levels", np.int32, (None,))
+    if _name_array("level", "levels") in arrays:
+        levels = _take_array(arrays, "level", "levels", np.int32, (None,))
         observed, permuted = (
-            _take_array(arrays, f"level_{name}", np.int64, levels.shape) for name in ("observed", "permuted")
+            _take_array(arrays, "level", name, np.int64, levels.shape) for name in ("observed", "permuted")
         )
         statistic_counts = StatisticCounts(levels, observed, permuted)
     if arrays:
@@ -379,15 +383,24 @@ def _build_state(arrays: dict[str, NDArray[Any]]) -> StreamResult:
     )
 
 
+def _name_array(group: str | int | None, quantity: str) -> str:
+    """Name an array of a state file; None for a quantity that belongs to no group."""
+    return quantity if group is None else f"{group}_{quantity}"
+
+
 def _take_array(
-    arrays: dict[str, NDArray[Any]], name: str, dtype: Any, shape: tuple[int | None, ...]
+    arrays: dict[str, NDArray[Any]],
+    group: str | int | None,
+    quantity: str,
+    dtype: Any,
+    shape: tuple[int | None, ...],
 ) -> NDArray[Any]:
     """Remove and return an array after checking its dtype and shape; None matches any length."""
-    values = arrays.pop(name)
+    values = arrays.pop(_name_array(group, quantity))
     if (
         values.dtype != dtype
         or values.ndim != len(shape)
         or any(expected not in {None, length} for length, expected in zip(values.shape, shape, strict=False))
     ):
-        raise ValueError(f"its {name.partition('_')[2] or name} has another type or shape")
+        raise ValueError(f"its {quantity} has another type or shape")
     return values

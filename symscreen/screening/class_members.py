@@ -69,7 +69,7 @@ RELATIONS = {
     "rounding": "the same except for rows that rounding ties or swaps",
 }
 _LOSS_TOLERANCE = 1e-9  # absolute; rounding error of the loss among affine copies
-_AFFINE_TOLERANCE = 1e-9  # relative to the spread; rounding error of an affine copy
+_AFFINE_TOLERANCE = 1e-9  # rounding error of an affine copy, relative to the spread
 _BLOCK_VALUES = 1 << 22  # values computed at a time
 _CHUNK_CANDIDATES = 1 << 16  # candidates per task of the search for equivalent forms
 _MIN_MERGE_FEATURES = 1 << 14  # members that wait at least before they are merged
@@ -431,7 +431,7 @@ def _list_round_members(
     listed: list[int] = []
     for rank, index in enumerate(round_result.shown_indices.tolist(), start=n_before + 1):
         if not members.class_sizes[index]:
-            continue  # with --top all, only the first feature of a class represents it
+            continue  # with top="all", only the first feature of a class represents it
         others = members.features.take(np.flatnonzero(members.class_indices == index))
         representative = int(ranking.number[index])
         others = others.take(np.flatnonzero(others.number != representative)).take_first(limit - 1)
@@ -488,8 +488,8 @@ def classify_relations(representative: Values, others: Values) -> list[str]:
     Returns
     -------
     list of str, length m
-        The closest relation that holds: ``same values``, ``affine copy``, ``same ranks``,
-        ``mirrored ranks`` or ``rounding``.
+        The closest relation that holds: ``same values``, ``affine copy``, ``same ranks``, ``mirrored ranks``
+        or ``rounding``.
 
     Examples
     --------
@@ -574,9 +574,9 @@ def classes(
     Notes
     -----
     A class contains the features of the space that are equivalent on these rows: features with equal or
-    mirrored ranks for rank statistics, affine copies for linear statistics. A formula
-    that algebra shows to be equal to another one is not a separate feature (the record counts it as an
-    algebraic duplicate). It is not a member, but an equivalent form of a member.
+    mirrored ranks for rank statistics, affine copies for linear statistics. A formula that algebra shows to
+    be equal to another one is not a separate feature (the record counts it as an algebraic duplicate). It is
+    not a member, but an equivalent form of a member.
 
     Examples
     --------
@@ -632,7 +632,7 @@ def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:
 
 
 def _is_same_ranking(formulas: list[str], stored_formulas: list[str]) -> bool:
-    """Compare formulas with those of a file, which may enclose a formula in parentheses."""
+    """Return whether formulas are those of a file, which may enclose a formula in parentheses."""
     pairs = zip(formulas, stored_formulas, strict=False)
     return len(formulas) == len(stored_formulas) and all(
         stored in {formula, f"({formula})"} for formula, stored in pairs

@@ -1,4 +1,4 @@
-"""Tables that are larger than the memory allows: when a screen samples them, and what it can do then.
+"""Tables that are larger than the memory allows: when a screen samples them, and what it still offers.
 
 A fixed rule decides, from the metadata of the files and the option `max_ram` alone: rows × columns × 8 bytes
 are compared with a quarter of `max_ram`, because reading a table into memory makes three copies of it. A
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 1 << 17  # parts of the target's order, each with one row in the sample
 _COPIES = 4  # a table in memory may take this share of the memory, because three copies exist
-_SUGGESTED_SHARE = 0.999  # of the memory at which a table is no longer sampled
+_SUGGESTED_SHARE = 0.999  # share of the memory that is suggested, at which a table is no longer sampled
 _LIBRARY_BYTES = 400_000_000  # libraries, compiled code and a batch of rows
 _SORTING_ROW_BYTES = 72  # memory per row while rows with tied targets are sorted, which takes the most
 _SAMPLE_BYTES = 1_000_000_000  # libraries and a screen of the sample, at least
@@ -68,7 +68,7 @@ def open_large_table(size: TableSize, y: Any, options: ScreenOptions) -> LargeTa
     OptionError
         If an option needs all rows in memory.
     MemoryLimitError
-        If the memory does not suffice for a few columns.
+        If the memory is too small for a few columns.
     DataError
         If the files cannot be read.
     """

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 _VALUE_BYTES = 8
 _LIBRARY_BYTES = 240_000_000  # libraries imported for scoring and compiled code, twice while it is compiled
 _JOINT_LIBRARY_BYTES = 120_000_000  # additional libraries of joint screeners
-_FEATURE_BYTES, _SCORE_BYTES = 100, 16  # per stored feature, and per score of it
+_FEATURE_BYTES, _SCORE_BYTES = 100, 16  # memory of a stored feature, and of each of its scores
 _MERGE_COPIES = 4  # copies of a list during a merge
-_RESULT_ROW_BYTES = 1000  # per row of the result, with its formula
+_RESULT_ROW_BYTES = 1000  # memory of a row of the result, with its formula
 _DEDUPLICATION_COPIES = 1.25  # copies of a list's values while numeric duplicates are found
 _COMPARISON_COPIES = 2  # copies of the values of a shortlist that screeners are compared on
 _JOINT_COPIES = 4  # copies of the values of a shortlist that joint screeners score
-_SORTED_VALUE_BYTES = 40  # per value that is recomputed and sorted
+_SORTED_VALUE_BYTES = 40  # memory of a value that is recomputed and sorted
 _SORTED_BLOCK_BYTES = _SORTED_VALUE_BYTES << 22  # features are recomputed and sorted block by block
 _P_VALUE_COUNTS_BYTES = 40_000_000  # the counts of the p-values of a space
 _SEARCH_BYTES = 160_000_000  # the pool on a row subsample, and the threads' scratch arrays
-_SEARCH_CANDIDATE_BYTES = 6  # per candidate of a search
+_SEARCH_CANDIDATE_BYTES = 6  # memory of a candidate of a search
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a screen would do: features per layer, the peak memory and the time, predicted before it runs."""
+"""`symscreen.plan`: predict the features per layer, the peak memory and the time of a screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
 from symscreen.expressions.tree import Column
 from symscreen.report.html_listings import format_listing_html, format_listing_text
-from symscreen.report.terminal.listings import show_plan
+from symscreen.report.terminal.listings import build_plan_table
 from symscreen.screeners import JointScreener
 from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
@@ -128,10 +128,10 @@ class ScreenPlan:
     large_table: LargeTablePlan | None = None
 
     def __repr__(self) -> str:
-        return format_listing_text(show_plan(self), self.notices)
+        return format_listing_text(build_plan_table(self), self.notices)
 
     def _repr_html_(self) -> str:
-        return format_listing_html(show_plan(self), self.notices)
+        return format_listing_html(build_plan_table(self), self.notices)
 
 
 _CALIBRATION_S = 0.5  # seconds

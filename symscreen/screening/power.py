@@ -1,4 +1,4 @@
-"""`symscreen.power`: could these data find a formula? It is planted and searched for under noise."""
+"""`symscreen.power`: plant a formula in the data under noise, and measure how often a screen finds it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from symscreen.expansion import permute_space_rows
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import KEYWORD, hint_option, name_option
+from symscreen.messages import KEYWORD, hint_option, name_option, name_subject
 from symscreen.report.html_listings import format_listing_html, format_listing_text
-from symscreen.report.terminal.result_tables import show_power
+from symscreen.report.terminal.result_tables import build_power_table
 from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
@@ -99,13 +99,14 @@ class PowerResult:
     notices: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return format_listing_text(show_power(self, KEYWORD), self.notices)
+        return format_listing_text(build_power_table(self, KEYWORD), self.notices)
 
     def _repr_html_(self) -> str:
-        return format_listing_html(show_power(self, KEYWORD), self.notices)
+        return format_listing_html(build_power_table(self, KEYWORD), self.notices)
 
 
-_MAX_VALUE = 1e306  # of noise and formula; normal numbers stay below 40, and targets below 4e307
+# largest value of noise and formula; normal numbers stay below 40, and targets below 4e307
+_MAX_VALUE = 1e306
 _NOISE_RANDOM_STREAM = 1  # random stream of a seed
 _MAX_EXAMINED_MEMBERS = 256  # equivalent features that are compared with the one that is searched for
 _RELATIONS_BY_CLOSENESS = ("same values", "affine copy", "same ranks", "mirrored ranks", "rounding")
@@ -233,8 +234,8 @@ def compute_noise_std(planted_formula: PlantedFormula, ratio: float) -> float:
     root = float(np.ldexp(math.sqrt(mean_square), int(exponent)))
     if ratio and ratio * root > _MAX_VALUE:
         raise OptionError(
-            f"noise_ratio {ratio:g} is too large: the planted values' root mean square is {root:.3g}, and so "
-            f"much noise overflows; give ratios up to {_MAX_VALUE / root:.1g}"
+            f"{name_subject('noise_ratio')} {ratio:g} is too large: the planted values' root mean square is "
+            f"{root:.3g}, and this noise overflows; give ratios up to {_MAX_VALUE / root:.1g}"
         )
     return ratio * root
 
@@ -418,16 +419,22 @@ def power(
 def _check_options(options: ScreenOptions) -> None:
     """Refuse options that have no meaning for a planted formula."""
     if options.top == "all":
-        raise OptionError("top is 'all': power asks whether a formula is among the best K; give a number")
+        raise OptionError(
+            f"{name_subject('top')} is 'all': power asks whether a formula is among the best K; give a number"
+        )
     if options.search not in {None, "exact"}:
-        raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
+        raise OptionError(
+            f"{name_subject('search')} is {options.search!r}: power scores every feature; leave it out"
+        )
     if options.rounds != 1:
-        raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")
+        raise OptionError(
+            f"{name_subject('rounds')} is {options.rounds}: power looks at one round; leave it out"
+        )
     for name in ("stability", "class_members", "intervals"):
         value = getattr(options, name)
         if value is not None:
             raise OptionError(
-                f"{name} is {value!r}: power lists nothing that it could apply to; leave it out"
+                f"{name_subject(name)} is {value!r}: power lists nothing that it could apply to; leave it out"
             )
     for name in ("ranking", "stages", "event"):
         if getattr(options, name) is not None:
@@ -449,7 +456,10 @@ def _check_column_screener(task: ScreeningTask) -> None:
 def _parse_ratios(noise_ratio: Sequence[float]) -> list[float]:
     ratios = sorted({float(ratio) for ratio in noise_ratio})
     if not ratios or not all(0.0 <= ratio < math.inf for ratio in ratios):
-        raise OptionError(f"noise_ratio is {noise_ratio!r}; give numbers of at least 0, such as 0, 0.01, 0.1")
+        raise OptionError(
+            f"{name_subject('noise_ratio')} is {noise_ratio!r}; give numbers of at least 0, such as 0, 0.01, "
+            "0.1"
+        )
     return ratios
 
 

@@ -1,4 +1,4 @@
-"""From the data and the options of a screen to a task that is ready to run.
+"""Prepare a screen: read its data and its options, check them, and build a task that is ready to run.
 
 Every use case that screens begins with `prepare_screen`.
 """
@@ -32,7 +32,7 @@ from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import build_box
 from symscreen.expressions.traversal import define_columns
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import name_option, name_option_column, quote, suggest
+from symscreen.messages import name_option, name_option_column, name_subject, quote, suggest
 from symscreen.screeners import (
     JointScreener,
     Screener,
@@ -292,8 +292,12 @@ def _check_before_reading(X: Any, y: ArrayLike | None, options: ScreenOptions) -
 def build_input_box(dataset: Dataset, options: ScreenOptions) -> dict[str, list[float]]:
     """Build the box of the inputs of a dataset, in its own units, from the option `ranges` and the rows.
 
-    The range of a column that a level gates is given by its name, and then contains 0. OptionError if a range
-    is given for something that is not an input.
+    The range of a column that a level gates is given by its name, and then contains 0.
+
+    Raises
+    ------
+    OptionError
+        If a range is given for something that is not an input.
     """
     given = dict(options.ranges or {})
     gated = {
@@ -319,8 +323,14 @@ def read_target_source(
 ) -> tuple[TargetSource, type[Target]]:
     """Read the source, with row weights if a column has them, and decide the type of the target.
 
-    Equal weights are no weights. OptionError if rows weigh differently and the target, or another option, has
-    no meaning with that; DataError if the column does not exist or holds anything but weights.
+    Equal weights count as no weights.
+
+    Raises
+    ------
+    OptionError
+        If rows have different weights, and the target or another option has no meaning with them.
+    DataError
+        If the column of weights does not exist, or holds anything but weights.
     """
     stages = None if options.stages is None else split_column_names(options.stages, "stages")
     described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
@@ -385,6 +395,12 @@ def parse_pool_screeners(
     """Read the screeners that prune the pool between layers; none without pruning.
 
     A joint screener keeps the features that it selects, so it has its pruning form.
+
+    Raises
+    ------
+    OptionError
+        If a screener is not valid for pruning: a column screener needs the number of features that stay, and
+        a joint screener needs a rule.
     """
     if options.prune_by is None and options.pool_size is None:
         return ()
@@ -408,25 +424,37 @@ def parse_pool_screeners(
 def check_prescreen_size(
     screeners: Sequence[AnyScreener], prescreen: int, n_rows: int, n_labels: int = 2
 ) -> None:
-    """Refuse a shortlist that is longer than a joint screener can take."""
+    """Refuse a shortlist that is longer than a joint screener can take.
+
+    Raises
+    ------
+    OptionError
+        If the shortlist is too long for a joint screener.
+    """
     ranking = f" that rank {n_labels} labels" if n_labels > 2 else ""
     for screener in screeners:
         if isinstance(screener, JointScreener) and prescreen > (
             most := screener.compute_max_features(n_rows, n_labels)
         ):
             raise OptionError(
-                f"prescreen is {prescreen:,}, but {screener.name} takes at most {most:,} features of "
-                f"{n_rows:,} rows{ranking}"
+                f"{name_subject('prescreen')} is {prescreen:,}, but {screener.name} takes at most {most:,} "
+                f"features of {n_rows:,} rows{ranking}: give at most {most:,}"
             )
 
 
 def check_search(options: ScreenOptions, screeners: Sequence[AnyScreener]) -> None:
-    """Refuse a risk without a race, and a race of screeners for which no bound is known."""
+    """Refuse a risk without a race, and a race of screeners for which no bound is known.
+
+    Raises
+    ------
+    OptionError
+        If the risk or the race is refused.
+    """
     if options.search != "race":
         if options.risk is not None:
             raise OptionError(
-                f"risk is {options.risk!r}, but {options.search or 'exact'} takes none: only "
-                f"{name_option('search', 'race')} states a risk"
+                f"{name_subject('risk')} is {options.risk!r}, but {options.search or 'exact'} takes none; "
+                f"leave it out, or use {name_option('search', 'race')}"
             )
         return
     leaders = select_prescreeners(screeners)
@@ -446,7 +474,13 @@ def _find_excluded_columns(options: ScreenOptions) -> Sequence[str]:
 
 
 def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> RowGroups | None:
-    """Read the groups of rows; refuse them if no option uses them, or if there are fewer than four."""
+    """Read the groups of rows.
+
+    Raises
+    ------
+    OptionError
+        If no option uses the groups, or there are fewer than four of them.
+    """
     name = options.groups
     if name is None:
         return None

@@ -17,6 +17,7 @@ from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import compute_gram
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.screeners import JointScreener, Screener
 from symscreen.screening.inference.feature_safety import merge_safety_records
 from symscreen.screening.scoring.rank_counting import compute_ranks
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.screening.scoring.score_space import ScoringResult
     from symscreen.screening.task import ScreeningTask
-
-
-_NEGLIGIBLE_SHARE = 1e-24  # unexplained share of the variance that is rounding error: (1e-12)²
 
 
 def compute_residual(
@@ -59,9 +57,8 @@ def compute_residual(
     residual : float64 array, shape (n,)
         Residual of mean 0.
     members : int32 array, shape (terms,)
-        Row indices in `values` of the features of the model.
-        None is returned instead of both if nothing is left to explain, because a residual of rounding errors
-        cannot rank features.
+        Row indices in `values` of the features of the model. None is returned instead of both if nothing is
+        left to explain, because a residual of rounding errors cannot rank features.
 
     Examples
     --------
@@ -74,7 +71,7 @@ def compute_residual(
     for n_terms in range(min(max_terms, len(values)), 0, -1):
         members, unexplained = find_best_models(gram, n_terms, keep=1, jobs=jobs)
         if len(members):
-            if unexplained[0] < _NEGLIGIBLE_SHARE:
+            if unexplained[0] < EXACT_SHARE:
                 return None
             # an orthonormal basis is accurate even if features are nearly collinear; project twice
             basis, _ = np.linalg.qr(gram.columns[members[0]].T)

@@ -195,6 +195,11 @@ class ProgressReporter:
 def parse_backend(options: ScreenOptions) -> Backend:
     """Create the backend that runs the tasks of a screen: threads, or Dask if there is a scheduler.
 
+    Raises
+    ------
+    OptionError
+        If the backend is unknown, or a scheduler is given for another backend than Dask.
+
     Examples
     --------
     >>> from symscreen.config.screen_options import ScreenOptions

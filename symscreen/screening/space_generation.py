@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     PruningCallback = Callable[[Space, PoolPruning], None]
 
 
-_POOL_MEMORY_SHARE = 0.25  # of the free memory; a growing pool is held twice and also read by a search
+# share of the free memory for a pool, which is held twice while it grows and is read by a search
+_POOL_MEMORY_SHARE = 0.25
 _LARGE_POOL_BYTES = 1 << 29  # recomputing the values of a larger pool is cheap compared with building it
 
 

@@ -1,4 +1,4 @@
-"""A screen made ready again from the record of its result, with the data given anew.
+"""Prepare a screen again from the record of its result and the same data.
 
 `symscreen.load_result`: a ranking from its file as a result again, with or without its data.
 """
@@ -59,7 +59,7 @@ def prepare_from_record(
     Parameters
     ----------
     record : mapping
-        Of a `ScreenResult`, or of a ranking read from its file.
+        The record of a `ScreenResult`, or of a ranking that was read from its file.
     X, y
         The data, as they were given to the screen.
     jobs, max_ram, progress
@@ -96,12 +96,12 @@ def prepare_from_record(
         "split": 0.0 if options.get("splits") is not None else options.get("split", 0.0),
         "splits": None,
         "groups": None,
-        "p_values": False,  # as permutations, they choose nothing of what is shown
+        "p_values": False,  # they choose nothing that is shown, and neither do permutations
         "permutations": None,
         "intervals": False,
         "prune_by": _restore_screeners(options["prune_by"], options.get("prune_by_settings", {})) or None,
         **_restore_target_options(record, has_separate_target=y is not None),
-        # of an exact search the budget says whether the user named it
+        # if the search is exact, the budget says whether the user named it
         "search": None if options["search"] == "exact" else options["search"],
         "budget": options.get("budget", BUDGET_NONE),
         "risk": options["risk"] if options["search"] == "race" else None,
@@ -199,7 +199,8 @@ def _check_same_data(dataset: Dataset, data: Mapping[str, Any]) -> None:
         ("the inputs", list(dataset.names), list(data["inputs"])),
     )
     differences = [
-        f"{what}: {reprlib.repr(now)}, and {reprlib.repr(then)} were screened"  # of thousands of inputs, six
+        # reprlib shows six inputs of thousands
+        f"{what}: {reprlib.repr(now)}, and {reprlib.repr(then)} were screened"
         for what, now, then in same
         if now != then
     ]
@@ -242,8 +243,8 @@ def load_result(
     Returns
     -------
     ScreenResult
-        It can be shown, drawn, applied to new rows, exported and reported. Of the notices of the run only
-        those are kept that follow from the record.
+        It can be shown, drawn, applied to new rows, exported and reported. It has only those notices of the
+        run that follow from the record.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The one task object of a screen: the data, the options as the user gave them, and what was read from both.
+"""`ScreeningTask`: the data and the options of a screen, with everything that was read from both.
 
-Engines receive a `ScreeningTask`, or one of its parts. What an option says is read from `task.options` where
-it is used; no carrier spells options again.
+Engines receive a `ScreeningTask`, or one of its parts. They read the value of an option from `task.options`
+where they use it. No other object repeats the options.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 _DEFAULT_RISK = 1e-6  # probability that a race loses any of the best classes
-_MAX_WIDENING, _MIN_WIDENING = (
-    128,
-    16,
-)  # classes examined per distinct feature wanted: at most, and at least ...
-MAX_EXAMINED = 1 << 16  # classes from which distinct features are selected at most
-_EXAMINED_VALUES = 1 << 24  # ... and as many as have this number of values in between
+# Distinct features are selected from a longer list of classes. Its length per feature that is wanted lies
+# between these two numbers, and depends on the number of rows.
+_MIN_WIDENING = 16
+_MAX_WIDENING = 128
+_EXAMINED_VALUES = 1 << 24  # values of the features of that list; they limit its length between both numbers
+MAX_EXAMINED = 1 << 16  # largest number of classes from which distinct features are selected
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class ScreeningTask:
     p_value_obstacle : Obstacle or None
         Why there are no p-values; None if they are computed.
     large_table : LargeTable or None
-        The table on disk of which the dataset is a sample; None if the dataset has all rows.
+        The table on disk from which the rows of the dataset were sampled; None if the dataset has all rows.
     sampling_limit : int or None
         A memory limit in bytes with which the dataset would be a sample; None if it is one or cannot be.
     row_groups : RowGroups or None

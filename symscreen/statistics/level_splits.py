@@ -159,7 +159,7 @@ class _LevelTreeNodes:
         self.levels, self.left_children = [-1], [-1]
 
     def can_split(self) -> bool:
-        """Check whether a node holds enough rows for two children."""
+        """Return whether a node holds enough rows for two children."""
         return bool(np.bincount(self.row_nodes).max() >= 2 * self._min_leaf)
 
     def split_cells(self, level: int, feature: int, threshold: float) -> None:

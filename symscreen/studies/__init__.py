@@ -1,4 +1,4 @@
-"""Studies: one file says what to screen, fit and report of a table."""
+"""Studies: a file says what to screen, fit and report of a table."""
 
 from symscreen.studies.proposal import propose_study
 from symscreen.studies.study import Study

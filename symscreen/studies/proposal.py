@@ -1,4 +1,4 @@
-"""Propose a study of a table: what a screen and a fit would choose by default, written down."""
+"""Propose a study of a table, with what a screen and a fit would choose by default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from symscreen.screening.task import ScreeningTask
 
 
-MAX_LISTED_INPUTS = 200  # of more inputs, a study names none
+MAX_LISTED_INPUTS = 200  # largest number of inputs that a study names
 _FITTED_TARGET_TYPES = ("numeric", "weighted", "several")
 _REPORT_PACKAGES = ("jinja2", "matplotlib")
 _PACKED_SUFFIX = re.compile(r"\.(gz|bz2|zst|xz|zip)$", re.IGNORECASE)

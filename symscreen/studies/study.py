@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     Tables = Mapping[str, Mapping[str, Any]]
 
-OUTPUTS = {  # by key: what the file is
+OUTPUTS = {  # by key: a description of the file
     "report": "The report: one .html that needs nothing else.",
     "table": "The ranking: .csv, .parquet or .json.",
     "model": "The fitted formula: a bundle (.json) for symscreen apply.",
 }
 _FILE_SUFFIXES = (".toml", ".json")
-_SCHEME = re.compile(r"([a-z][a-z0-9+]+:)?(.*)", re.DOTALL)  # of a source such as duckdb:FILE#TABLE
+_SCHEME = re.compile(r"([a-z][a-z0-9+]+:)?(.*)", re.DOTALL)  # splits a source such as duckdb:FILE#TABLE
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,13 @@ def _move_file(name: str, move: Callable[[str], str]) -> str:
 
 
 def check_has_steps(study: Study, source: str) -> None:
-    """Refuse a study without steps, and outputs of steps that it does not run."""
+    """Check that a study has steps, and that its outputs are those of its steps.
+
+    Raises
+    ------
+    OptionError
+        If a study has no step, or an output of a step that it does not run.
+    """
     if not study.steps:
         raise OptionError(f"{source}: nothing is to be done: add the table [screen], [fit] or both")
     for name, step in (("report", "screen"), ("table", "screen"), ("model", "fit")):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
 
-_MAX_BYTES = 1_000_000  # of a study file
+_MAX_BYTES = 1_000_000  # largest size of a study file
 _WIDTH = 100  # characters of a comment line
 _OPTION_TABLES = ("data", *STEPS, "run")
 _FileName = Annotated[str, msgspec.Meta(min_length=1, description='the name of a file, such as "data.csv"')]
@@ -253,9 +253,8 @@ def format_toml_value(value: Any, name: str) -> str:
     ('["a \\"b\\"", true, 0.5]', '{"u" = 50}')
     """
     if isinstance(value, str | os.PathLike):
-        text = json.dumps(
-            os.fspath(value), ensure_ascii=False
-        )  # except for one character, JSON's texts are TOML's
+        # except for one character, JSON's texts are TOML's
+        text = json.dumps(os.fspath(value), ensure_ascii=False)
         return "".join(character if character.isprintable() else _escape(character) for character in text)
     if isinstance(value, bool):
         return str(value).lower()

@@ -1,4 +1,4 @@
-"""Run a study: the screen, the fit, and the files that are written of them."""
+"""Run a study: the screen, the fit, and the files that it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target types: what formulas are scored against, one file for each type."""
+"""Target types: what formulas are scored against. Each file has one type."""
 
 from symscreen.targets.base import Target, TargetType
 from symscreen.targets.numeric import NumericTarget

@@ -1,4 +1,4 @@
-"""The interface of a target type: all that the package asks of what formulas are scored against.
+"""The interface of a target type: everything that the package asks of a target.
 
 Each type is one class in one file of this package, and one line in `symscreen.targets.registry`. The class
 says how the target is found and read in a source, how its rows are ordered, and what the statistics need.
@@ -105,7 +105,8 @@ class Target(ABC):
         None if a feature can rise or fall with the target. Otherwise ``sign="positive"`` is an error: what
         conflicts with it, and why.
     supports_inference : bool
-        Whether null distributions, half-samples, races and residual rounds apply: they need one number a row.
+        Whether null distributions, half-samples, races and residual rounds apply: they need one number per
+        row.
     accepts_weights : bool
         Whether it is known what row weights mean for the type.
     has_signed_gini : bool
@@ -131,7 +132,7 @@ class Target(ABC):
     @classmethod
     @abstractmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check whether the options and columns of a source describe a target of this type."""
+        """Return whether the options and columns of a source describe a target of this type."""
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
@@ -260,7 +261,13 @@ class Target(ABC):
 
     @classmethod
     def check_options(cls, sign: str, search: str, rounds: int) -> None:
-        """Raise an OptionError for options of a screen that have no meaning for the type."""
+        """Check that the options of a screen have a meaning for the type.
+
+        Raises
+        ------
+        OptionError
+            If an option has no meaning.
+        """
         if sign == "positive" and cls.sign_conflict is not None:
             option, reason = cls.sign_conflict
             raise OptionError(
@@ -281,8 +288,8 @@ class Target(ABC):
             )
         if rounds > 1:
             raise OptionError(
-                f"{name_option('rounds', rounds)} needs a numeric target, of which a model leaves "
-                f"something; {cls.description} is screened in one round"
+                f"{name_option('rounds', rounds)} needs a numeric target, because it screens what a "
+                f"model leaves; {cls.description} is screened in one round"
             )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _MAX_UNLIKELY_CLASSES = 10  # texts with more values, most of them in one row, are no classes unless named so
-_MAX_CLASSES = 100  # each scored against every feature
+_MAX_CLASSES = 100  # largest number of classes; each is scored against every feature
 _MAX_LISTED = 6  # classes that a summary names
 
 
@@ -91,14 +91,20 @@ class MulticlassTarget(BinaryDecomposedTarget):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for a single column of text; numbers become classes only on request."""
+        """Return whether the target is a single column of text; numbers become classes only on request."""
         if source.has_own_option or source.is_multicolumn or source.requested not in {None, cls.target_type}:
             return False
         return source.requested is not None or source.is_categorical
 
     @classmethod
     def read(cls, source: TargetSource) -> TargetColumns:
-        """Read a column of classes."""
+        """Read a column of classes.
+
+        Raises
+        ------
+        DataError
+            If the column has too many classes, or its texts differ in most rows.
+        """
         name, column = source.read_column()
         data = read_classes(source.origin, name, column)
         if source.requested is None:

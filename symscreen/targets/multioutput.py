@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.targets.base import ColumnScreener, RowIndices
 
 
-_MAX_OUTPUTS = 100  # each scored against every feature
+_MAX_OUTPUTS = 100  # largest number of outputs; each is scored against every feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class MultiOutputTarget(Target):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for several named columns, or several columns of y that are no ranking."""
+        """Return whether there are several named columns, or several columns of y that are no ranking."""
         return not source.has_own_option and source.is_multicolumn
 
     @classmethod
@@ -252,6 +252,11 @@ def format_target_column(screener: str, target: str) -> str:
     ('t0[yield]', 't0[`a,b`]')
     """
     return f"{screener}[{quote_label(target)}]"
+
+
+def list_recorded_outputs(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """List the outputs of a run by the entry ``data`` of its record; empty for other target types."""
+    return tuple(data["several"]["gini_mean_difference"]) if "several" in data else ()
 
 
 def _read_y_outputs(source: TargetSource) -> dict[str, Values]:

@@ -1,4 +1,4 @@
-"""Numeric targets: one number a row.
+"""Numeric targets, with one number per row.
 
 Rows are sorted in ascending order of the target, so statistics do not depend on the order of the source. Ties
 are ordered by the inputs.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may be codes of classes
 _MIN_ROWS_PER_CODE = 5
 _N_FIRST_ROWS = 1_000  # rows that show of most columns that they are not whole numbers
-_MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
+_MAX_MAGNITUDE = 4e307  # largest magnitude of a target; T0 can reach 2Δ, four times this magnitude
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,6 @@ def _ask_for_classes(name: str, values: Values) -> tuple[str, ...]:
     return (
         Message(
             f"target: {quote(name)} has the whole numbers {codes[0]:g} to {codes[-1]:g} only, and is "
-            f"scored as a "
-            f"number; if they are classes, say so: {name_option('target_type', 'classes')}"
+            f"scored as a number; if they are classes, say so: {name_option('target_type', 'classes')}"
         ),
     )

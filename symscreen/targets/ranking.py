@@ -97,7 +97,7 @@ class RankingTarget(BinaryDecomposedTarget):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for the option `ranking`, or a y of several columns that are not asked for as outputs."""
+        """Return whether the option `ranking` is given, or y has several columns that are no outputs."""
         if source.ranking is not None:
             return True
         has_columns = source.y is not None and source.is_multicolumn
@@ -105,7 +105,15 @@ class RankingTarget(BinaryDecomposedTarget):
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
-        """List the columns of the option `ranking`."""
+        """List the columns of the option `ranking`.
+
+        Raises
+        ------
+        OptionError
+            If the option names no column, or a column twice.
+        DataError
+            If a column does not exist, or is excluded.
+        """
         if source.ranking is None:
             return [], []
         names = (

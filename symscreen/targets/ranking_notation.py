@@ -164,7 +164,7 @@ def parse_ranking(text: Any, row: int) -> TiedGroups:
 
 
 def _has_foreign_marks(name: str) -> bool:
-    """Check for separators or unmatched brackets of other notations; `tea (black)` is a valid name."""
+    """Return whether a text has marks of other notations; the brackets of `tea (black)` are valid."""
     open_brackets: list[str] = []
     for character in name:
         if character in _BRACKETS.values():

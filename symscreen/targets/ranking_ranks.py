@@ -142,7 +142,7 @@ def to_float_array(values: Any) -> Ranks:
 
 
 def _is_complex(values: Any) -> bool:
-    """Check for complex numbers."""
+    """Return whether values are complex numbers."""
     try:
         return bool(np.iscomplexobj(values))
     except ValueError:  # ragged lists

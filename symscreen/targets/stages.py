@@ -1,8 +1,8 @@
 """Chains of stages, decomposed into binary targets of pairs of stages.
 
-The outcome Y_t of stage t is +1 (reached), −1 (not reached) or 0 (not observed), with
-Y_t = −1 ⇒ Y_{t+1} ≠ +1. For every pair t′ < t, whether a row at stage t′ reaches stage t is a binary
-target, observed in the rows with Y_t′ = +1 and Y_t ≠ 0.
+The outcome Y_t of stage t is +1 (reached), −1 (not reached) or 0 (not observed). If Y_t = −1, then
+Y_{t+1} ≠ +1. For every pair t′ < t, whether a row at stage t′ reaches stage t is a binary target. It is
+observed in the rows with Y_t′ = +1 and Y_t ≠ 0.
 
 Stages are read from one column each, of 1, 0 or missing. Rows are sorted by the inputs, ties by the outcomes.
 """
@@ -297,12 +297,18 @@ class StagesTarget(BinaryDecomposedTarget):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for the option `stages`."""
+        """Return whether the option `stages` is given."""
         return source.stages is not None
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
-        """List the columns of the option `stages`."""
+        """List the columns of the option `stages`.
+
+        Raises
+        ------
+        DataError
+            If a column does not exist, or is excluded.
+        """
         names = check_stage_names([str(name) for name in source.stages or ()])
         source.require_columns(names, name_option("stages"))
         for name in names:
@@ -315,7 +321,13 @@ class StagesTarget(BinaryDecomposedTarget):
 
     @classmethod
     def read(cls, source: TargetSource) -> TargetColumns:
-        """Read the outcomes, and check that each stage requires all earlier ones."""
+        """Read the outcomes of the stages.
+
+        Raises
+        ------
+        DataError
+            If a row reaches a stage without all earlier ones, or a cell is not an outcome.
+        """
         stages = tuple(source.columns)
         weights = parse_pair_weights(source.stage_weight, stages)
         outcomes = np.stack([_read_outcomes(source, name) for name in stages], axis=1)

@@ -72,12 +72,18 @@ class SurvivalTarget(CensoredTimes, Target):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for a column of events."""
+        """Return whether there is a column of events."""
         return source.event is not None
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
-        """List the columns of times and events."""
+        """List the columns of times and events.
+
+        Raises
+        ------
+        OptionError
+            If there are several columns of times.
+        """
         if source.y is not None and source.is_multicolumn:
             raise OptionError(
                 f"y has several columns, and {name_option('event')} goes with one column of times"
@@ -92,7 +98,13 @@ class SurvivalTarget(CensoredTimes, Target):
 
     @classmethod
     def read(cls, source: TargetSource) -> TargetColumns:
-        """Read the columns of times and events."""
+        """Read the columns of times and events.
+
+        Raises
+        ------
+        DataError
+            If a time is negative, or a cell does not say whether there was an event.
+        """
         event = str(source.event)
         events = _read_events(source, event)
         name, times = source.read_numbers()

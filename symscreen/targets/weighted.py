@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 MAX_WEIGHT_RATIO = 1e18  # largest to smallest weight; Pearson's r loses digits for larger ratios
-_MAX_INTEGER_SUM = 2.0**51  # of weights; integers up to twice this value are computed exactly
+# largest sum of integer weights; integers up to twice this value are computed exactly
+_MAX_INTEGER_SUM = 2.0**51
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class WeightedTarget(WeightedValues, Target):
 
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
-        """Check for row weights that differ among the rows of positive weight."""
+        """Return whether row weights differ among the rows of positive weight."""
         return source.has_unequal_weights
 
     @classmethod

@@ -4,8 +4,7 @@ A decision rule sends the rows with z_k ≤ C to the left. This module computes 
 of the loss over features and thresholds, and the ratio of two decisions (eq. 9). The loss of a partition is
 the sum of the squared deviations of both parts from their means (eq. 10). The oracle partition has the
 smallest loss of all partitions (Lemma 1, eq. 11). Lemma 15 gives the change of the loss when two rows are
-exchanged.
-The ranking metric T(r) of a permutation is eq. 15; its regret has the bound of eq. 30 and 38.
+exchanged. The ranking metric T(r) of a permutation is eq. 15; its regret has the bound of eq. 30 and 38.
 """
 
 from __future__ import annotations
@@ -30,7 +29,13 @@ _MIN_SPREAD, _MAX_MAGNITUDE = 1e-150, 1e150
 
 
 def check_column(values: ArrayLike, name: str, n_rows: int | None = None) -> Values:
-    """Convert one column (n,) to float64; raise `DataError` unless it has `n_rows` finite numbers."""
+    """Convert a column (n,) of `n_rows` finite numbers to float64.
+
+    Raises
+    ------
+    DataError
+        If it is not such a column.
+    """
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -45,7 +50,13 @@ def check_column(values: ArrayLike, name: str, n_rows: int | None = None) -> Val
 
 
 def check_target(y: ArrayLike) -> Values:
-    """Convert target values (n,), n ≥ 2, to float64; raise `DataError` if their squares leave float64."""
+    """Convert target values (n,), n ≥ 2, to float64.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two finite numbers, or their squares overflow or underflow.
+    """
     target = check_column(y, "y")
     if target.size < 2:
         raise DataError(f"y has {target.size} rows; a split needs at least 2")
@@ -59,7 +70,13 @@ def check_target(y: ArrayLike) -> Values:
 
 
 def check_features(table: ArrayLike, n_rows: int) -> Values:
-    """Convert features (n, q) or (n,) to float64, (q, n); raise `DataError` for other shapes or NaN."""
+    """Convert features (n, q) or (n,) to float64, (q, n).
+
+    Raises
+    ------
+    DataError
+        If the shape is another one, or a number is not finite.
+    """
     shape = np.shape(table)
     if len(shape) not in {1, 2} or shape[0] != n_rows or shape[1:] == (0,):
         raise DataError(
@@ -71,7 +88,13 @@ def check_features(table: ArrayLike, n_rows: int) -> Values:
 
 
 def check_threshold(value: float) -> float:
-    """Convert a split threshold to a float; it may be infinite but not NaN."""
+    """Convert a split threshold to a float; it may be infinite but not NaN.
+
+    Raises
+    ------
+    OptionError
+        If the threshold is NaN.
+    """
     threshold = float(value)
     if np.isnan(threshold):
         raise OptionError("the threshold is NaN; give a number")
@@ -197,9 +220,8 @@ def compute_partition_loss(y: ArrayLike, part: ArrayLike) -> float:
     """
     target = check_target(y)
     is_in_part = mark_rows(part, target.size)
-    return compute_squared_deviation(target[is_in_part]) + compute_squared_deviation(
-        target[~is_in_part]
-    )  # (10)
+    # eq. (10)
+    return compute_squared_deviation(target[is_in_part]) + compute_squared_deviation(target[~is_in_part])
 
 
 def find_local_minima(y: ArrayLike, size: int) -> tuple[OraclePartition, OraclePartition]:
@@ -701,7 +723,7 @@ def compute_ranking_metric(ranking: ArrayLike, means: ArrayLike) -> float:
     Notes
     -----
     Luo and Li (2024), eq. (15). In the sum over pairs the row at position p (from 1) occurs N − p times with
-    a plus sign and p − 1 times with a minus sign. Hence T(r) = 2/(N(N−1)) · Σ_p (N + 1 − 2p) · E[y_{j_p} |
+    a plus sign and p − 1 times with a minus sign. So T(r) = 2/(N(N−1)) · Σ_p (N + 1 − 2p) · E[y_{j_p} |
     x_{j_p}], which costs O(N). For the ranking by a feature θ without ties, and without noise, T(r) = Δ −
     T0(θ). If θ has ties, T0 averages over all orders of the tied rows.
 

@@ -130,7 +130,7 @@ class PiecewiseMonotone:
     is a bounded interval, the support of the inputs, as in their Example 7. Their examples write closed
     intervals, but their text requires disjoint ones. Here an interval contains its start, and only the last
     one contains its end, so a value at a breakpoint counts once. A jump is a breakpoint even if the map
-    continues in the same direction. Thus each piece attains every value between its end values.
+    continues in the same direction. So each piece attains every value between its end values.
 
     Examples
     --------
@@ -551,8 +551,8 @@ def find_attainable_splits(z: ArrayLike, y: ArrayLike) -> tuple[AttainableSplit,
     -----
     Luo and Li (2024), Corollary 4, for every size at once. Falling features are included because the loss
     does not distinguish left from right. A feature with the order of y, or the reverse order, attains all n −
-    1 partitions, hence the best one. Each single split of it gives one of the two partitions of its size, not
-    always the better one: Example 4 states for any observed threshold what holds only for the best one.
+    1 partitions, and so the best one. Each single split of it gives one of the two partitions of its size,
+    not always the better one: Example 4 states for any observed threshold what holds only for the best one.
 
     Example 3 of the text contains an error. It attains the oracle partition with z = x², but all its x are
     positive, and x² preserves their order. With z = (x − ½)² the statement is true.

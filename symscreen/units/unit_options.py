@@ -25,9 +25,9 @@ from symscreen.grammar.custom_operators import to_plain_number
 from symscreen.messages import hint_option, name_option, suggest
 from symscreen.units.dimensional_analysis import Units, compute_dimensions
 from symscreen.units.unit_parsing import (
-    AMBIGUITY_TEXT,
-    DIFFERENCES_REMARK,
+    AmbiguousUnitError,
     ColumnUnit,
+    MissingPintError,
     build_unit_record,
     convert_to_base,
     extract_header_unit,
@@ -258,11 +258,11 @@ def _parse_column_units(
             continue
         try:
             units[name] = parse_unit(text)
-        except OptionError as error:
-            if "pip install" in str(error):
-                raise
-            if AMBIGUITY_TEXT in str(error):
-                raise OptionError(f"{name!r}: {error}") from None
+        except MissingPintError:
+            raise
+        except AmbiguousUnitError as error:
+            raise AmbiguousUnitError(f"{name!r}: {error}") from None
+        except OptionError:
             unparsed.append(name)  # the brackets may contain a remark
     return units, f"; pint knows no unit in {_format_list(unparsed)}" if unparsed else ""
 
@@ -355,11 +355,11 @@ def _format_notices(
 def _iterate_remarks(names: Iterable[str], units: Units) -> Iterator[tuple[str, str]]:
     """Yield the columns whose units have remarks, with the remarks."""
     for name in names:
-        remark = units.columns[name].remark
-        if remark == DIFFERENCES_REMARK:
-            yield name, f"in {units.columns[name].text}: {remark}"
-        elif remark:
-            yield name, remark
+        unit = units.columns[name]
+        if unit.degrees_are_differences:
+            yield name, f"in {unit.text}: its degrees are temperature differences"
+        elif unit.remark:
+            yield name, unit.remark
 
 
 def _format_list(names: list[str], *, quoted: bool = True) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError
 from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR
-from symscreen.messages import suggest
+from symscreen.messages import find_close_names, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
-DIFFERENCES_REMARK = "its degrees are temperature differences"
-AMBIGUITY_TEXT = "can mean two things"
 
 _LOGARITHMIC = re.compile(
     r"p(?:H|OH|I|K[abwid]?\d?|IC50|EC50)(?: units?)?"
@@ -228,6 +225,14 @@ _GROUP = re.compile(r"\)\s*(\*\*|\^)")
 _NUMBER = re.compile(r"(?<!\w)[\d.]")
 
 
+class AmbiguousUnitError(OptionError):
+    """A unit that can mean two things."""
+
+
+class MissingPintError(OptionError):
+    """A unit that cannot be parsed because pint is not installed."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnUnit:
     """A unit in terms of the base units m, kg, s, A, K, mol and cd.
@@ -241,7 +246,9 @@ class ColumnUnit:
     exponents : mapping of str to Fraction
         Nonzero exponents of the base units; empty if dimensionless.
     remark : str
-        How the text was interpreted, if that is not obvious.
+        Why the unit is taken as a pure number, if that is not obvious.
+    degrees_are_differences : bool
+        Whether the unit is a quotient with degrees, such as degC/min: they are temperature differences.
     """
 
     text: str
@@ -249,6 +256,7 @@ class ColumnUnit:
     offset: Fraction
     exponents: Mapping[str, Fraction]
     remark: str = ""
+    degrees_are_differences: bool = False
 
     @property
     def base(self) -> str:
@@ -334,7 +342,7 @@ def parse_unit(text: str) -> ColumnUnit:
     if (dimensionless := parse_dimensionless_name(stripped)) is not None:
         return ColumnUnit(stripped, dimensionless[0], Fraction(0), {}, dimensionless[1])
     if (ambiguity := explain_ambiguity(stripped)) is not None:
-        raise OptionError(f"the unit {stripped!r} {AMBIGUITY_TEXT}, {ambiguity}")
+        raise _build_ambiguity_error(stripped, ambiguity)
     normalized = normalize_unit_text(stripped)
     if (reason := explain_not_composable(normalized)) is not None:
         raise OptionError(f"the unit {stripped!r} cannot be read: {reason}")
@@ -360,7 +368,8 @@ def parse_unit(text: str) -> ColumnUnit:
     if two - one != one - zero or one == zero:
         raise _build_unit_error(stripped, "its values are not multiples of values in base units")
     nonzero = {name: power for name, power in exponents.items() if power}
-    return ColumnUnit(stripped, one - zero, zero, nonzero, _check_offsets(stripped, pint_text))
+    degrees_are_differences = _check_offsets(stripped, pint_text)
+    return ColumnUnit(stripped, one - zero, zero, nonzero, degrees_are_differences=degrees_are_differences)
 
 
 def _expand_powers(text: str, registry: Any) -> str:
@@ -381,8 +390,8 @@ def _is_known_unit(word: str, registry: Any) -> bool:
         return False
 
 
-def _check_offsets(original_text: str, normalized_text: str) -> str:
-    """Reject a product with an offset unit; return a remark for a quotient with one."""
+def _check_offsets(original_text: str, normalized_text: str) -> bool:
+    """Reject a product with an offset unit; check whether the text is a quotient with one."""
     registry = _get_registry()
     quantity = registry.Quantity(1, registry.parse_units(normalized_text, as_delta=False))
     powers = {name: Fraction(power) for name, power in quantity.unit_items()}
@@ -391,13 +400,13 @@ def _check_offsets(original_text: str, normalized_text: str) -> str:
     )
     offset_unit = find_offset_unit(powers, offsets)
     if offset_unit is not None:
-        raise OptionError(
-            f"the unit {original_text!r} {AMBIGUITY_TEXT}, because {offset_unit} has an offset: write it "
-            "with K for temperatures, and convert the values, or with "
-            f"delta_{offset_unit} for temperature differences"
+        raise _build_ambiguity_error(
+            original_text,
+            f"because {offset_unit} has an offset: write it with K for temperatures, and convert the values, "
+            f"or with delta_{offset_unit} for temperature differences",
         )
     stands_alone = list(powers.values()) == [1]
-    return DIFFERENCES_REMARK if offsets and not stands_alone else ""
+    return bool(offsets) and not stands_alone
 
 
 def format_unit(exponents: Mapping[str, Fraction]) -> str:
@@ -499,11 +508,15 @@ def _explain_parse_error(error: Exception, registry: Any) -> str:
     unknown = getattr(error, "unit_names", None)
     word = unknown if isinstance(unknown, str) else str(next(iter(unknown or ("",))))
     if word and not word.startswith("delta_"):  # pint also looks for delta_ units that were not written
-        close = suggest(word, registry)
-        return f"pint knows no unit {word!r}{close if 'did you mean' in close else ''}"
+        return f"pint knows no unit {word!r}{suggest_names(find_close_names(word, registry))}"
     if word or isinstance(error, TypeError):  # a logarithm of an exact number
         return "its scale is not linear in base units, like a logarithmic one"
     return "it is not a product of units and their powers"
+
+
+def _build_ambiguity_error(text: str, reason: str) -> AmbiguousUnitError:
+    """Build the error for a unit with two meanings."""
+    return AmbiguousUnitError(f"the unit {text!r} can mean two things, {reason}")
 
 
 def _build_unit_error(text: str, why: str) -> OptionError:
@@ -520,5 +533,5 @@ def _get_registry() -> Any:
     try:
         import pint
     except ImportError:
-        raise OptionError("units need pint: pip install 'symscreen[units]'") from None
+        raise MissingPintError("units need pint: pip install 'symscreen[units]'") from None
     return pint.UnitRegistry(non_int_type=Fraction)

@@ -81,8 +81,9 @@ def test_units_are_taken_as_by_a_screen(run, frame, tmp_path):
 def test_mistakes_are_told_in_one_line(run, data):
     for arguments, word in (
         (("--truth", "x1 + x2"), "symscreen why DATA"),
-        (("--truth", "x1", "--noise-ratio", "1e308"), "noise_ratio 1e+308 is too large"),
+        (("--truth", "x1", "--noise-ratio", "1e308"), "--noise-ratio 1e+308 is too large"),
         (("--truth", "x1", "--noise-ratio", "-1"), "--noise-ratio is '-1'"),
+        (("--truth", "x1", "--top", "all"), "--top is 'all': power asks"),
         (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric target, and --ranking"),
         (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric target, and --stages"),
     ):

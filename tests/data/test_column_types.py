@@ -73,47 +73,54 @@ def test_decimals_are_rounded_as_python_rounds_them_and_refused_where_two_become
     expected = [float(cell) for cell in cells]
     if len({*expected}) < len({*cells}):
         assert not column.is_numeric
+        assert column.kind == "too fine"
         assert "decimals" in column.description
     else:
         assert column.numbers.tolist() == expected
 
 
 @pytest.mark.parametrize(
-    ("cells", "holds"),
+    ("cells", "kind", "holds"),
     [
-        ([], "no values"),
-        ([None, None], "no values"),
-        ([NAN], "no values"),
-        (pa.array([None], pa.string()), "no values"),
-        (["a", None], "text"),
-        (pd.Series(["a", "b"], dtype="category"), "text"),
-        (np.array(["a", "b"]), "text"),
-        (["1", "2"], "numbers stored as text"),
-        (["1", "b", "c"], "text"),
-        (["1", "2", None, "c" * 99], r"text: 2 of 3 cells are numbers, but row 4 holds 'c{30}…c{29}'"),
-        (["1", "2", "a\nb"], r"text: 2 of 3 cells are numbers, but row 3 holds 'a\\nb'"),
-        (["1,5", "2", None], "text: numbers with a decimal comma, such as '1,5' in row 1"),
+        ([], "empty", "no values"),
+        ([None, None], "empty", "no values"),
+        ([NAN], "empty", "no values"),
+        (pa.array([None], pa.string()), "empty", "no values"),
+        (["a", None], "text", "text"),
+        (pd.Series(["a", "b"], dtype="category"), "text", "text"),
+        (np.array(["a", "b"]), "text", "text"),
+        (["1", "2"], "numeric text", "numbers stored as text"),
+        (["1", "b", "c"], "text", "text"),
+        (
+            ["1", "2", None, "c" * 99],
+            "numeric text",
+            r"text: 2 of 3 cells are numbers, but row 4 holds 'c{30}…c{29}'",
+        ),
+        (["1", "2", "a\nb"], "numeric text", r"text: 2 of 3 cells are numbers, but row 3 holds 'a\\nb'"),
+        (["1,5", "2", None], "numeric text", "text: numbers with a decimal comma, such as '1,5' in row 1"),
         (
             [1, 2.5, "n/a", "?", 3],
+            "other",
             r"a mix of Python objects \(float, int, str\): 3 of 5 .* row 3 holds 'n/a'",
         ),
-        ([dt.date(2020, 1, 1)], "dates or times"),
-        ([dt.datetime(2020, 1, 1, tzinfo=dt.UTC)], "dates or times"),
-        ([dt.timedelta(1)], "durations"),
-        ([1j], "objects of type complex"),
-        (np.array([1j]), "complex numbers"),
-        ([[1], [2, 3]], "lists or records"),
-        ([b"a"], "values of type binary"),
-        (pd.Series(pd.period_range("2020", periods=2, freq="M")), "values of type pandas.period"),
-        ([object()], "objects of type object"),
-        ([2**2000], "integers beyond the range of floating point"),
-        (np.array([(1, 2)], dtype="i4,i4"), "lists or records"),
+        ([dt.date(2020, 1, 1)], "times", "dates or times"),
+        ([dt.datetime(2020, 1, 1, tzinfo=dt.UTC)], "times", "dates or times"),
+        ([dt.timedelta(1)], "other", "durations"),
+        ([1j], "other", "objects of type complex"),
+        (np.array([1j]), "other", "complex numbers"),
+        ([[1], [2, 3]], "other", "lists or records"),
+        ([b"a"], "other", "values of type binary"),
+        (pd.Series(pd.period_range("2020", periods=2, freq="M")), "other", "values of type pandas.period"),
+        ([object()], "other", "objects of type object"),
+        ([2**2000], "other", "integers beyond the range of floating point"),
+        (np.array([(1, 2)], dtype="i4,i4"), "other", "lists or records"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_else_a_column_holds(cells, holds):
+def test_what_else_a_column_holds(cells, kind, holds):
     convert = convert_arrow_column if isinstance(cells, pa.Array) else convert_python_column
     column = convert(cells)
     assert not column.is_numeric
+    assert column.kind == kind
     assert re.fullmatch(holds, column.description), column.description
-    assert (column.numbers is not None) == (holds == "no values")
+    assert (column.numbers is not None) == (kind == "empty")

@@ -7,7 +7,12 @@ from sklearn.metrics import average_precision_score
 
 import symscreen
 from symscreen.errors import FormulaError, OptionError
-from symscreen.evaluation import compute_expected_average_precision, evaluate, evaluate_bounds
+from symscreen.evaluation import (
+    compute_expected_average_precision,
+    evaluate,
+    evaluate_bounds,
+    get_ranking_losses,
+)
 from symscreen.expressions.traversal import collect_columns
 from symscreen.results.ranking_files import write_ranking
 from symscreen.results.ranking_reader import StoredRanking
@@ -101,6 +106,30 @@ def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
     for name in ("average_precision", "pr_auc", "roc_auc", "recall_20", "recall_100", "first_correct"):
         assert found[f"{name}_low"] - 1e-12 <= figures[name] <= found[f"{name}_high"] + 1e-12
     assert found.average_precision_high < 1.0
+
+
+def test_the_metrics_name_the_columns(data, whole):
+    evaluation = evaluate(whole, data.truth, recall=(3, 5, 3))
+    names = [metric.name for metric in evaluation.metrics]
+    assert names == ["average_precision", "pr_auc", "roc_auc", "recall_3", "recall_5", "first_correct"]
+    assert names == list(evaluation.table.columns)[4:]
+    assert [metric.k for metric in evaluation.metrics if metric.kind == "recall"] == [3, 5]
+    assert not evaluation.has_bounds
+    top = symscreen.screen(data.frame, **SMALL, top=4, max_correlation=1)
+    bounds = evaluate_bounds(top, data.truth, outside=12 - evaluate_shown(top), recall=(3,))
+    assert bounds.has_bounds
+    assert [name for metric in bounds.metrics for name in metric.bound_names] == list(bounds.table.columns)[
+        4:
+    ]
+
+
+def test_only_the_ranks_of_the_screeners_are_read(whole):
+    table = whole.table.assign(note_rank="first")
+    losses, expected = (
+        get_ranking_losses(StoredRanking(each, whole.record)) for each in (table, whole.table)
+    )
+    assert list(losses) == list(expected)
+    assert all(losses[name].tolist() == expected[name].tolist() for name in expected)
 
 
 def evaluate_shown(result) -> int:

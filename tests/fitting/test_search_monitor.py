@@ -18,7 +18,7 @@ from symscreen.fitting import search_monitor
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.search_monitor import SearchMonitor
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.result_tables import show_fit
+from symscreen.report.terminal.result_tables import build_fit_tables
 
 LAYERS = {"operators": "ablation", "layers": "ub"}
 N = 60
@@ -134,7 +134,7 @@ def test_without_time_for_cross_validation_ebic_chooses(frame, end_after):
         part = symscreen.fit(frame, time_limit="1h", **options)
         assert "cross-validation" in part.record["partial"]["stages_left_out"]
         assert part.record["cv_error"] is None
-        print_table(show_fit(part), stream := io.StringIO())
+        print_table(build_fit_tables(part), stream := io.StringIO())
         shown = " ".join(stream.getvalue().split())
         assert "The time limit left out a part of the search." in shown
         assert "features tried; chosen by ebic." in shown

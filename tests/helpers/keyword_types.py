@@ -13,7 +13,7 @@ from symscreen.config.screen_options import FitOptions, RegressorOptions, Screen
 PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
 
 HEAD = '''\
-"""The types of keyword arguments for type checkers, written by tests/helpers/keyword_types.py."""
+"""Types of keyword arguments for type checkers, written by tests/helpers/keyword_types.py."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ FROM_CODE: Phrases = [
     ("docs/multistage.md", _format_meetings()),
     (
         "docs/reliability.md",
-        f"less than {_ADDRESSES} MiB and {_limits._THREAD_BYTES // _MIB} MiB a core are left",
+        f"less than {_ADDRESSES} MiB and {_limits._THREAD_BYTES // _MIB} MiB per core are left",
     ),
     ("docs/reliability.md", f"or {_limits._STARTUP_RESIDENT_BYTES // _MIB} MiB of a control group's memory"),
     ("docs/reliability.md", f"less {_limits._LATE_ADDRESS_BYTES // _MIB} MiB of addresses"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.experiments.base import Experiment, ExperimentOutcome
-from symscreen.report.experiment_report import explain_missing_pictures, show_outcome, write_outcome
+from symscreen.report.experiment_report import build_outcome_tables, explain_missing_pictures, write_outcome
 from symscreen.report.terminal.listings import print_table
 
 
@@ -18,7 +18,9 @@ def _printed(frame) -> list[str]:
     stream = io.StringIO()
     experiment = Experiment("toy", "A toy.", "Nobody", lambda _: ExperimentOutcome({}), {})
     print_table(
-        show_outcome(experiment, ExperimentOutcome({"first": frame, "second": frame}, remarks=("Mind.",))),
+        build_outcome_tables(
+            experiment, ExperimentOutcome({"first": frame, "second": frame}, remarks=("Mind.",))
+        ),
         stream,
     )
     lines = stream.getvalue().splitlines()

@@ -16,7 +16,7 @@ from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.expansion import CandidateStatus, bound_space_size, build_pruned_size_model, size_estimate
 from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import load_grammar
-from symscreen.report.terminal.listings import show_plan
+from symscreen.report.terminal.listings import build_plan_table
 from symscreen.results.budget_note import format_budget_note
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.stored_screens import prepare_from_record
@@ -170,7 +170,7 @@ def test_a_plan_shows_the_choice_and_what_exact_scoring_would_take(tall):
     text = " ".join(repr(plan).split())
     assert "Exact scoring would take 9,580 formulas × 300 rows = 2.9e6" in text
     assert "On this machine exact scoring would take about" in text
-    assert show_plan(symscreen.plan(tall, layers="u", jobs=1)) is not None
+    assert build_plan_table(symscreen.plan(tall, layers="u", jobs=1)) is not None
     assert symscreen.plan(tall, layers="u", jobs=1).budget is None
 
 

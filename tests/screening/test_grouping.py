@@ -10,14 +10,14 @@ import pytest
 import symscreen
 from symscreen.errors import OptionError
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 
 SMALL = {"target": "target", "layers": "u", "unary": "id", "top": 3}
 
 
 def _printed(result) -> str:
     stream = io.StringIO()
-    print_table(show_result(result), stream)
+    print_table(build_ranking_tables(result), stream)
     assert max(map(len, stream.getvalue().splitlines())) <= 80
     return " ".join(stream.getvalue().split())
 

@@ -40,7 +40,7 @@ def test_a_race_may_take_as_long_as_scoring_everything(wide):
 
 
 def test_options_are_checked_as_in_a_screen(wide):
-    with pytest.raises(OptionError, match="only search='race' states a risk"):
+    with pytest.raises(OptionError, match="leave it out, or use search='race'"):
         symscreen.plan(wide, risk=0.1)
     with pytest.raises(OptionError, match="top is 0"):
         symscreen.plan(wide, top=0)

@@ -79,7 +79,7 @@ def test_short_layers_are_always_grown(frame):
 
 def test_a_stored_result_tells_where_it_ended(frame, hasty, tmp_path):
     from symscreen.report.terminal.listings import print_table
-    from symscreen.report.terminal.ranking_table import show_result
+    from symscreen.report.terminal.ranking_table import build_ranking_tables
     from symscreen.results.ranking_files import write_ranking
 
     hasty(500)
@@ -88,6 +88,6 @@ def test_a_stored_result_tells_where_it_ended(frame, hasty, tmp_path):
     record = json.loads((tmp_path / "r.csv.json").read_text())
     assert record["partial"]["ended_in_layer"] == 3
     with (tmp_path / "shown.txt").open("w") as file:
-        print_table(show_result(part), file)
+        print_table(build_ranking_tables(part), file)
     paragraphs = (tmp_path / "shown.txt").read_text().split("\n\n")
     assert paragraphs[1].startswith("partial, 2 of 3 layers: ")  # below the verdict

@@ -7,7 +7,7 @@ from helpers.requirements import require
 
 import symscreen
 from symscreen.errors import OptionError
-from symscreen.units.unit_parsing import parse_unit
+from symscreen.units.unit_parsing import AmbiguousUnitError, parse_unit
 
 require("pint")
 
@@ -78,7 +78,7 @@ def test_degrees_fahrenheit_too():
 
 @pytest.mark.parametrize("text", ["degC*m", "degC**2", "m*°C", "degC*m/s", "degF*s", "degC**0.5"])
 def test_a_product_in_which_a_0_would_matter_is_refused(text):
-    with pytest.raises(OptionError, match=r"can mean two things, .*delta_deg"):
+    with pytest.raises(AmbiguousUnitError, match=r"can mean two things, .*delta_deg"):
         parse_unit(text)
 
 
@@ -89,12 +89,13 @@ def test_a_product_in_which_a_0_would_matter_is_refused(text):
 def test_in_quotients_degrees_are_differences(text, base):
     unit = parse_unit(text)
     assert (unit.base, unit.offset) == (base, 0)
-    assert ("differences" in unit.remark) == ("delta" not in text)
+    assert unit.degrees_are_differences == ("delta" not in text)
+    assert unit.remark == ""
 
 
 @pytest.mark.parametrize(("text", "mend"), [("ppt", "write permil, or pptv"), ("RH", "write %RH or 1")])
 def test_names_of_two_things_are_refused_with_a_mend(text, mend):
-    with pytest.raises(OptionError, match=mend):
+    with pytest.raises(AmbiguousUnitError, match=mend):
         parse_unit(text)
 
 
@@ -158,5 +159,12 @@ def test_a_chemists_headers_are_read_and_told(rng):
 
 def test_a_header_of_two_meanings_ends_the_run_and_names_the_column(rng):
     data = {"a (degC*m)": rng.normal(size=9), "b (m)": rng.normal(size=9), "y": rng.normal(size=9)}
-    with pytest.raises(OptionError, match=r"^'a \(degC\*m\)': the unit 'degC\*m' can mean two things"):
+    with pytest.raises(AmbiguousUnitError, match=r"^'a \(degC\*m\)': the unit 'degC\*m' can mean two things"):
         symscreen.screen(data, layers="b", units="strict")
+
+
+def test_a_header_that_quotes_an_error_is_a_remark(rng):
+    names = ("a (mm)", "b (pip install)", "c (can mean two things)")
+    data = {name: rng.uniform(1, 2, 12) for name in names} | {"y": rng.normal(size=12)}
+    result = symscreen.screen(data, layers="u", unary="square", units="strict", top="all")
+    assert "pint knows no unit in 'b (pip install)', 'c (can mean two things)'" in "; ".join(result.notices)

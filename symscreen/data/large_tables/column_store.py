@@ -1,4 +1,4 @@
-"""`ColumnStore`: columns of numbers in files of a temporary folder, which are read when they are needed."""
+"""`ColumnStore`: columns of numbers in files of a temporary folder, read when they are needed."""
 
 from __future__ import annotations
 

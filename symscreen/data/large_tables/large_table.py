@@ -1,4 +1,4 @@
-"""`LargeTable`: a table on disk whose rows are in canonical order. One column at a time is in memory.
+"""`LargeTable`: a table on disk with rows in canonical order, with one column at a time in memory.
 
 The columns of Parquet files are decoded once, batch by batch, into a store on disk. Target, inputs and rows
 are chosen by the rules of `symscreen.data.loading`. The rows are then put into canonical order, column by
@@ -167,8 +167,8 @@ def _describe_columns(staged: StagedTable, size: TableSize) -> SourceFrame:
     """Describe the columns of a staged table by a frame that holds no values of those that can be inputs."""
     columns = {}
     for name in staged.names:
-        if name in staged.descriptions:
-            columns[name] = SourceColumn(staged.descriptions[name])
+        if name in staged.unread:
+            columns[name] = staged.unread[name]
             continue
         is_key = is_named_like_identifier(name) and is_identifier(name, staged.store[name])
         columns[name] = SourceColumn("numbers", _KEY_PLACEHOLDER if is_key else _PLACEHOLDER)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.data.arrow_columns import convert_arrow_column, describe_unread_type, is_number_type
-from symscreen.data.column_types import MAX_EXACT_INTEGER, TOO_FINE_DESCRIPTION
+from symscreen.data.arrow_columns import convert_arrow_column, is_number_type, make_unread_column
+from symscreen.data.column_types import MAX_EXACT_INTEGER, SourceColumn
 from symscreen.data.large_tables.column_store import ColumnStore
 from symscreen.data.readers.file_formats import PARQUET_MAGIC, PARQUET_SUFFIXES
 from symscreen.data.readers.file_sets import check_equal_names, is_pattern, list_files
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 _VALUE_BYTES = 8
-_BATCH_VALUES = 1 << 21  # values of all columns that are decoded at a time
+_BATCH_VALUES = 1 << 21  # values that are decoded at a time, over all columns
 _MIN_BATCH_ROWS, _MAX_BATCH_ROWS = 1 << 8, 1 << 17
-_BUFFER_BYTES = 1 << 20  # of a column of a row group that is read at a time
+_BUFFER_BYTES = 1 << 20  # bytes of a column that are read at a time
 _MAX_REASON_CHARS = 200  # characters of a library's error message that are quoted
 
 
@@ -71,8 +71,9 @@ class StagedTable:
         Number of rows.
     names : tuple of str
         All columns.
-    descriptions : dict of str to str
-        What the columns hold that are not in the store, or hold integers that are not exact in float64.
+    unread : dict of str to SourceColumn
+        The columns, without their cells, that are not in the store, or hold integers that are not exact in
+        float64.
     with_gaps : set of str
         Numeric columns in which a value is missing or infinite.
     with_values : set of str
@@ -82,7 +83,7 @@ class StagedTable:
     store: ColumnStore
     n_rows: int
     names: tuple[str, ...]
-    descriptions: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, SourceColumn] = field(default_factory=dict)
     with_gaps: set[str] = field(default_factory=set)
     with_values: set[str] = field(default_factory=set)
 
@@ -143,23 +144,21 @@ def stage_columns(size: TableSize) -> StagedTable:
             schema = file.schema_arrow
             if table is None:
                 check_column_names(size.source, schema.names)
-                table = StagedTable(store, 0, tuple(schema.names), _describe_unread(schema))
+                table = StagedTable(store, 0, tuple(schema.names), _make_unread_columns(schema))
             check_equal_names(schema.names, table.names, str(path), str(size.files[0]))
             _check_types(schema, table, path, size.files[0])
-            for batch in _iterate_batches(
-                file, [n for n in table.names if n not in table.descriptions], path
-            ):
+            for batch in _iterate_batches(file, [n for n in table.names if n not in table.unread], path):
                 n_rows += batch.num_rows
                 for name, cells in zip(batch.schema.names, batch.columns, strict=True):
                     _stage_cells(name, cells, table)
     assert table is not None  # noqa: S101  # a table has at least one file
-    too_fine = {name: text for name, text in table.descriptions.items() if name in store}
-    no_values = {name: "no values" for name in store if name not in table.with_values}
+    too_fine = {name: column for name, column in table.unread.items() if name in store}
+    no_values = {name: SourceColumn("empty") for name in store if name not in table.with_values}
     return StagedTable(
         store,
         n_rows,
         table.names,
-        table.descriptions | no_values | too_fine,
+        table.unread | no_values | too_fine,
         table.with_gaps,
         table.with_values,
     )
@@ -181,7 +180,7 @@ def _list_parquet_files(source: object) -> list[Path] | None:
 
 
 def _begins_as_parquet(path: Path) -> bool:
-    """Say whether a path is a regular file that begins as Parquet files do."""
+    """Return whether a path is a regular file that begins as Parquet files do."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -221,16 +220,16 @@ def _check_disk_space(size: TableSize) -> None:
         )
 
 
-def _describe_unread(schema: pa.Schema) -> dict[str, str]:
-    """Describe the columns that are not read."""
-    return {each.name: describe_unread_type(each.type) for each in schema if not is_number_type(each.type)}
+def _make_unread_columns(schema: pa.Schema) -> dict[str, SourceColumn]:
+    """Make the columns that are not read."""
+    return {each.name: make_unread_column(each.type) for each in schema if not is_number_type(each.type)}
 
 
 def _check_types(schema: pa.Schema, table: StagedTable, path: Path, first: Path) -> None:
     """Refuse a file whose columns of numbers are not those of the first file."""
     for name in table.names:
         is_number = is_number_type(schema.field(name).type)
-        was_number = name not in table.descriptions or table.descriptions[name] == TOO_FINE_DESCRIPTION
+        was_number = name not in table.unread or table.unread[name].kind == "too fine"
         if is_number != was_number:
             numbers, other = (path, first) if is_number else (first, path)
             raise DataError(
@@ -262,7 +261,7 @@ def _stage_cells(name: str, cells: Any, table: StagedTable) -> None:
     if numbers is None or (
         pa.types.is_integer(cells.type) and np.nanmax(np.abs(numbers), initial=0.0) > MAX_EXACT_INTEGER
     ):
-        table.descriptions[name] = TOO_FINE_DESCRIPTION
+        table.unread[name] = SourceColumn("too fine")
         numbers = np.full(len(cells), np.nan)
     is_finite = np.isfinite(numbers)
     if not is_finite.all():

@@ -48,7 +48,13 @@ def read_arrow_file(data: bytes, source: str, file_format: str) -> RawTable:
 
 
 def load_arrow_table(data: bytes, source: str, file_format: str) -> pa.Table:
-    """Read a Parquet or Feather file as `read_arrow_file` does, into an Arrow table."""
+    """Read a Parquet or Feather file as `read_arrow_file` does, into an Arrow table.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, its unpacked size is too large, or pyarrow is not installed.
+    """
     import_package("pyarrow", f"a {file_format} file")
     import pyarrow as pa
 

@@ -95,7 +95,7 @@ def _take_values(values: NDArray[Any], cells: TextCells) -> NDArray[Any]:
 
 
 def _match_all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
-    """Say whether all texts match; the first that does not ends the search."""
+    """Return whether all texts match; the first that does not match ends the search."""
     return all(map(pattern.fullmatch, texts))
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 _CHUNK_BYTES = 1 << 20  # bytes per read
-_MAX_WINDOW_BYTES = 1 << 27  # of Zstandard: 128 MiB, the limit of its command-line program, too
-_ENCRYPTED_FLAG = 1  # of a member of a zip archive
+# largest window of Zstandard: 128 MiB, also the limit of its command-line program
+_MAX_WINDOW_BYTES = 1 << 27
+_ENCRYPTED_FLAG = 1  # flag of an encrypted member of a zip archive
 
 
 def unpack(data: bytes, suffix: str, source: str) -> tuple[bytes, str]:

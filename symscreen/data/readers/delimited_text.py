@@ -1,4 +1,4 @@
-"""Read CSV, TSV and other text tables; the error for a damaged text names its line."""
+"""Read CSV, TSV and other text tables. The error for a damaged text names its line."""
 
 from __future__ import annotations
 

@@ -74,9 +74,8 @@ def _find_table(connection: Any, name: str, source: str) -> tuple[str, str]:
     """Return schema and name of a table or a view."""
     tables = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND database_name = "
-        "current_database() UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT "
-        "internal AND "
-        "database_name = current_database() ORDER BY 1, 2"
+        "current_database() UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal "
+        "AND database_name = current_database() ORDER BY 1, 2"
     ).fetchall()
     found = [pair for pair in tables if name in {pair[1], f"{pair[0]}.{pair[1]}"}]
     exact = [pair for pair in found if name == f"{pair[0]}.{pair[1]}"] or found
@@ -105,8 +104,7 @@ def _fetch(connection: Any, table: tuple[str, str], source: str) -> pa.Table:
         if size > get_max_table_bytes():
             raise DataError(
                 f"{source} is larger than {get_max_table_bytes() / 1e9:.1f} GB, a quarter of the memory: "
-                f"make a "
-                "view of the columns and rows that are needed"
+                "make a view of the columns and rows that are needed"
             )
         batches.append(batch)
     return pa.Table.from_batches(batches, reader.schema)

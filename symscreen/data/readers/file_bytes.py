@@ -103,7 +103,7 @@ def _compute_wait(file_status: os.stat_result, now: float) -> float:
 
 
 def _is_unchanged(before: os.stat_result, after: os.stat_result) -> bool:
-    """Compare size and timestamps; a program that restores mtime still changes ctime."""
+    """Return whether size and timestamps are the same; a program that restores mtime still changes ctime."""
     # If the file is unlinked, for example by renaming another file over it, ctime changes but the content
     # does not.
     unlinked = before.st_nlink != after.st_nlink or not after.st_nlink
@@ -156,7 +156,13 @@ def read_table_bytes(path: Path) -> bytes:
 
 
 def check_table_bytes(data: bytes, source: str) -> None:
-    """Check that the content of a source is not empty and not larger than a quarter of the memory."""
+    """Check that the content of a source is not empty and not larger than a quarter of the memory.
+
+    Raises
+    ------
+    DataError
+        If the content is empty or larger.
+    """
     if not data:
         raise DataError(f"{source} is empty: a header and rows are needed")
     if len(data) > get_max_table_bytes():

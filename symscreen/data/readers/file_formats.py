@@ -176,7 +176,7 @@ def _find_format(path: PurePath, source: str) -> str:
 
 
 def _has_expected_content(data: bytes, file_format: str) -> bool:
-    """Say whether a content starts as its format does."""
+    """Return whether a content starts as its format does."""
     if file_format == "Excel":
         return data.startswith(b"PK\x03\x04")
     if file_format in _BINARY_MAGIC:

@@ -27,7 +27,7 @@ _JOINED_FORMATS = ("CSV", "TSV", "text", "Parquet", "Feather")
 
 
 def is_pattern(path: str) -> bool:
-    """Say whether a path is a pattern with ``*``, ``?`` or ``[``, and not the name of a file."""
+    """Return whether a path is a pattern with ``*``, ``?`` or ``[``, and not the name of a file."""
     return has_magic(path) and not Path(path).exists()
 
 
@@ -37,7 +37,7 @@ def list_files(path: str) -> list[Path]:
     Parameters
     ----------
     path : str
-        A folder whose files are tables of one format, or a pattern. Of a folder, files whose names start with
+        A folder whose files are tables of one format, or a pattern. In a folder, files whose names start with
         ``.`` or ``_`` are left out.
 
     Returns
@@ -67,9 +67,8 @@ def list_files(path: str) -> list[Path]:
         suffixes = sorted({_get_table_suffix(each) or "" for each in files})
         if len(suffixes) > 1:
             raise DataError(
-                f"{source} holds files of several formats ({', '.join(suffixes)}): name those of one "
-                f"table with a "
-                f"pattern, such as '{source}/*{suffixes[0]}'"
+                f"{source} holds files of several formats ({', '.join(suffixes)}): name those of one table "
+                f"with a pattern, such as '{source}/*{suffixes[0]}'"
             )
     if len(files) > _MAX_FILES:
         raise DataError(f"{source} stands for {len(files)} files, more than {_MAX_FILES}: join them first")
@@ -157,7 +156,13 @@ def _decode(table: pa.Table) -> pa.Table:
 
 
 def check_equal_names(names: Sequence[str], expected: Sequence[str], source: str, first_source: str) -> None:
-    """Check that a file has the columns of the first one."""
+    """Check that a file has the columns of the first one.
+
+    Raises
+    ------
+    DataError
+        If one of both lacks a column that the other one has.
+    """
     for name in (*expected, *names):
         if (name in expected) != (name in names):
             with_it, without = (first_source, source) if name in expected else (source, first_source)

@@ -1,4 +1,4 @@
-"""Read tables in JSON: a list of records, an object of columns, or one record a line (ndjson)."""
+"""Read tables in JSON: a list of records, an object of columns, or one record per line (ndjson)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_json(data: bytes, source: str) -> RawTable:
 
 
 def _parse(text: bytes, source: str) -> Any:
-    """Parse JSON, or one value a line."""
+    """Parse JSON, or one value per line."""
     try:
         return _load(text.decode())
     except (ValueError, RecursionError) as error:

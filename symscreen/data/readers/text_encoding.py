@@ -1,4 +1,4 @@
-"""Decode text: UTF-8, UTF-16 and UTF-32 with a byte order mark, else Windows-1252 where it is plausible."""
+"""Decode text in UTF-8, in UTF-16 or UTF-32 with a byte order mark, or in Windows-1252 if it is plausible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from symscreen.errors import DataError
 from symscreen.messages import escape_control_chars
 
-_BYTE_ORDER_MARKS = (  # that of UTF-32 begins with that of UTF-16
+_BYTE_ORDER_MARKS = (  # marks in the order of the check, because that of UTF-32 begins with that of UTF-16
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -16,14 +16,15 @@ _BYTE_ORDER_MARKS = (  # that of UTF-32 begins with that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FIRST_LATIN_1, _LAST_LATIN_1 = 0xA0, 0xFF
-_LIKELY_SPECIALS = frozenset("€‘’“”–—…•™ŒœŠšŽžŸ")  # of the bytes 0x80 to 0x9F, in texts of Western Europe
+# letters and marks of the bytes 0x80 to 0x9F that texts of Western Europe have
+_LIKELY_SPECIALS = frozenset("€‘’“”–—…•™ŒœŠšŽžŸ")
 # In Western Europe no word has three special letters in a row, and no dash or mark starts a field.
 _UNLIKELY_RUN = re.compile("[^\x00-\x7f]{3}|(?<![\\w\\s])[–—…•™]")
 _MAX_SHOWN_LETTERS = 8
 
 
 def has_byte_order_mark(data: bytes) -> bool:
-    """Say whether data start with the byte order mark of an encoding."""
+    """Return whether data start with the byte order mark of an encoding."""
     return data.startswith(tuple(mark for mark, _ in _BYTE_ORDER_MARKS))
 
 

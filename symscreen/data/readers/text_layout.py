@@ -1,4 +1,4 @@
-"""Recognize how a text lays out its table: comment lines, delimiter, names of columns, units below them.
+"""Recognize the layout of a table in a text: comment lines, delimiter, column names, and units below them.
 
 What is recognized is changed in place, line by line, so that the numbers of lines in messages stay those of
 the source.
@@ -25,12 +25,12 @@ _LINE_PATTERN = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|$)")
 _EXCEL_DELIMITER = re.compile(rb"[ \t]*sep=([,;|\t])[ \t]*(?=[\r\n])", re.IGNORECASE)
 _BLANKS = re.compile(rb"[ \t]+")
 _SHORT_INTEGER = re.compile("[0-9]{1,9}")
-_DELIMITERS = (",", ";", "\t", "|")  # in the order in which they are taken, if several fit
+_DELIMITERS = (",", ";", "\t", "|")  # delimiters in order of preference, if several fit
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 1000
 _DELIMITER_ROWS = 50
 _MIN_YEAR, _MAX_YEAR = 1000, 2999
-_TARGET_NAMES = {"target", "label"}  # no units
+_TARGET_NAMES = {"target", "label"}  # cells of a row that holds no units
 _MAX_UNIT_CHARS = 24
 
 
@@ -205,7 +205,7 @@ def _score_delimiter(text: bytes, delimiter: str) -> float:
 
 
 def _is_separated_by_blanks(text: bytes) -> bool:
-    """Say whether runs of blanks split the first lines into equally many fields, more than one."""
+    """Return whether runs of blanks split the first lines into equally many fields, more than one."""
     rows = [line.split() for line in text[:_SAMPLE_BYTES].splitlines() if line.strip()][:_DELIMITER_ROWS]
     if len(rows) < 2 or b'"' in text[:_SAMPLE_BYTES]:
         return False
@@ -220,7 +220,7 @@ def _separate_by_tabs(text: bytes) -> bytes:
 
 
 def _are_row_names(cells: Sequence[str]) -> bool:
-    """Say whether cells may be names of rows: texts, or whole numbers that differ from each other.
+    """Return whether cells may be names of rows: texts, or whole numbers that differ from each other.
 
     With other numbers, it is more likely that a decimal comma has split a number in two.
     """
@@ -247,7 +247,7 @@ def _is_number_or_missing(field: str) -> bool:
 
 
 def is_header_missing(rows: Sequence[Row]) -> bool:
-    """Say whether the first row is data like the others, not names.
+    """Return whether the first row is data like the others, not names.
 
     Every field of it is a number above numbers, a date above dates, empty, or a text that the same column
     holds again; at least one is a number. Whole numbers in equal steps, and years in ascending order, are
@@ -287,7 +287,7 @@ def is_header_missing(rows: Sequence[Row]) -> bool:
 
 
 def _are_numbered_names(first: Row) -> bool:
-    """Say whether a row holds names that are numbers: 0, 1, 2 and so on, other equal steps, or years."""
+    """Return whether a row holds names that are numbers: 0, 1, 2 and so on, other equal steps, or years."""
     fields = [field.strip() for field in first if field.strip()]  # pandas leaves the name of its index empty
     if not all(map(_SHORT_INTEGER.fullmatch, fields)):
         return False
@@ -303,14 +303,13 @@ def format_missing_header(first: Row) -> str:
     """Say that a source has no names, and what its columns are called."""
     shown = format_names([field.strip() for field in first[:3]])
     return (
-        f"no names of columns: the first row ({shown}{', …' if len(first) > 3 else ''}) is data; the "
-        f"columns are "
-        f"x1 to x{len(first)}"
+        f"no names of columns: the first row ({shown}{', …' if len(first) > 3 else ''}) is data; "
+        f"the columns are x1 to x{len(first)}"
     )
 
 
 def has_units_row(rows: Sequence[Row]) -> bool:
-    """Say whether the row below the names holds units.
+    """Return whether the row below the names holds units.
 
     It has short texts above columns of numbers, nothing above other columns, and no number. A row with the
     text "target" or "label" has other names.

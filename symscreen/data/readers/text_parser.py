@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from symscreen.data.readers.raw_table import DecimalMark
 
-_MAX_EXACT_INTEGER = 2.0**53  # all integers up to it are exact in float64
+_MAX_EXACT_INTEGER = 2.0**53  # integer up to which all integers are exact in float64
 _NULLS = frozenset(NULL_TEXTS)
 _LINE_BREAKS = b"\r\n"
 
@@ -86,7 +86,7 @@ def parse_text(text: bytes, text_format: TextFormat) -> ParsedText:
     try:
         table = parser.read()
         kept = _find_rows(table, body, text_format.delimiter, len(names))
-    except ValueError:  # of pandas or of _find_rows
+    except ValueError:  # raised by pandas or by _find_rows
         check_row_widths(text, text_format.delimiter)
         raise
     # Whether whole numbers are written with a decimal point matters only beside numbers with commas.
@@ -226,10 +226,10 @@ def _find_rows(table: pd.DataFrame, body: bytes, delimiter: str, width: int) -> 
 
 
 def _are_certain_numbers(cells: pd.Series[Any], *, whole_is_exact: bool) -> bool:
-    """Say whether cells are numbers whose texts need not be seen.
+    """Return whether cells are numbers whose texts need not be seen.
 
-    Those of floats must be seen if some are large integers, which may have been rounded, or if they may be
-    integers of which some are missing and `whole_is_exact` is false.
+    The texts of floats must be seen if some are large integers, which may have been rounded. They must also
+    be seen if the numbers may be integers, some are missing and `whole_is_exact` is false.
     """
     if cells.dtype != np.float64:
         return bool(cells.dtype == np.int64)
@@ -240,7 +240,7 @@ def _are_certain_numbers(cells: pd.Series[Any], *, whole_is_exact: bool) -> bool
 
 
 def _are_texts(cells: pd.Series[Any]) -> bool:
-    """Say whether cells are texts; pandas also stores some booleans and large integers as objects."""
+    """Return whether cells are texts; pandas also stores some booleans and large integers as objects."""
     from pandas.api.types import infer_dtype
 
     return cells.dtype.kind not in "biuf" and (

@@ -98,7 +98,7 @@ def _read_sheet(
 
 
 def _has_cells(sheet: Any) -> bool:
-    """Say whether a sheet has cells."""
+    """Return whether a sheet has cells."""
     return any(cell is not None for row in sheet.iter_rows(values_only=True) for cell in row)
 
 

@@ -190,7 +190,7 @@ _RULE_REMARK = (
 _PUBLISHED_REMARK = (
     "Published rates: SRBench's methods and RILS-ROLS from kartelj/rils-rols, others from their papers; "
     "those of PSE, uDSR and PySR are read from a figure, within 0.5. They are for all problems of their "
-    "source and up to 8 hours a fit, and a method had its own set of operators. Compare only runs of all "
+    "source and up to 8 hours per fit, and a method had its own set of operators. Compare only runs of all "
     "problems."
 )
 

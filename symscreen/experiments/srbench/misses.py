@@ -40,7 +40,7 @@ CAUSES: Mapping[Cause, str] = {
 TIME_LIMIT_S = 60.0
 """Seconds that a fit may take. Longer fits are reported, not ended."""
 
-_MAX_ROUNDING = 0.5e-3  # of a number that the judge rounds to three decimals
+_MAX_ROUNDING = 0.5e-3  # largest change of a number that the judge rounds to three decimals
 _MAX_ROWS = 2000
 _MAX_CANDIDATES = 20
 _MAX_NUMBERS = 20

@@ -244,8 +244,8 @@ def make_trial(problem: Problem, noise_ratio: float, seed: int, table_seed: int 
     Returns
     -------
     Trial
-        A quarter of the rows for the test. Of more than 10,000 training rows, 10,000 are drawn with
-        replacement.
+        The trial. A quarter of the rows is for the test. If there are more than 10,000 training rows, 10,000
+        of them are drawn with replacement.
 
     Examples
     --------

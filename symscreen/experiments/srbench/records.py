@@ -13,7 +13,7 @@ from symscreen.errors import DataError, OutputError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _COMMIT_DIGITS = 12
-_UNCOMMITTED = "+"  # at the end of a commit: the package differs from it
+_UNCOMMITTED = "+"  # mark at the end of a commit: the package differs from that commit
 
 RowKey = tuple[str, float, int, bool, int, str]
 """Problem, noise ratio, seed, units, seed of the table, and commit."""

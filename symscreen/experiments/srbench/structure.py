@@ -30,8 +30,9 @@ STRUCTURES: tuple[Structure, ...] = ("monomial", "sum of monomials", "M0·h(M1)"
 _RESPONSE_POWERS = (1, -1, 2, -2)
 _MAX_MONOMIALS = 3
 _N_ROWS = 400
-_STEP = 1e-3  # of log x in a central difference of five points
-_RANK_TOLERANCE = 1e-5  # relative to the largest singular value of the gradients
+_STEP = 1e-3  # step of log x in a central difference with five points
+# smallest singular value of the gradients, relative to the largest, that counts for the rank
+_RANK_TOLERANCE = 1e-5
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_ROUNDS = 50
 _TOLERANCE = 1e-10  # change of the constants, relative to their size, at which the fit ends
-_RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))  # of central differences
+_RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))  # relative step of central differences
 
 _Numbers = Annotated[list[FiniteNumber], Meta(description="a list of finite numbers")]
 

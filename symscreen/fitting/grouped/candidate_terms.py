@@ -38,14 +38,15 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-_RATES = (0.35, 0.7, 1.2, 2.0, 3.5, 6.0)  # of exponentials over the range of an input
-_SATURATIONS = (0.7, 2.0, 6.0)  # of hyperbolic tangents and bell curves over the range of an input
-_FREQUENCIES = (1.5, 3.0, 5.0, 8.0, 12.0)  # of waves over the range of an input, in radians
-_SHIFTS = (0.1, 0.5, 2.0)  # of an input in 1/(x + c) and log(x + c), relative to its range
+_RATES = (0.35, 0.7, 1.2, 2.0, 3.5, 6.0)  # rates of exponentials, relative to the inverse of an input's range
+# rates of hyperbolic tangents and bell curves, relative to the inverse of an input's range
+_SATURATIONS = (0.7, 2.0, 6.0)
+_FREQUENCIES = (1.5, 3.0, 5.0, 8.0, 12.0)  # frequencies of waves: radians over the range of an input
+_SHIFTS = (0.1, 0.5, 2.0)  # shifts c in 1/(x + c) and log(x + c), relative to the range of the input
 _POWERS = (Fraction(1), Fraction(-1), Fraction(2), Fraction(-2), Fraction(1, 2), Fraction(-1, 2), Fraction(3))
 _MAX_VALUE = 1e100
-_SIGNATURE_DIGITS = 9  # to which values agree that count as equal
-_SCALED_FUNCTIONS = frozenset({"exp", "sin", "cos", "tan", "tanh"})  # whose argument gets a factor
+_SIGNATURE_DIGITS = 9  # number of digits to which equal values agree
+_SCALED_FUNCTIONS = frozenset({"exp", "sin", "cos", "tan", "tanh"})  # functions whose argument gets a factor
 
 
 @dataclass(frozen=True, eq=False)

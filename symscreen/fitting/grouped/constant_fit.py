@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.grouped.grouped_rows import GroupedRows
 
 
-_MAX_ROUNDS = 50  # of steps with inner constants that vary
+_MAX_ROUNDS = 50  # largest number of steps of a fit with inner constants that vary
 _MAX_HALVINGS = 12
 _TOLERANCE = 1e-13  # relative decrease of the squared error at which such a fit ends
 

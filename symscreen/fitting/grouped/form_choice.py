@@ -239,7 +239,7 @@ def snap_inner_constants(
     errors : sequence of float
         Standard errors of the inner constants.
     level : float
-        Of the F test that accepts a number. In an exact model, a number must leave it exact.
+        Level of the F test that accepts a number. In an exact model, a number must leave it exact.
 
     Returns
     -------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MIN_SHRUNK_GROUPS = 4
 """Number of groups that their own rows determine, from which on estimates are shrunk."""
 
-_LEAST_SPREAD = 1e-6  # of τ relative to the typical standard error, so that 1/τ² is finite
+_LEAST_SPREAD = 1e-6  # smallest τ, relative to a typical standard error, so that 1/τ² is finite
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from symscreen.expressions.traversal import (
 )
 from symscreen.expressions.tree import Call, Column
 from symscreen.fitting.grouped.grouped_rows import orthonormalize, remove_projection
-from symscreen.fitting.subset_search import EXACT_SHARE
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 MIN_ROWS_PER_PARAMETER = 2
 """Rows for each fitted number that a model must have at least."""
 
-_RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))  # of central differences: balances both errors
-_MIN_SCALE = 1e-3  # of a constant in a step of central differences, for columns of up to 1
+# step of central differences that balances both errors
+_RELATIVE_STEP = float(np.cbrt(np.finfo(np.float64).eps))
+_MIN_SCALE = 1e-3  # smallest scale of a constant for central differences, for columns with values of up to 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from symscreen.data import read_frame_with_column, read_levels
 from symscreen.errors import DataError
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.messages import name_option_column
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-_MIN_NORM = 1e-9  # of a column without the earlier ones, relative to its norm in the group: less is rounding
+# Smallest norm of what the earlier columns leave of a column in a group, relative to the norm of the column;
+# less is rounding.
+_MIN_NORM = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +148,7 @@ class GroupedRows:
         """Return about `limit` rows, at least `least` of each group, spread evenly over each group."""
         share = max(least, limit // self.n_groups)
         kept = [
-            start + np.unique(np.linspace(0, count - 1, min(share, count)).astype(np.int64))
+            start + select_spread_places(count, share)
             for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True)
         ]
         return self._take(kept)
@@ -225,7 +228,7 @@ def orthonormalize(rows: GroupedRows, columns: Values) -> tuple[Values, Values]:
 
 def remove_projection(rows: GroupedRows, q: Values, values: Values) -> Values:
     """Subtract from values, shape (n,) or (m, n), their projection on orthonormal columns, shape (k, n)."""
-    for _ in range(2):  # as above
+    for _ in range(2):  # the second pass removes the rounding errors of the first
         for column in q:
             values = values - column * rows.spread(rows.sum_by_group(column * values))
     return values

@@ -26,7 +26,7 @@ from symscreen.fitting.grouped.grouped_model import (
     compute_few_rows_correction,
 )
 from symscreen.fitting.grouped.grouped_rows import orthonormalize, remove_projection
-from symscreen.fitting.subset_search import EXACT_SHARE
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +43,7 @@ _N_EXCHANGED = 4  # best models whose terms are exchanged
 _N_FITTED = 50  # extensions whose inner constants are fitted
 _N_FITTED_EXCHANGES = 16
 _BLOCK = 4096  # candidates that are compared together
-_MIN_SHARE = 1e-10  # of a candidate's square that a model must leave in a group
+_MIN_SHARE = 1e-10  # share of a candidate's square that a model must leave in a group
 _ROUNDING_SHARE = 1e-13  # a smaller share of the squares, as a difference of two, is rounding alone
 
 

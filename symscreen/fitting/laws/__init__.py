@@ -1,1 +1,1 @@
-"""Searches for the law of a target, each for one form of law."""
+"""Searches for the law of a target. Each searches one form of law."""

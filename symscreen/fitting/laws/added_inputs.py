@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 _MIN_INPUTS = 3
-_MIN_ROWS_PER_TERM = 3  # of the quadratic regression
-_MAX_ERRORS = 3.5  # standard errors: products with larger ones are there, slopes with smaller ones are not
-_MAX_ADDED = 2  # inputs that are tried, those with the clearest slopes
-_N_NUMBERS = 2  # simple numbers c that are tried for each
+_MIN_ROWS_PER_TERM = 3  # number of rows per term of the quadratic regression
+_MAX_ERRORS = 3.5  # standard errors above which a product is in the law, and below which a slope is not
+_MAX_ADDED = 2  # largest number of inputs that are tried, those with the clearest slopes first
+_N_NUMBERS = 2  # simple numbers c that are tried for each input
 _N_LAWS = 10
 _POOL_LIMIT = 20_000
 

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.log_scale import LogScale
 
 
-_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))  # p
-_INDEX_POWERS = tuple(map(Fraction, (0, 1, -1, 2)))  # of θ in M, which is determined up to such a power
-_N_FORMULAS = 1_000  # functions h, the simplest ones
+# exponents p of h
+_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))
+_INDEX_POWERS = tuple(map(Fraction, (0, 1, -1, 2)))  # exponents of θ by which M may differ from its estimate
+_N_FORMULAS = 1_000  # number of functions h, the simplest ones
 _N_PER_POWER, _N_FITTED = 10, 8
 _MIN_LEFT = 1e-12  # share of a product's square that M must leave
 

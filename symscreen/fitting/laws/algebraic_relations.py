@@ -163,17 +163,19 @@ def _list_plans(
     columns = {name: values[rows] for name, values in data.columns.items()}
     if len(rows) < _MIN_SPARE_ROWS * size:
         return
-    choices: list[dict[str, Fraction]] = []
+    names = tuple(columns)
+    factored: list[dict[str, Fraction]] = []
     for is_exact in (True, False):
-        factored = find_factored_powers(data.columns, data.target, is_exact=is_exact)
-        powers = {name: power for name, power in factored.items() if power}
-        if len(powers) < len(columns) and powers not in choices:
-            choices.append(powers)
-    if {} not in choices:
-        choices.append({})
+        found = find_factored_powers(data.columns, data.target, is_exact=is_exact)
+        powers = {name: power for name, power in found.items() if power}
+        if len(powers) < len(columns) and powers not in factored:
+            factored.append(powers)
+    if {} not in factored:
+        factored.append({})
+    choices = [(powers, tuple(name for name in names if name not in powers)) for powers in factored]
+    choices += [({name: Fraction(1)}, names) for name in _find_sign_inputs(data)]
     whole = operators - {"sqrt"}
-    for place, chosen in enumerate(choices):
-        inputs = tuple(name for name in columns if name not in chosen)
+    for place, (chosen, inputs) in enumerate(choices):
         dictionaries = [
             build_monomials(inputs, whole, logs=False, limit=size),
             build_polynomial(inputs, limit=size),
@@ -187,6 +189,20 @@ def _list_plans(
             plan = _build_plan(data, columns, data.target[rows], chosen, dictionary)
             if plan is not None:
                 yield plan
+
+
+def _find_sign_inputs(data: LawData) -> list[str]:
+    """Find the inputs that change their sign together with the target, or against it.
+
+    Such an input is a factor outside of the root in y = x·√(P/Q), where x also occurs inside.
+    """
+    signs = np.sign(data.target)
+    return [
+        name
+        for name, values in data.columns.items()
+        if values.min() < 0.0 < values.max()
+        and abs(float(np.sign(values) @ signs)) == np.count_nonzero(signs)
+    ]
 
 
 def _has_angle(waves: MonomialDictionary, lattice: UnitLattice) -> bool:

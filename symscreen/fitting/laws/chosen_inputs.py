@@ -39,9 +39,9 @@ _N_CHOSEN, _MAX_CHOSEN = 9, 15
 _MAX_COMPARED_INPUTS = 1_000  # inputs of the rounds; of more, those with the best polynomials
 _MAX_ROWS = 1_000
 _N_PERMUTATIONS = 39
-_EXPECTED_FALSE = 0.5  # inputs that do not matter and are better than chance
+_EXPECTED_FALSE = 0.5  # expected number of inputs that do not matter and look better than chance
 _SEED = 0
-_BLOCK_VALUES = 1 << 22  # of columns whose polynomials are computed together
+_BLOCK_VALUES = 1 << 22  # values of the columns whose polynomials are computed together
 
 
 def choose_law_inputs(data: LawData, backend: Backend) -> LawData:

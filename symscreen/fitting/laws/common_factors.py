@@ -37,7 +37,7 @@ _EXPONENTS = {
     "inv": Fraction(-1),
 }
 _MAX_SUMS = 3  # sums from which factors are moved together
-_TOLERANCE = 1e-9  # relative to the largest value
+_TOLERANCE = 1e-9  # largest difference of equal formulas, relative to the largest value
 
 
 def move_common_factors(term: Expression, columns: Mapping[str, Values]) -> Expression:

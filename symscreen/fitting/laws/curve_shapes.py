@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-_RATES = np.geomspace(0.05, 50.0, 24)  # times 1/range: changes over the range from 5 % to a factor e⁵⁰
-_FREQUENCIES = np.linspace(np.pi / 2.0, 40.0 * np.pi, 80)  # times 1/range: in steps of a quarter of a period
-_DAMPINGS = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # times 1/range
+# Constants inside curves that are tried. Rates, frequencies and dampings are divided by the range of the
+# input. Shifts, centres and widths are multiplied by it.
+_RATES = np.geomspace(0.05, 50.0, 24)  # changes over the range from 5 % to a factor of e⁵⁰
+_FREQUENCIES = np.linspace(np.pi / 2.0, 40.0 * np.pi, 80)  # steps of a quarter of a period over the range
+_DAMPINGS = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
 _EXPONENTS = np.array([each for each in np.arange(-32, 33) / 8.0 if each not in {-1.0, 0.0, 1.0}])
 _SHIFTED_EXPONENTS = np.array([-3.0, -2.0, -1.5, -0.75, 0.25, 0.75, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0])
 _POSITIVE_EXPONENTS = np.linspace(0.25, 4.0, 16)
-_SHIFTS = np.geomspace(0.01, 22.0, 20)  # times range, beyond the end of the inputs
-_SIMPLE_SHIFTS = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])  # many laws have 1 + x
-_CENTRES = np.linspace(-0.3, 1.3, 33)  # times range, from the smallest input
-_WIDTHS = np.geomspace(0.026, 2.25, 12)  # times range
+_SHIFTS = np.geomspace(0.01, 22.0, 20)  # distances beyond an end of the range
+# shifts that do not depend on the range, because many laws have 1 + x
+_SIMPLE_SHIFTS = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
+_CENTRES = np.linspace(-0.3, 1.3, 33)  # distances from the smallest input
+_WIDTHS = np.geomspace(0.026, 2.25, 12)
 
 
 @dataclass(frozen=True, eq=False)

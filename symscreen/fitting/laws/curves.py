@@ -56,20 +56,21 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.target_scales import Powers, Response
 
 
-_MIN_ROWS, _MAX_ROWS = 12, 250
-_SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
-_MAX_INPUTS = 8  # with more, other inputs are neither factors A nor terms B
-_MAX_PAIRED_INPUTS = 3  # other inputs whose products, quotients and differences are factors A
-_N_PER_SIZE = 120  # combinations of each number of coefficients and constants that are fitted in a few steps
-_N_FIRST_STEPS, _N_STEPS = 2, 12  # Gauss-Newton steps, of all these combinations and of the best
-_N_FITTED_PER_SIZE = 40  # the best of each size that are fitted with all steps
-_MAX_RATIO = (
-    100.0  # share that is left, relative to the least of this size and smaller ones, up to which they are
-)
-_N_SIZES = 6  # different numbers of coefficients and constants
-_MAX_CANCELLED = 1e5  # size of a term relative to the response: larger terms nearly cancel each other
-_MAX_VALUE = 1e100  # of a curve
-_MIN_LEFT = 1e-10  # share of a curve's square that the other terms must leave
+_MIN_ROWS = 12  # number of rows that the search needs
+_MAX_ROWS = 250  # largest number of rows that the search uses
+_SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})  # scales of the target that are tried
+_MAX_INPUTS = 8  # largest number of inputs of a table in which other inputs are factors A or terms B
+_MAX_PAIRED_INPUTS = 3  # largest number of other inputs whose pairs, or shifted values, are factors A
+# The size of a combination is the number of its coefficients and constants.
+_N_PER_SIZE = 120  # combinations of each size that are fitted in a few steps
+_N_FIRST_STEPS = 2  # Gauss-Newton steps of the first fit of a combination
+_N_STEPS = 12  # Gauss-Newton steps of the second fit, which only the best combinations have
+_N_FITTED_PER_SIZE = 40  # combinations of each size that may have a second fit
+_MAX_RSS_RATIO = 100.0  # largest RSS for a second fit, relative to the least of this and smaller sizes
+_N_SIZES = 6  # number of sizes among which the laws that are returned are divided
+_MAX_CONTRIBUTION = 1e5  # largest value of a term relative to the response; larger terms nearly cancel out
+_MAX_VALUE = 1e100  # largest magnitude of a value of a curve
+_MIN_LEFT = 1e-10  # share of a curve's square that the terms B must leave
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +311,9 @@ class _CurveSearch:
             started.sort(key=lambda pair: pair[0])
             least = min([least, *(share for share, _ in started[:1])])
             for place, (share, combination) in enumerate(started):
-                is_near = place < _N_FITTED_PER_SIZE and share <= _MAX_RATIO * least and np.isfinite(share)
+                is_near = (
+                    place < _N_FITTED_PER_SIZE and share <= _MAX_RSS_RATIO * least and np.isfinite(share)
+                )
                 fitted.append(self._fit_constants(combination, _N_STEPS) if is_near else started[place])
         return fitted
 
@@ -344,7 +347,7 @@ class _CurveSearch:
         contributions = rows * coefficients[:, None]
         if find_rounding_terms(contributions).any():
             return None  # the law without these terms is a candidate, too
-        if np.abs(contributions * weights).max() > _MAX_CANCELLED * np.abs(target).max():
+        if np.abs(contributions * weights).max() > _MAX_CONTRIBUTION * np.abs(target).max():
             return None
         law = self._build_law(combination, coefficients)
         return None if law is None else (round_share(share), law)

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 DEEP_POOL = "deep pool"
 """Name of the stage."""
 
-_N_ROWS = 48  # rows of the deep pool: as many as are compared, so that no value is stored twice
-_N_RANKED_FORMULAS = 200_000  # simplest formulas whose pairs are ranked if no law is exact
-_BYTES_PER_FORMULA = 1_000  # of the pool and of the searches
-_UNIT_BYTES_PER_FORMULA = 200  # exponents of up to eleven base units, twice while they are joined
-_OTHER_BYTES = 300_000_000  # blocks of candidates
+_N_ROWS = 48  # number of rows of the deep pool: those on which values are compared, so none is stored twice
+_N_RANKED_FORMULAS = 200_000  # number of simplest formulas whose pairs are ranked if no law is exact
+_BYTES_PER_FORMULA = 1_000  # memory of a formula in the pool and in the searches
+# memory of the exponents of up to eleven base units, twice while they are joined
+_UNIT_BYTES_PER_FORMULA = 200
+_OTHER_BYTES = 300_000_000  # memory of the blocks of candidates
 
 
 def find_laws_of_deep_pool(

@@ -28,7 +28,7 @@ N_DIRECTIONS = 6
 
 _MAX_CANDIDATES = 50  # partners in a sum that are compared for each formula, on average
 _MAX_EQUAL_PAIRS = 100_000  # after which no further block is compared
-_BLOCK_CANDIDATES = 2_000_000  # that are compared together
+_BLOCK_CANDIDATES = 2_000_000  # candidates that are compared together
 _ROUNDING = 1e-15  # relative error of a value
 _MAX_ERROR = 1e-7  # formulas whose directions are less exact are not compared
 
@@ -211,7 +211,7 @@ def find_sums(
     Returns
     -------
     list of (int, int)
-        The pairs. Of formulas with equal values besides the nuisance columns, only the first is used.
+        The pairs. If formulas have equal values apart from the nuisance columns, only the first is used.
     dict of int to int64 array
         For each formula of a pair, all formulas with equal values, in ascending order.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _BLOCK_FORMULAS = 4_096  # formulas whose errors are computed together
 _MAX_EVALUATED = 1_000  # formulas that are evaluated on all rows
-_ROUNDING = 1e-12  # of squared errors, relative to the sum of squares
+_ROUNDING = 1e-12  # rounding of squared errors, relative to the sum of squares
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def merge_exponentials(laws: Sequence[Law], data: LawData) -> list[Law]:
     """Return the laws with products of exponentials, rewritten; other laws are left out.
 
-    Of laws that differ in fitted constants only, the first is kept.
+    If laws differ in fitted constants only, the first is kept.
     """
     merged: dict[str, Law] = {}
     for law in laws:

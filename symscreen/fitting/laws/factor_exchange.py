@@ -36,7 +36,7 @@ _N_LAWS = 10  # best products whose factors are fixed
 _N_PARTNERS = 3  # formulas that are fitted on all rows for each fixed factor
 _N_ROUNDS = 3
 _BLOCK_VALUES = 1_000_000  # values of the pool that are compared together
-_MIN_UNEXPLAINED = 1e-12  # of the sum of squares of the target; less is rounding
+_MIN_UNEXPLAINED = 1e-12  # smallest unexplained share of the target's sum of squares; less is rounding
 
 
 def exchange_factors(laws: Iterable[RankedLaw], data: LawData) -> list[RankedLaw]:

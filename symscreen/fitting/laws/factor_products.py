@@ -43,7 +43,7 @@ _N_SIMPLE = 800  # simplest formulas of the pool
 _N_BEST = 400  # formulas of the pool that explain most on their own
 _MAX_INDICES = 600  # products θ of the inputs
 _MAX_WAVE_INDICES = 60  # products θ that are multiplied by a sine or cosine of an input
-_MAX_FACTORS = 4  # inputs in θ
+_MAX_FACTORS = 4  # largest number of inputs in θ
 _MAX_BINOMIALS = 8_000  # sums and differences that are tried; up to 14 inputs have fewer
 _MAX_SCALED_WAVE_INDICES = 40  # products θ whose waves with other numbers than 1 are tried
 _BLOCK_FORMULAS = 512  # formulas whose pairs with all others are compared together
@@ -52,9 +52,9 @@ _MAX_ROWS = 2_000  # rows of the second comparison
 _N_FITTED = 40  # pairs that are fitted
 _N_COMMON_FACTORS = 3  # formulas of the best pairs, with which triples are formed
 _N_TRIPLES = 60  # triples of each that are compared on more rows
-_MIN_NORM = 1e-4  # of a direction without another
+_MIN_NORM = 1e-4  # smallest norm of what one direction leaves of another
 _N_FITTED_TRIPLES = 20  # triples that are fitted
-_MAX_CORRELATION = 1.0 - 1e-8  # of log|A| and log|B|
+_MAX_CORRELATION = 1.0 - 1e-8  # largest correlation of log|A| and log|B|
 _MIN_ROWS = 40
 
 

@@ -1,4 +1,4 @@
-"""Laws fitted to the rows, and what the choice of a model needs of them."""
+"""Laws that were fitted to the rows, with what the choice of a model needs to know of them."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 A space is grown in layers and keeps every formula that differs in form. A pool is grown in the order of
 complexity: first the inputs and constants, then all formulas of complexity 2, 3 and so on, each made of
-smaller ones. Of formulas with equal values on the rows, only the simplest stays. A pool of 10⁵ formulas of
-four inputs thus contains every formula of up to five symbols, and many of six. With units, only formulas
-that have a unit are grown, so a pool of the same size contains longer ones.
+smaller ones. If formulas have equal values on the rows, only the simplest stays. So a pool of 10⁵ formulas of
+four inputs contains every formula of up to five symbols, and many of six. With units, only formulas that have
+a unit are grown, so a pool of the same size contains longer ones.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR, TRUE, Dimensions, propagate_dimensions
+from symscreen.statistics.spread_places import select_spread_places
 from symscreen.units import compute_dimensions
 
 if TYPE_CHECKING:
@@ -35,14 +36,12 @@ if TYPE_CHECKING:
 
 
 _BATCH_FORMULAS = 20_000  # formulas that are evaluated together
-_MAX_VALUE = 1e150  # larger values overflow when they are squared
-_MIN_RELATIVE_SPREAD = (
-    1e-9  # a formula with a smaller range, relative to its size, is constant up to rounding
-)
-_ROUNDED_BITS = 20  # of 52: values that agree to 2e-10 are equal
+_MAX_VALUE = 1e150  # largest value of a formula, whose square does not overflow
+_MIN_RELATIVE_SPREAD = 1e-9  # range of a formula, relative to its size, below which it is constant
+_ROUNDED_BITS = 20  # bits of 52 that are rounded away, so that values that agree to 2e-10 are equal
 _N_COMPARED_ROWS = 48  # rows on which values are compared
 _NO_ARGUMENT = -1
-_UNIT_TOLERANCE = 1e-9  # of the exponents of base units
+_UNIT_TOLERANCE = 1e-9  # largest difference of equal exponents of base units
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +169,7 @@ class _PoolGrowth:
         self.values = np.empty((max(limit, n_leaves), n_rows))
         self.values[:n_leaves] = values
         # rows of similar targets lie together, so the compared rows are spread over all
-        self.compared_rows = np.unique(np.linspace(0, n_rows - 1, _N_COMPARED_ROWS).astype(np.int64))
+        self.compared_rows = select_spread_places(n_rows, _N_COMPARED_ROWS)
         self.compared_values = self.values  # on few rows, the values are not stored twice
         if len(self.compared_rows) < n_rows:
             self.compared_values = np.empty((max(limit, n_leaves), len(self.compared_rows)))
@@ -184,7 +183,7 @@ class _PoolGrowth:
         self.known_hashes = np.sort(_compute_hashes(self.compared_values[:n_leaves]))
         self.has_units = units is not None
         if units is not None:
-            # each a batch of exponents, shape (q, D), and of the values of number literals, shape (q,)
+            # batches of exponents, shape (q, D), and of the values of number literals, shape (q,)
             dimensions = [compute_dimensions(leaf, units) for leaf in self.leaves]
             self.exponents = [np.array([each.exponents for each in dimensions]).reshape(n_leaves, -1)]
             self.literals = [np.array([float(each.literal) for each in dimensions])]

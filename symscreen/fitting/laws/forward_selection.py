@@ -40,7 +40,7 @@ def find_best_pair(gram: GramMatrix) -> tuple[int, int]:
 def select_forward(gram: GramMatrix, start: Sequence[int], n_terms: int) -> list[int]:
     """Add the most useful term again and again to a start."""
     c = gram.target_products[0].copy()
-    pivots = np.diagonal(gram.products).copy()  # of each term, the share that the members leave
+    pivots = np.diagonal(gram.products).copy()  # share of each term that the members leave
     factors: list[Values] = []  # rows of the Cholesky factor of the members
     members: list[int] = []
     for step in range(min(n_terms, len(c))):

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 _MAX_STEPS = 12
-_MAX_HALVINGS = 12  # of each step
-_MIN_EIGENVALUE = 1e-12  # of the products of columns of norm 1: with less, the parameters are not determined
-_MIN_PIVOT = 1e-8  # of columns of norm 1: with less, they are linearly dependent
+_MAX_HALVINGS = 12  # largest number of times that a step is halved
+# Smallest eigenvalue of the products of columns of norm 1. With a smaller one, the parameters are not
+# determined.
+_MIN_EIGENVALUE = 1e-12
+_MIN_PIVOT = 1e-8  # smallest pivot of columns of norm 1 that are linearly independent
 _STEP_TOLERANCE = 1e-9  # relative decrease of the squared error, expected or found, at which the fit ends
 
 

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import LawData
 
 
-_MAX_PRODUCTS = 60  # products M
-_MAX_ROOT = 2  # denominator of an exponent in M
+_MAX_PRODUCTS = 60  # largest number of products M
+_MAX_ROOT = 2  # largest denominator of an exponent in M
 _BLOCK_FORMULAS = 1_024  # formulas that are compared together
 _N_COMPARED = 200  # laws of each complexity of h that are compared on more rows
 _MAX_COMPARED_ROWS = 4_000
-_N_LAWS = 8  # of each complexity of h
+_N_LAWS = 8  # number of laws for each complexity of h
 _MAX_LAWS = 60
-_FORMS_PER_FIT = 2  # laws with equal shares
-_SHARE_DIGITS = 6  # significant digits
+_FORMS_PER_FIT = 2  # number of laws with equal shares that are kept
+_SHARE_DIGITS = 6  # significant digits to which equal shares agree
 _SMALLEST_SHARE = 1e-20
 
 

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 _MAX_INDICES = 4_000  # products θ that are tried, over all sums
 _MAX_FACTORS = 4  # inputs in θ, the sum counted as one
-_SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # of the first comparison of all θ
-_COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # of the second comparison of the better ones
+_SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # rows and bins of the first comparison, of all θ
+_COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # rows and bins of the second comparison, of the better θ
 _N_COMPARED = 30  # products θ that are compared again
 _N_INDICES = 3  # products θ for which h is searched
-_MIN_ROWS = 60  # rows; with fewer, bins of similar θ are too wide
+_MIN_ROWS = 60  # number of rows that the search needs; with fewer, bins of similar θ are too wide
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from symscreen.expressions.grammar_rules import is_expressible
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -152,10 +153,7 @@ class LawData:
 
     def select_rows(self, limit: int) -> NDArray[np.int64]:
         """Return a limited number of rows, spread evenly over all, shape (m,)."""
-        n = len(self.target)
-        if limit >= n:
-            return np.arange(n, dtype=np.int64)
-        return np.unique(np.linspace(0, n - 1, limit).astype(np.int64))
+        return select_spread_places(len(self.target), limit)
 
     def allows(self, law: Law) -> bool:
         """Return whether the grammar and the units allow a law, and it has the required inputs."""

@@ -1,4 +1,4 @@
-"""Choose how laws are written, and what they cost in the criterion.
+"""Choose how laws are written, and what they cost in the criterion of a model.
 
 The searches find values, not forms. A sum with simple ratios of its coefficients is also written as one term.
 Common factors are moved out of sums, and numbers into roots where they become simpler there.
@@ -31,8 +31,8 @@ from symscreen.fitting.laws.common_factors import (
 from symscreen.fitting.laws.power_expressions import build_power_product, invert_quotients
 from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
 from symscreen.fitting.laws.sum_laws import build_weighted_sum, is_usable
-from symscreen.fitting.subset_search import EXACT_SHARE
 from symscreen.grammar import OPERATORS
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
-_MAX_MERGED = 3  # sums of a stage that are also written as one term
-_ROUNDING = 1e-10  # relative error of a coefficient that noise does not disturb
+_MAX_MERGED = 3  # largest number of sums of a stage that are also written as one term
+_ROUNDING = 1e-10  # relative error of a coefficient up to which only rounding disturbs it
 _MULTIPLES = (2, 4, 8)  # factors that doubling a multiple may find
 _UNKNOWN_NUMBER = 52.0  # bits of a number that is not simple
 
@@ -139,6 +139,8 @@ def write_readable_terms(law: Law, data: LawData) -> Law:
 def _write_readable(term: Expression) -> Expression:
     """Write sums of equal parts as multiples, and powers with negative exponents as quotients.
 
+    A quotient of the number 1 becomes the operator 1/x, which is printed without parentheses.
+
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
@@ -146,6 +148,8 @@ def _write_readable(term: Expression) -> Expression:
     sin(4*x) + y/(2*z)
     >>> print(_write_readable(parse_expression("x*y**(-1.5) + exp(-1*(a/b)**(-0.7))")))
     x/y**1.5 + exp(-(b/a)**0.7)
+    >>> print(_write_readable(parse_expression("sin((1)/x)")))
+    sin(1/x)
     """
 
     def build_call(call: Call, arguments: list[Expression]) -> Expression:
@@ -158,6 +162,8 @@ def _write_readable(term: Expression) -> Expression:
                 return apply_operator(OPERATORS["div"], first, divisor)
             if first == Constant(-1):
                 return apply_operator(OPERATORS["neg"], arguments[1])
+        if name == "div" and first == Constant(1):
+            return apply_operator(OPERATORS["inv"], arguments[1])
         if name == "pow" and isinstance(first, Call) and first.operator.name == "div":
             exponent = _negate_negative(arguments[1])
             if exponent is not None:
@@ -288,7 +294,7 @@ def compute_law_score(fitted: FittedLaw, n: int) -> float:
 def limit_search_size(law: Law, data: LawData) -> Law:
     """Limit the cost of a law to the number of formulas whose terms and numbers are not more complex.
 
-    A law is thus as probable as its form is simple, whichever stage finds it.
+    So a law is as probable as its form is simple, and this does not depend on the stage that finds it.
     """
     n_formulas = 1.0
     known = {abs(float(value)) for value in data.grammar.constants}

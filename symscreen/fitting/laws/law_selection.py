@@ -1,4 +1,4 @@
-"""What searches for laws share: the rows they use, and the choice among the laws they find."""
+"""Shared parts of searches for laws: the rows that they use, and the choice among the laws they find."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from symscreen.expressions.traversal import (
     rebuild_expression,
 )
 from symscreen.expressions.tree import Constant
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,11 +53,6 @@ def select_spread_rows(data: LawData, limit: int) -> NDArray[np.int64]:
     return np.asarray(order[select_spread_places(len(order), limit)])
 
 
-def select_spread_places(n: int, limit: int) -> NDArray[np.int64]:
-    """Return at most `limit` places from 0 to n − 1 at about equal distances."""
-    return np.unique(np.linspace(0, n - 1, limit).astype(np.int64))
-
-
 def round_share(share: float) -> float:
     """Round a share RSS/TSS to the digits that are compared; shares that are rounding are 0."""
     return 0.0 if share < FITTED_EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
@@ -70,14 +66,14 @@ def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:
     found : sequence of (float, Law)
         Rounded shares RSS/TSS, and laws.
     n_sizes : int
-        Number of sizes. Of each number of constants at most 60/`n_sizes` laws are kept, so that simple laws
-        stay in the list although those with more constants always fit better.
+        Number of sizes. For each number of constants, at most 60/`n_sizes` laws are kept. So simple laws stay
+        in the list although those with more constants always fit better.
 
     Returns
     -------
     list of Law
-        At most 60 laws. Of laws that differ in fitted constants only, the best one is kept, and of laws with
-        equal shares the four simplest.
+        At most 60 laws. If laws differ in fitted constants only, the best one is kept. If laws have equal
+        shares, the four simplest are kept.
     """
     ordered = sorted(
         found, key=lambda pair: (pair[0], compute_law_complexity(pair[1]), format_shape(pair[1]))

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
-_NAME = "u"  # of the combination while curves are searched
+_NAME = "u"  # name of the combination while curves are searched
 _MIN_ROWS_PER_INPUT = 8
-_MIN_SLOPE = 0.02  # of a standardised input, relative to the largest one
-_MIN_ERRORS = 3.0  # standard errors that a slope must differ from 0
-_MIN_EXPLAINED = 0.3  # share of the variance that the linear regression explains
-_DEGREE = 5  # of the polynomial of the combination
-_MAX_LEFT = 0.002  # share of the variance that this polynomial may leave in any case
-_MAX_LEFT_RATIO = 1.3  # relative to what a polynomial of all inputs leaves
-_MIN_ROWS_PER_TERM = 10  # of a cubic polynomial of all inputs; with fewer rows it is quadratic
-_N_REFINED = 3  # curves with each number of constants
-_MAX_CONSTANTS = 4  # of a curve, besides the weights
+_MIN_SLOPE = 0.02  # smallest slope of a standardised input, relative to the largest one
+_MIN_ERRORS = 3.0  # standard errors by which a slope must differ from 0
+_MIN_EXPLAINED = 0.3  # share of the variance that the linear regression must explain
+_DEGREE = 5  # degree of the polynomial of the combination
+_MAX_LEFT = 0.002  # share of the variance that this polynomial may always leave
+_MAX_LEFT_RATIO = 1.3  # share that it may leave, relative to what a polynomial of all inputs leaves
+_MIN_ROWS_PER_TERM = 10  # rows per term of a cubic polynomial of all inputs; with fewer rows it is quadratic
+_N_REFINED = 3  # number of curves with each number of constants that are refined
+_MAX_CONSTANTS = 4  # largest number of constants of a curve besides the weights
 
 
 def find_laws_of_linear_combination(data: LawData) -> list[Law]:

@@ -1,4 +1,4 @@
-"""The scale of logarithms, on which power products are linear, and what the units leave free on it.
+"""The scale of logarithms, on which power products are linear, with the exponents that units leave free.
 
 With units, the exponents of the inputs lie on a lattice (`symscreen.fitting.laws.unit_lattice`). The
 logarithm of a product with the unit of the target is subtracted from log|y|. The logarithms of dimensionless
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-_TOLERANCE = 1e-6  # of the exponents of base units
+_TOLERANCE = 1e-6  # largest difference of equal exponents of base units
 _MIN_WEIGHT = 1e-6
 
 

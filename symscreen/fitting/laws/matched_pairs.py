@@ -1,4 +1,4 @@
-"""Meet in the middle: laws made of two formulas A and B of a pool.
+"""Find laws that are made of two formulas A and B of a pool, by meeting in the middle.
 
 Sums y = c₀ + c₁·A + c₂·B: the intercept and y are projected out of every formula. What is left of A and of
 B then has the same direction up to sign exactly when the law holds, because c₁·A + c₂·B has nothing left. So

@@ -1,4 +1,4 @@
-"""Products y = c · Π xᵢ^aᵢ · A^p · B^q of formulas of a pool and the inputs."""
+"""Find products y = c · Π xᵢ^aᵢ · A^p · B^q of formulas of a pool and the inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums y = c₀ + c₁·A + c₂·B of formulas of a pool, with an optional simple third term."""
+"""Find sums y = c₀ + c₁·A + c₂·B of formulas of a pool, with an optional simple third term."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import LawData
 
 
-_MAX_CACHED_VALUES = 20_000_000  # of formulas on all rows
+_MAX_CACHED_VALUES = 20_000_000  # values of formulas on all rows that are kept in memory
 _N_RANKED = 200  # pairs that are fitted on all rows if none is exact
-_MIN_PART = 1e-9  # of the target's spread: smaller parts of a law are rounding
+_MIN_PART = 1e-9  # smallest part of a law, relative to the target's spread; less is rounding
 
 
 def prepare_sums(data: LawData) -> PairSearch | None:

@@ -27,24 +27,25 @@ if TYPE_CHECKING:
     Exponents = tuple[Fraction, ...]
 
 
-_MAX_MONOMIALS = 240  # of a dictionary of monomials alone, if no other limit is given
-_MAX_LISTED_MONOMIALS = 20_000  # among which those with a unit are chosen
-_MAX_WAVE_MONOMIALS = 80  # that are multiplied by each wave
-_MAX_SQUARED_WAVE_MONOMIALS = 20  # of these, that are multiplied by the square of a wave
+_MAX_MONOMIALS = 240  # default limit of the number of terms of a dictionary that has monomials alone
+_MAX_LISTED_MONOMIALS = 20_000  # number of monomials among which those with a unit are chosen
+_MAX_WAVE_MONOMIALS = 80  # number of monomials that are multiplied by each wave
+_MAX_SQUARED_WAVE_MONOMIALS = 20  # number of monomials that are also multiplied by the square of a wave
 _MAX_DIFFERENCE_COLUMNS = 100
-_MAX_LOGARITHM_MONOMIALS = 60  # that are multiplied by a logarithm
-_MAX_POLYNOMIAL_TERMS = 90  # three inputs have a degree of up to 6, four of 4, and six of 3
+_MAX_LOGARITHM_MONOMIALS = 60  # number of monomials that are multiplied by a logarithm
+_MAX_POLYNOMIAL_TERMS = 90  # allows degree 6 with three inputs, 4 with four, and 3 with six
 _MAX_DEGREE = 6
+# Costs of exponents by their absolute value, in quarters of the cost of a factor.
 _EXPONENT_COSTS = {
     Fraction(1): 4,
     Fraction(2): 5,
     Fraction(1, 2): 9,
     Fraction(3): 9,
     Fraction(4): 10,
-}  # in quarters of a factor
-_NEGATIVE_COST = 1  # of a negative exponent, in addition
-_OTHER_COST = 14  # of other exponents
-_MAX_POWER = 4  # in absolute value
+}
+_OTHER_COST = 14  # cost of all other exponents
+_NEGATIVE_COST = 1  # additional cost of a negative exponent
+_MAX_POWER = 4  # largest absolute value of an exponent
 _WAVES = ("sin", "cos")
 
 
@@ -187,7 +188,7 @@ def list_exponents_of_unit(
 ) -> tuple[Exponents, ...]:
     """List the exponents of the simplest monomials with a unit, at most `limit`, among the 20,000 simplest.
 
-    Of equally simple monomials, all are in the list or none.
+    If monomials are equally simple, all of them are in the list or none.
     """
     listed = list_exponents(len(lattice.names), _MAX_LISTED_MONOMIALS, has_roots=has_roots)
     exponents = _convert_exponents(len(lattice.names), has_roots=has_roots)
@@ -204,7 +205,7 @@ def walk_exponents_of_unit(lattice: UnitLattice, unit: Values, limit: int) -> li
 
     The list is a best-first walk from the product with the smallest powers. Each step multiplies by a
     dimensionless group or divides by it. Unlike `list_exponents_of_unit`, this reaches monomials of many
-    inputs. Of equally simple monomials, all are in the list or none.
+    inputs. If monomials are equally simple, all of them are in the list or none.
     """
     simplest = lattice.find_simplest_powers(unit)
     if simplest is None:

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 _BLOCK_VALUES = 1_000_000  # values of the pool that are transformed together
 _MAX_PAIRS = 100  # exact pairs that are fitted on all rows
-_MAX_POOL_ERROR = 1e-7  # relative error of an exact law on the rows of the pool
+_MAX_POOL_ERROR = 1e-7  # largest relative error of an exact law on the rows of the pool
 _TINY = 1e-300
 _MAX_GROUP = 60  # formulas of equal direction, simplest first, that are paired
 _MAX_LAWS = 60  # laws that are returned
 _N_RANKED_AGAIN = 5_000  # pairs that are ranked again on more rows
-_MIN_POOL_ROWS = 200  # with fewer rows in the pool, pairs are ranked again on more
+_MIN_POOL_ROWS = 200  # rows of the pool below which pairs are ranked again on more rows
 _MAX_MORE_ROWS = 1_000
 _N_COPIES = 2  # copies of a formula that are tried with a fixed coefficient
 _MIN_WRONG_SHARE = 0.1  # RSS/TSS of a fit above which copies of its formulas are tried

@@ -50,11 +50,11 @@ _SEMIFINALISTS = 5  # formulas A that are compared again for each one that is fi
 _FINALISTS_PER_COMPLEXITY = 40  # formulas A of each complexity that are fitted on all rows
 _FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v, that are tried
 _MAX_LAWS = 60  # laws that are returned
-_MAX_STEPS = 30  # of the fit on the scale of y
+_MAX_STEPS = 30  # largest number of steps of the fit on the scale of y
 _STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the fit ends
-_MIN_VARIANCE = 1e-13  # of an exponent given the others, relative
-_MIN_SPREAD = 1e-6  # of log|A|, relative, that the inputs do not explain
-_MAX_ERRORS = 4.0  # standard errors between an exponent and the fraction it is rounded to
+_MIN_VARIANCE = 1e-13  # smallest relative variance of an exponent given the others
+_MIN_SPREAD = 1e-6  # smallest relative part of log|A| that the inputs do not explain
+_MAX_ERRORS = 4.0  # largest distance of an exponent from the fraction it is rounded to, in standard errors
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
@@ -435,7 +435,7 @@ def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
     products = [np.ones(len(target))]
     for values in signs:
         products = [*(product * values for product in products), *products]
-    # of equal ones the first, which has the most factors
+    # if products are equally good, the first is returned, which has the most factors
     return max(products, key=lambda product: abs(float(product @ target)))
 
 
@@ -519,8 +519,8 @@ def simplify_exponents(
 ) -> tuple[Values, list[Fraction | None]]:
     """Round exponents to simple fractions, the most certain one first.
 
-    The others are then estimated again, given the rounded one. The exponents of inputs that vary together are
-    thus rounded consistently. With `has_decided`, some linear functions of the exponents are given.
+    The others are then estimated again, given the rounded one. So the exponents of inputs that vary together
+    are rounded consistently. With `has_decided`, some linear functions of the exponents are given.
 
     Returns
     -------
@@ -550,15 +550,6 @@ def simplify_exponents(
             covariance = covariance - np.outer(column, covariance[k])
         exponents[k] = float(fraction)
     return exponents, simple
-
-
-def _solve_scaled(design: Values, target: Values) -> Values | None:
-    """Solve a least-squares problem with columns scaled to norm 1; None if they are dependent."""
-    norms = compute_column_norms(design)
-    if not np.isfinite(norms).all() or not norms.all():
-        return None
-    solution, _, rank, _ = np.linalg.lstsq(design / norms, target, rcond=None)
-    return None if rank < design.shape[1] else solution / norms
 
 
 def _find_simple_exponent(value: float, error: float, roots: Sequence[int]) -> Fraction | None:

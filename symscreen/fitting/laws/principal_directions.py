@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.log_scale import LogScale
 
 
-_N_DIRECTIONS = 2  # principal directions of each regression
+_N_DIRECTIONS = 2  # number of principal directions of each regression
 _MULTIPLES = (1, 2, 3, 4)  # largest exponents to which a direction is scaled before it is rounded
 _MIN_ROWS_PER_TERM = 3
-_MAX_WEIGHT = 1.0  # relative to the median, in the regression that small targets decide too
+# largest weight, relative to the median, in the regression in which small targets count, too
+_MAX_WEIGHT = 1.0
 
 
 def propose_indices(scale: LogScale) -> list[tuple[int, ...]]:

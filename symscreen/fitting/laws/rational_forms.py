@@ -26,7 +26,6 @@ from symscreen.fitting.laws.law_selection import (
     list_operator_names,
     round_share,
     select_laws,
-    select_spread_places,
     select_spread_rows,
 )
 from symscreen.fitting.laws.monomial_dictionary import (
@@ -44,6 +43,7 @@ from symscreen.fitting.laws.target_scales import (
 from symscreen.fitting.laws.unit_dictionaries import restrict_dictionary, restrict_factor
 from symscreen.linear_models.exhaustive_subsets import search_core_subsets
 from symscreen.linear_models.gram import compute_gram
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,16 +60,17 @@ _SCALE_NAMES = frozenset({"id", "sqrt", "asin", "acos"})
 _WAVE_SCALE_NAMES = frozenset({"id", "acos"})
 _MAX_RANKING_ROWS = 400
 _MAX_FIT_ROWS = 2000
-_MAX_CONSTANTS = 4  # of P and Q together
+_MAX_CONSTANTS = 4  # largest number of coefficients of P and Q together
 _MAX_MONOMIALS = 240
 _MAX_WAVE_MONOMIALS = 16
-_N_DEEP_PLANS = 4  # plans that are searched with three terms besides a product
-_N_CORE = 56  # every three of these terms are combined with each product
-_KEPT_PRODUCTS = 25  # for each size
+_N_DEEP_PLANS = 4  # number of plans that are searched with three terms besides a product
+_N_CORE = 56  # number of terms; every three of them are combined with each product
+_KEPT_PRODUCTS = 25  # number of products that are kept for each size
 _FINALISTS_PER_SIZE = 30
 _N_SIZES = 3
 _N_SMOOTHING_TERMS = 16
-_MIN_DENOMINATOR = 1e-3  # smallest |Q|, relative to its largest: a law has no pole between the rows
+# smallest |Q| relative to its largest value, because a law has no pole between the rows
+_MIN_DENOMINATOR = 1e-3
 _NEGLIGIBLE = 1e-10  # contribution of a term, relative to the largest
 
 
@@ -173,7 +174,7 @@ class _QuotientSearch:
         centred = self.target - self.target.mean()
         self.total = float(centred @ centred)
         self.plans = list(self._list_plans())
-        # which terms of a plan may be terms M and N; all without units
+        # flags of the terms of a plan that may be terms M and N; without units, all may be
         self.roles: list[tuple[Flags, Flags]] = [
             (np.ones(len(dictionary), dtype=bool),) * 2 for _, _, dictionary in self.plans
         ]

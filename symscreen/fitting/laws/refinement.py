@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
-_LEVEL = 0.95  # of the F test
-_EXACT_RESIDUAL = 1e-9  # root mean square, relative to that of the target, of an exact law
-_RELATIVE_RADIUS = 1e-7  # of a constant of an exact law: larger distances from a number are no rounding
-_ROUNDING = 1e-13  # size of an addend, relative to the other one, that is rounding
+_LEVEL = 0.95  # confidence level of the F test
+_EXACT_RESIDUAL = 1e-9  # root mean square of an exact law's residuals, relative to that of the target
+_RELATIVE_RADIUS = 1e-7  # largest relative rounding error of a constant of an exact law
+_ROUNDING = 1e-13  # size of an addend that is rounding, relative to the other addend
 _MAX_EVALUATIONS = 60
 _MIN_PIVOT = 1e-13
-_NAMED_POWERS = frozenset({-1.0, 0.5, 1.0, 2.0, 3.0})  # exponents that are not written
+# exponents of powers that have a notation of their own
+_NAMED_POWERS = frozenset({-1.0, 0.5, 1.0, 2.0, 3.0})
 _DIVISORS = {0.5: 2, 0.25: 4, 0.125: 8}  # decimals that are written as divisions
 
 

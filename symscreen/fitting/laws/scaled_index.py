@@ -3,7 +3,7 @@
 θ is a product of powers of the inputs, as in `symscreen.fitting.laws.single_index`. Among rows of similar θ,
 log|y| is linear in the logarithms of the inputs, which gives the exponents of M for every h. They are
 determined up to a power of θ. Many functions h and scales s, with simple exponents p and q, are then compared
-on the scale of y at the cost of matrix products. Noise thus disturbs less than in fits of free exponents.
+on the scale of y at the cost of matrix products. So noise disturbs less than in fits of free exponents.
 """
 
 from __future__ import annotations
@@ -46,20 +46,22 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-_NAME = "θ"  # of the only variable of h
-_N_FORMULAS = 500  # formulas of one variable, among which h is searched
-_EQUAL = 1.0 - 1e-10  # correlation of functions that differ by a power and a product alone
-_RATIO = 1.3
-_GEOMETRIC_SCALES = _RATIO ** np.arange(-13, 14)  # times 1/θ
-_N_FREQUENCIES = 64  # scales of waves, in steps of a quarter of a period over the range of θ
-_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))  # p
-_INDEX_POWERS = tuple(Fraction(numerator, 2) for numerator in range(-8, 9))  # q
+_NAME = "θ"  # name of the only variable of h
+_N_FORMULAS = 500  # number of formulas of one variable, among which h is searched
+_EQUAL_CORRELATION = 1.0 - 1e-10  # correlation of functions that differ only by a power and a factor
+_SCALE_RATIO = 1.3  # ratio of neighbouring scales
+_GEOMETRIC_SCALES = _SCALE_RATIO ** np.arange(-13, 14)  # scales s, relative to the inverse of a mean θ
+_N_FREQUENCIES = 64  # number of scales of waves, in steps of a quarter of a period over the range of θ
+# exponents p of h, and exponents q of θ
+_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))
+_INDEX_POWERS = tuple(Fraction(numerator, 2) for numerator in range(-8, 9))
 _N_REFINED = 60  # functions h for each θ whose scales are refined
-_N_REFINEMENTS, _N_NEAR = 4, 9  # times, and scales that are tried around the best each time
-_MAX_GRID_ROWS = 300  # rows on which all functions are compared at the scales of the grid
-_MAX_REFINED_ROWS = 2_000  # rows of the last refinements
-_N_FITTED = 4  # laws for each θ and complexity of h
-_MAX_ROUNDING = 0.2  # of an exponent of M
+_N_REFINEMENTS = 4  # rounds in which scales are refined
+_N_NEAR = 9  # scales that a round tries around the best one
+_MAX_GRID_ROWS = 300  # largest number of rows on which all functions are compared at all scales
+_MAX_REFINED_ROWS = 2_000  # largest number of rows in the last rounds of refinement
+_N_LAWS = 4  # laws that are returned for each θ and complexity of h
+_MAX_ROUNDING = 0.2  # largest distance of an exponent of M from a multiple of 1/2
 _WAVES = frozenset({"sin", "cos", "tan"})
 _TRANSCENDENTAL = _WAVES | {"exp", "log", "tanh", "asin", "acos"}
 
@@ -94,8 +96,8 @@ def find_scaled_index_laws(
     Returns
     -------
     list of Law
-        Laws without an intercept, whose s is marked as fitted; best first. There are at most four
-        for each complexity of h.
+        Laws without an intercept, whose s is marked as fitted; best first. There are at most four for each
+        complexity of h.
 
     Examples
     --------
@@ -172,8 +174,8 @@ def estimate_outer_exponents(index: Sequence[Fraction], scale: LogScale) -> list
 def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
     """Return the simple functions h of one variable.
 
-    Of functions that differ by powers of h and of the variable alone, there is one. Functions for which a
-    scale has the effect of a power, such as exp(θ), have no scale of their own and are left out. So are
+    If functions differ only by powers of h and of the variable, one of them is returned. Functions for which
+    a scale has the effect of a power, such as exp(θ), have no scale of their own and are left out. So are
     exponentials, logarithms, waves and their inverses inside each other, and functions in which the variable
     occurs twice, except for the hyperbolic sine and cosine.
     """
@@ -191,9 +193,9 @@ def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
     directions = np.empty((0, len(variable)))
     for function in (*grown, *_build_hyperbolic_functions(grammar)):
         own, other = (_compute_direction(function, factor * variable) for factor in (1.0, 1.3))
-        if own is None or other is None or abs(own @ other) > _EQUAL:
+        if own is None or other is None or abs(own @ other) > _EQUAL_CORRELATION:
             continue
-        if (np.abs(directions @ own) > _EQUAL).any():
+        if (np.abs(directions @ own) > _EQUAL_CORRELATION).any():
             continue
         functions.append(function)
         directions = np.vstack([directions, own])
@@ -330,7 +332,7 @@ class _IndexSearch:
         for each in sorted(best, key=lambda each: (each.share, compute_complexity(each.function))):
             key = (each.function, round(each.scale * magnitude, 3))
             size = compute_complexity(each.function)
-            if key not in known and counts.get(size, 0) < _N_FITTED:
+            if key not in known and counts.get(size, 0) < _N_LAWS:
                 known.add(key)
                 counts[size] = counts.get(size, 0) + 1
                 chosen.append(each)
@@ -341,7 +343,7 @@ class _IndexSearch:
     ) -> Iterator[_ScaledFunction]:
         """Try scales around that of each candidate, up to the next one of the grid times a width."""
         for candidate in candidates:
-            distance = width * min(step, abs(candidate.scale) * (_RATIO - 1.0))
+            distance = width * min(step, abs(candidate.scale) * (_SCALE_RATIO - 1.0))
             near: Values = candidate.scale + distance * np.linspace(-1.0, 1.0, _N_NEAR)
             yield from self._compare(
                 candidate.function,

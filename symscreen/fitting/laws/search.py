@@ -39,8 +39,10 @@ from symscreen.fitting.laws.single_index import search_single_index_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.fitting.laws.two_powers import find_sums_of_two_powers
+from symscreen.fitting.laws.wave_sums import find_waves_of_sums
 from symscreen.fitting.search_monitor import SearchMonitor
-from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
+from symscreen.fitting.subset_search import ModelSearchResult
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -87,8 +89,12 @@ def find_all_curves(data: LawData) -> list[Law]:
 
 
 def find_all_sums_of_inputs(data: LawData) -> list[Law]:
-    """Find functions of a sum of inputs, and sums of an input and a power product."""
-    return [*find_laws_of_input_sums(data), *find_laws_with_added_inputs(data)]
+    """Find functions of a sum of inputs, waves of a sum of products, and sums of an input and a product."""
+    return [
+        *find_laws_of_input_sums(data),
+        *find_waves_of_sums(data),
+        *find_laws_with_added_inputs(data),
+    ]
 
 
 _STAGES: tuple[_Stage, ...] = (

@@ -1,8 +1,8 @@
 """Find power products with an intercept: y = c₀ + c · Π xᵢ^aᵢ.
 
 The logarithm of such a law is not linear, so the exponents come from a nonlinear least-squares fit on the
-scale of y. For small exponents, c·Π xᵢ^aᵢ is nearly linear in the logarithms of the inputs. A linear
-regression thus gives the ratios of the exponents, and a few multiples of them are tried as starts. The fitted
+scale of y. For small exponents, c·Π xᵢ^aᵢ is nearly linear in the logarithms of the inputs. So a linear
+regression gives the ratios of the exponents, and a few multiples of them are tried as starts. The fitted
 exponents are rounded to simple fractions where their standard errors allow. The cost does not depend on a
 pool of formulas, so the law is found with any number of inputs.
 """
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import LawData
 
 
-_MAX_ROWS = 4_000  # rows on which the exponents are fitted
+_MAX_ROWS = 4_000  # largest number of rows on which the exponents are fitted
 _START_MULTIPLES = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # largest exponents of the starts
-_N_STARTS = 2  # starts from which the fit goes on
-_MIN_ERRORS = 4.0  # standard errors between the intercept and 0
-_MIN_INTERCEPT = 1e-8  # relative to the target; a smaller one is rounding
+_N_STARTS = 2  # number of starts from which the fit goes on
+_MIN_ERRORS = 4.0  # smallest distance of the intercept from 0, in standard errors
+_MIN_INTERCEPT = 1e-8  # smallest intercept, relative to the target; less is rounding
 
 
 def find_shifted_products(data: LawData) -> list[Law]:

@@ -14,12 +14,13 @@ from symscreen.expressions.tree import Constant
 from symscreen.fitting.laws.power_expressions import build_power_product
 
 if TYPE_CHECKING:
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Values
     from symscreen.expressions.tree import Expression
 
 
 _MAX_INTEGER = 100
-_MAX_PART = 12  # of the numerator and the denominator of a fraction
+_MAX_PART = 12  # largest numerator and denominator of a fraction
+# Factors of simple numbers with their costs in bits.
 _FACTORS = {
     1.0: 0.0,
     math.pi: 3.0,
@@ -27,14 +28,16 @@ _FACTORS = {
     math.pi**2: 4.0,
     1.0 / math.pi**2: 4.0,
     **{math.sqrt(k): 5.0 for k in (2, 3, 5, 6, 7, 10)},
-}  # with their costs in bits
+}
 _PI_FACTORS = {1.0: 0, math.pi: 1, 1.0 / math.pi: -1, math.pi**2: 2, 1.0 / math.pi**2: -2}  # powers of π
 _SAME_NUMBER = 1e-12  # relative difference of numbers that differ by rounding
 _BITS_OF_DOUBLE = 52.0
-EVIDENT_LEVEL = 0.999  # of the tests of numbers that are hardly near their estimates by chance
+EVIDENT_LEVEL = 0.999  # level of the tests of numbers that are hardly near their estimates by chance
 _MAX_ERRORS = 3.29  # standard errors of such a number from its estimate: the normal quantile of this level
-_MAX_COINCIDENCES = 0.5  # expected number of equally simple numbers in the interval, by chance
-_MAX_IRRATIONAL_COINCIDENCES = 0.25  # the same for multiples of π and of roots, which are rarer in laws
+# Largest expected number of equally simple numbers in the interval by chance: for small integers and
+# fractions such as 2/3, for other fractions and multiples of π, and for multiples of roots, which are rare.
+_MAX_COINCIDENCES, _MAX_OTHER_COINCIDENCES, _MAX_ROOT_COINCIDENCES = 0.5, 0.25, 0.05
+_SMALL_COST = 4.0  # largest cost of a small integer or fraction, in bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,16 @@ class _SimpleNumber:
 
     @property
     def value(self) -> float:
+        """The number."""
         return self.numerator / self.denominator * self.factor
+
+    @property
+    def max_coincidences(self) -> float:
+        """The expected number of equally simple numbers in an interval up to which this one is used."""
+        if self.factor not in _PI_FACTORS:
+            return _MAX_ROOT_COINCIDENCES
+        is_small = self.factor == 1.0 and self.cost <= _SMALL_COST
+        return _MAX_COINCIDENCES if is_small else _MAX_OTHER_COINCIDENCES
 
 
 @cache
@@ -80,14 +92,17 @@ def _list_numbers() -> tuple[_SimpleNumber, ...]:
 def _build_table() -> tuple[Values, Values, Values]:
     """Return all positive simple numbers, ascending, their costs in bits, and limits of coincidences."""
     numbers = _list_numbers()
-    limits = [
-        _MAX_COINCIDENCES if number.factor == 1.0 else _MAX_IRRATIONAL_COINCIDENCES for number in numbers
-    ]
     return (
         np.array([number.value for number in numbers]),
         np.array([number.cost for number in numbers]),
-        np.array(limits),
+        np.array([number.max_coincidences for number in numbers]),
     )
+
+
+@cache
+def _select_rational() -> Flags:
+    """Return which of the simple numbers are integers or fractions."""
+    return np.array([number.factor == 1.0 for number in _list_numbers()])
 
 
 def find_simple_numbers(
@@ -114,8 +129,8 @@ def find_simple_numbers(
     list of float
         Simplest first: integers up to 100, fractions of integers up to 12, their products with π, π², 1/π,
         1/π² and square roots, and decimals with two digits. Numbers are left out if others as simple are
-        expected within the radius by chance: 0.5 of them, or 0.25 for multiples of π and of roots. Empty if
-        the value does not differ from 0 by more than the radius.
+        expected within the radius by chance: 0.5 of them, 0.25 for multiples of π and fractions such as 3/7,
+        or 0.05 for multiples of roots. Empty if the value does not differ from 0 by more than the radius.
 
     Notes
     -----
@@ -139,7 +154,7 @@ def find_simple_numbers(
         return []
     numbers, costs, limits = _build_table()
     if is_rational:
-        chosen = limits == _MAX_COINCIDENCES
+        chosen = _select_rational()
         numbers, costs, limits = numbers[chosen], costs[chosen], limits[chosen]
     distances = np.abs(numbers - size)
     near = np.flatnonzero(distances <= max(radius, _MAX_ERRORS * error))

@@ -1,7 +1,7 @@
 """Find laws y = M(x) · h(θ), where M and θ are products of powers of the inputs (single-index laws).
 
-In the order of θ, neighbouring rows have nearly the same h(θ). Within bins of similar θ, log|y| is thus
-linear in the logarithms of the inputs, with a remainder that is small only for the right θ. This is tried for
+In the order of θ, neighbouring rows have nearly the same h(θ). So within bins of similar θ, log|y| is linear
+in the logarithms of the inputs, with a remainder that is small only for the right θ. This is tried for
 thousands of simple θ, and for those that the curvature of log|y| proposes
 (`symscreen.fitting.laws.principal_directions`). Each costs a sort, and nothing is assumed about h. For the
 best θ, h is then searched among all formulas of this one variable, which may be much more complex than
@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 
 _MAX_INDICES = 4_000  # products θ that are tried
 _MAX_FACTORS = 5  # inputs in a θ that is not proposed
-_SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # of the first comparison of all θ
-_COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # of the second comparison of the better ones
+_SCAN_ROWS, _N_SCAN_BINS = 1_000, 40  # rows and bins of the first comparison, of all θ
+_COMPARED_ROWS, _N_COMPARED_BINS = 8_000, 100  # rows and bins of the second comparison, of the better θ
 _N_COMPARED = 60  # products θ that are compared again
 _N_INDICES = 8  # products θ for which h is searched
 _N_SCALED_INDICES = 3  # products θ for which h(s·θ) with any number s is searched
 _POOL_LIMIT = 4_000  # formulas h
 _N_FINALISTS = 10  # formulas h of each complexity that are fitted
-_MIN_ROWS = 60  # rows; with fewer, bins of similar θ are too wide
-_RIDGE = 1e-10  # relative; θ itself hardly varies within bins
-_NAME = "θ"  # of the only variable of h, before it is replaced
+_MIN_ROWS = 60  # number of rows that the search needs; with fewer, bins of similar θ are too wide
+_RIDGE = 1e-10  # relative ridge penalty, because θ itself hardly varies within bins
+_NAME = "θ"  # name of the only variable of h before it is replaced
 
 
 def find_single_index_laws(data: LawData) -> list[Law]:

@@ -12,7 +12,8 @@ from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.laws.fitted_laws import add_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.model_selection import score_models, select_model
-from symscreen.fitting.subset_search import EXACT_SHARE, ModelSearchResult
+from symscreen.fitting.subset_search import ModelSearchResult
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import count_effective_rows, scale_rows
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 _ONE = Constant(1)
-_EXPONENT_TOLERANCE = 0.05  # of the exponent of an input in a product of exponentials
-_NEGLIGIBLE_CONTRIBUTION = 1e-10  # of a term, relative to the largest term
+# largest difference of an input's exponent in a product of exponentials from a multiple of 1/2
+_EXPONENT_TOLERANCE = 0.05
+_NEGLIGIBLE_CONTRIBUTION = 1e-10  # largest value of a negligible term, relative to the largest term
 _SCALED_BY_FIRST = frozenset({"inv", "sqrt", "inverse sqrt", "square"})  # g(b·S) = g(b)·g(S)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.polynomial.legendre import legval
 
 from symscreen.fitting.laws.gauss_newton import estimate_with_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from symscreen._typing import Values
 
@@ -27,6 +29,7 @@ _MAX_HALF_LIMIT = 0.2  # largest error of an exponent that may be a half
 _MAX_INTEGER_LIMIT = 0.45  # largest error of an exponent
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6
+_MAX_DEGREE = 6  # of the polynomial of each logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +234,12 @@ def find_factored_powers(
 ) -> dict[str, Fraction]:
     """Find the power product C of those inputs that only multiply the target, y = C·h(other inputs).
 
-    A quadratic regression of log|y| on the logarithms of all inputs decides. An input factors out if no
-    quadratic term with it differs from 0 and its slope is a simple fraction, both by the standard errors. The
+    A regression of log|y| on the logarithms of all inputs and their products decides. An input factors out if
+    no term but its slope differs from 0 and the slope is a simple fraction, both by the standard errors. The
     inputs are independent of each other for the errors to be right; the result is a proposal only.
+
+    The regression is quadratic first. If not all inputs factor out, it is repeated with a polynomial of each
+    logarithm, because a wave or a peak is far from quadratic and makes all errors large.
 
     Parameters
     ----------
@@ -256,25 +262,62 @@ def find_factored_powers(
         return {}
     logs = np.column_stack([np.log(np.abs(columns[name][is_used])) for name in names])
     logs -= logs.mean(axis=0)
-    k = len(names)
-    pairs = [(i, j) for i in range(k) for j in range(i, k)]
-    design = np.column_stack([np.ones(len(logs)), logs, *(logs[:, i] * logs[:, j] for i, j in pairs)])
+    used = target[is_used]
+    quadratic = _select_factors(names, logs, used, 2, is_exact=is_exact)
+    if len(quadratic) == len(names):
+        return quadratic
+    curved = _select_factors(names, logs, used, _MAX_DEGREE, is_exact=is_exact)
+    other, best = sorted((curved, quadratic), key=lambda powers: sum(map(bool, powers.values())))
+    return {**{name: power for name, power in other.items() if power}, **best}
+
+
+def _select_factors(
+    names: Sequence[str], logs: Values, target: Values, degree: int, *, is_exact: bool
+) -> dict[str, Fraction]:
+    """Select the inputs that factor out by a regression with powers of each logarithm up to a degree.
+
+    The centred logarithms have shape (n, k), the target has shape (n,) and no zeros.
+    """
+    design, members = _build_log_design(logs, degree)
     if len(design) < 3 * design.shape[1]:
         return {}
-    used = target[is_used]
-    fitted = estimate_with_errors(design, np.log(np.abs(used))) if is_exact else _fit_logarithm(design, used)
+    if is_exact:
+        fitted = estimate_with_errors(design, np.log(np.abs(target)))
+    else:
+        fitted = _fit_logarithm(design, target)
     if fitted is None:
         return {}
     coefficients, errors = fitted
     limits = np.maximum(_MAX_ERRORS * errors, _EXPONENT_TOLERANCE)
     is_zero = (np.abs(coefficients) <= limits) & (limits <= _MAX_INTEGER_LIMIT)
-    bent = {i for place, pair in enumerate(pairs) if not is_zero[1 + k + place] for i in pair}
+    first_curved = 1 + len(names)
+    bent = {i for own, zero in zip(members, is_zero[first_curved:], strict=True) if not zero for i in own}
     powers = {}
     for i, name in enumerate(names):
         power = _find_power(float(coefficients[1 + i]), float(limits[1 + i]))
         if i not in bent and power is not None:
             powers[name] = power
     return powers
+
+
+def _build_log_design(logs: Values, degree: int) -> tuple[Values, list[tuple[int, ...]]]:
+    """Build the columns 1, all logarithms, their products, and higher powers of each as Legendre polynomials.
+
+    Returns
+    -------
+    design : float64 array, shape (n, 1 + k + t)
+        The columns.
+    members : list of tuple of int
+        The inputs of each of the t columns that are not linear.
+    """
+    k = logs.shape[1]
+    pairs = list(combinations_with_replacement(range(k), 2))
+    curved = [logs[:, i] * logs[:, j] for i, j in pairs]
+    spread = np.where(np.ptp(logs, axis=0) > 0.0, np.ptp(logs, axis=0), 1.0)
+    scaled = 2.0 * (logs - logs.min(axis=0)) / spread - 1.0
+    higher = [(i, power) for i in range(k) for power in range(3, degree + 1)]
+    curved += [legval(scaled[:, i], [0.0] * power + [1.0]) for i, power in higher]
+    return np.column_stack([np.ones(len(logs)), logs, *curved]), [*pairs, *((i,) for i, _ in higher)]
 
 
 def _find_power(value: float, limit: float) -> Fraction | None:

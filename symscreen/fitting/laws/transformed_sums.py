@@ -38,7 +38,6 @@ from symscreen.fitting.laws.law_selection import (
     list_operator_names,
     round_share,
     select_laws,
-    select_spread_places,
     select_spread_rows,
 )
 from symscreen.fitting.laws.monomial_dictionary import (
@@ -59,6 +58,7 @@ from symscreen.fitting.laws.target_scales import (
 from symscreen.fitting.laws.unit_dictionaries import restrict_dictionary, restrict_factor
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import GramMatrix
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -35,11 +35,11 @@ _EXPONENTS = (
     *(Fraction(numerator, 2) for numerator in range(-7, 8, 2)),
 )
 _OUTER_EXPONENTS = tuple(Fraction(numerator, 2) for numerator in (-4, -2, -1, 1, 2, 4))
-_MAX_FACTORS = 5  # inputs in θ
+_MAX_FACTORS = 5  # largest number of inputs in θ
 _MAX_INDICES, _MAX_OUTER = 30, 250  # products θ and M that are tried, simplest first
 _N_SCAN_ROWS = 200
 _N_PER_INDEX, _N_COMPARED, _N_FITTED = 6, 60, 6  # pairs that are kept on the scanned rows and on all rows
-_MIN_DETERMINANT = 1e-9  # of two products of norm 1: with less, they are hardly distinct
+_MIN_DETERMINANT = 1e-9  # smallest determinant of two products of norm 1; with less they are hardly distinct
 _MAX_VALUE = 1e100
 _MIN_ROWS = 20
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # the unit of the terms of S in y = g(S), as a power of the unit of y; other scales need pure numbers
 _POWERS_OF_UNIT = {"id": 1.0, "inv": -1.0, "sqrt": 2.0, "inverse sqrt": -2.0, "square": 0.5}
-_TOLERANCE = 1e-9  # of the exponents of base units
-_MAX_ROOT = 2  # denominator of an exponent in C
+_TOLERANCE = 1e-9  # largest difference of equal exponents of base units
+_MAX_ROOT = 2  # largest denominator of an exponent in C
 
 
 def restrict_factor(

@@ -2,8 +2,8 @@
 
 Let the rows of a matrix U be the exponents of the base units of each input. The product Π xᵢ^aᵢ has the unit
 u exactly when Uᵀ·a = u. The solutions are one of them plus the null space of Uᵀ, which holds the
-dimensionless groups (Buckingham, Phys. Rev. 4, 345, 1914). A search for laws thus has only the free
-directions to fit.
+dimensionless groups (Buckingham, Phys. Rev. 4, 345, 1914). So a search for laws has only the free directions
+to fit.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-_MAX_COMBINATIONS = 5_000  # combinations of inputs that are examined
-_MAX_POWER = 4  # of an input in a group
+_MAX_COMBINATIONS = 5_000  # largest number of combinations of inputs that are examined
+_MAX_POWER = 4  # largest exponent of an input in a group
 _MAX_GROUPS = 12
-_MAX_FACTORS = 3  # groups in a product of groups
+_MAX_FACTORS = 3  # largest number of groups in a product of groups
 _SINGLE_POWERS = tuple(Fraction(p, 2) for p in range(-8, 9) if p)
 _DOUBLE_POWERS = tuple(Fraction(p, 2) for p in range(-4, 5) if p)
-_TOLERANCE = 1e-9  # of exponents
-_MAX_DENOMINATOR = 12  # of the exponents of the simplest product
+_TOLERANCE = 1e-9  # largest difference of equal exponents
+_MAX_DENOMINATOR = 12  # largest denominator of an exponent of the simplest product
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class UnitLattice:
     def iterate_group_products(self) -> Iterator[tuple[int, ...]]:
         """Yield the exponents of products of up to three groups, without common factors; some repeatedly.
 
-        Of a product and its inverse, the one whose first power is positive.
+        A product and its inverse count as one, and the one whose first power is positive is yielded.
         """
         for size in range(1, min(_MAX_FACTORS, len(self.groups)) + 1):
             for chosen in combinations(self.groups, size):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def find_best_order(costs: Values, tolerance: float, order: NDArray[np.int64]) -> None:
     """Write the order of minimum cost to `order`; `costs[i, j]` is the cost of placing i before j."""
     k = costs.shape[0]
-    min_costs = np.empty(1 << k)  # of ordering the labels of each subset
+    min_costs = np.empty(1 << k)  # lowest cost of ordering the labels of each subset
     min_costs[0] = 0.0
     for members in range(1, 1 << k):
         best = np.inf

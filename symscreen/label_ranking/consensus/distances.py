@@ -32,8 +32,8 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ranks:
     -------
     float64 array, shape (n,)
         From 0 to k(k − 1)/2, over the pairs that both rows rank. A pair that is tied in only one row counts
-        ½, as in K^(1/2) of Fagin et al. (2006). Thus the mean over rows is the expected distance computed
-        from pairwise probabilities, in which ties count ½ too.
+        ½, as in K^(1/2) of Fagin et al. (2006). So the mean over rows is the expected distance computed from
+        pairwise probabilities, in which ties count ½ too.
 
     Raises
     ------
@@ -60,9 +60,9 @@ def kendall_tau(a: ArrayLike, b: ArrayLike) -> Ranks:
     Returns
     -------
     float64 array, shape (n,)
-        From −1 to 1, where C and D are the numbers of concordant and discordant pairs; NaN without
-        such a pair. For complete rankings without ties it is 1 − 4 d_τ/(k(k − 1)). With ties it is Goodman
-        and Kruskal's γ, as is usual for partial rankings: a tied pair does not determine an order.
+        From −1 to 1, where C and D are the numbers of concordant and discordant pairs; NaN without such a
+        pair. For complete rankings without ties it is 1 − 4 d_τ/(k(k − 1)). With ties it is Goodman and
+        Kruskal's γ, as is usual for partial rankings: a tied pair does not determine an order.
 
     Raises
     ------

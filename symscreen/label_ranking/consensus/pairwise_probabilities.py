@@ -233,7 +233,7 @@ def check_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64]
 
 
 def is_transitive(p: Pairwise) -> bool:
-    """Test whether p is strictly stochastically transitive (Clémençon et al., Definition 1).
+    """Return whether p is strictly stochastically transitive (Clémençon et al., Definition 1).
 
     Parameters
     ----------

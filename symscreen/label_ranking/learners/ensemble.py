@@ -254,7 +254,7 @@ def _prepend_constant(rows: Values) -> Values:
     return np.column_stack([np.ones(len(rows)), rows])
 
 
-_MIN_BLEND_ROWS = 10  # with fewer rows all models have the same weight
+_MIN_BLEND_ROWS = 10  # number of rows below which all models have the same weight
 _MIN_LARGE_ROWS = 5000  # fewest rows for three folds in place of five
 _MIN_BLEND_SHARE = 1e-6  # models with a smaller share of the weight are dropped
 

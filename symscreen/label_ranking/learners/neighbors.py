@@ -70,10 +70,10 @@ class KemenyNeighbors(Ranker):
     Notes
     -----
     Clémençon, Korba and Sibony (2018), eq. (26) to (28): the prediction is the consensus of the neighbours'
-    rankings; ties count half. Rows with equal inputs have equal distances. If only some of them
-    are among the k nearest rows, all of them count with the same share. With precomputed distances this
-    applies to rows with equal distances. All training rows determine the order of a pair of labels that no
-    neighbour ranks. Inputs are not scaled; use a scaler if their units differ.
+    rankings; ties count half. Rows with equal inputs have equal distances. If only some of them are among the
+    k nearest rows, all of them count with the same share. With precomputed distances this applies to rows
+    with equal distances. All training rows determine the order of a pair of labels that no neighbour ranks.
+    Inputs are not scaled; use a scaler if their units differ.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class KemenyNeighbors(Ranker):
         ).sum(axis=1)
 
     def _is_precomputed(self) -> bool:
-        """Test whether X contains distances."""
+        """Return whether X contains distances."""
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _fit_precomputed(self, X: Any, y: Any) -> Self:  # noqa: N803
@@ -239,7 +239,13 @@ def compute_neighbor_shares(distances: Values, k: int) -> Values:
 
 
 def check_distances_nonnegative(distances: Values) -> None:
-    """Raise `DataError` for negative distances, such as negated similarities."""
+    """Check that no distance is negative; negated similarities, for example, are.
+
+    Raises
+    ------
+    DataError
+        If a distance is negative.
+    """
     if (distances < 0.0).any():
         row, column = np.argwhere(distances < 0.0)[0].tolist()
         raise DataError(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_CATEGORIES = 4  # categories listed in a figure; further ones are counted
 _LEAF_WIDTH_INCHES = 1.9  # minimum width of a leaf in a figure
 _LEVEL_HEIGHT_INCHES = 1.2
-_CHARACTER_WIDTH_INCHES = 0.078  # of a character at the font size used
+_CHARACTER_WIDTH_INCHES = 0.078  # width of a character in the font size that is used
 _BOX_GAP_INCHES = 0.3  # between two boxes
 
 

@@ -1,4 +1,4 @@
-"""Conditions and sample sizes of the theorems of Fotakis et al. (2022), computed.
+"""Conditions and sample sizes of the theorems of Fotakis et al. (2022), computed for given data.
 
 - Conditions, for functions of at most 12 binary features under an exact distribution: `check_submodularity`
   (Conditions 1, 3 and 8), `check_diminishing_returns` (4 and 9), `check_strong_sparsity` (5) and

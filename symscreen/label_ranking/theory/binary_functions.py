@@ -83,7 +83,13 @@ class BinaryFunctions:
 
 
 def check_feature_count(d: int) -> None:
-    """Raise `OptionError` unless there are 1 to 12 features."""
+    """Check that there are 1 to 12 features.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer or more.
+    """
     if not 1 <= d <= MAX_FEATURES:
         raise OptionError(
             f"{d} features: the check visits all cells of {{0, 1}}^d and takes 1 to {MAX_FEATURES} features; "
@@ -94,7 +100,13 @@ def check_feature_count(d: int) -> None:
 def read_binary_functions(
     values: ArrayLike, rows: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> BinaryFunctions:
-    """Read values of functions at weighted points; see `compute_heterogeneity`."""
+    """Read values of functions at weighted points; see `compute_heterogeneity`.
+
+    Raises
+    ------
+    DataError
+        If the values do not have shape (n,) or (n, k), are not finite or too large, or differ at one point.
+    """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim not in {1, 2} or table.size == 0:
         raise DataError(f"values have shape {table.shape}; give (n,), or (n, k) with a column for each label")
@@ -185,7 +197,7 @@ def compute_heterogeneity(
     Parameters
     ----------
     values : array_like, shape (n,) or (n, k)
-        Value of f at each point; with k labels, one function a column. For rankings, give the positions
+        Value of f at each point; with k labels, one function per column. For rankings, give the positions
         σ(i)/k of the labels (eq. 6).
     features : sequence of int
         Features S that the tree splits on, from 0.

@@ -490,7 +490,7 @@ def _round(value: float) -> float:
 
 
 def _is_at_most(value: float, limit: float) -> bool:
-    """Compare a constant with a limit, to 12 digits; an infinite constant exceeds every limit."""
+    """Return whether a constant is at most a limit, to 12 digits; infinity exceeds every limit."""
     return math.isfinite(value) and value <= limit * (1.0 + 10.0**-_DIGITS)
 
 

@@ -143,7 +143,7 @@ def tune_baseline(
     Returns
     -------
     TuningResult
-        The best model and all errors. Of ties, the first value wins.
+        The best model and all errors. If there is a tie, the first value wins.
 
     Raises
     ------

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _SHOWN_OTHERS = 3  # inputs that are not selected, the nearest ones
 
 
-def show_inputs(result: InputScreenResult, style: OptionStyle = COMMAND_LINE) -> RenderableType:
+def build_screened_input_table(
+    result: InputScreenResult, style: OptionStyle = COMMAND_LINE
+) -> RenderableType:
     """Build a table of the selected inputs, and of the nearest others.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from symscreen.report.columns import GINI_HEADING, format_score_heading
+from symscreen.report.columns import GINI_HEADING, ScoreColumn, format_score_heading
 from symscreen.report.terminal.reading_notes import format_rounding_mark
 from symscreen.targets.registry import find_recorded_type
 
@@ -51,7 +51,7 @@ def _list_phrases(result: ScreenResult, headings: Sequence[str], n_shown: int) -
     data, record = result.record["data"], result.record
     target_type = find_recorded_type(data)
     phrases = []
-    gini_heading = format_score_heading("t0", result)
+    gini_heading = format_score_heading(ScoreColumn("t0"), result)
     if gini_heading in headings:
         phrases.append(f"{GINI_HEADING}: {target_type.explain_gini(data, record['options'])}")
         if gini_heading != GINI_HEADING:

@@ -85,7 +85,7 @@ def add_row(table: Table, cells: Iterable[object]) -> None:
     table.add_row(*(Text(escape_control_chars(str(cell))) for cell in cells))
 
 
-def show_plan(plan: ScreenPlan) -> RenderableType:
+def build_plan_table(plan: ScreenPlan) -> RenderableType:
     """Build a table of the features per layer of a plan, with its time and memory estimate."""
     table = make_table(
         ("layer", "right"),
@@ -154,7 +154,7 @@ def _format_time_range(seconds: tuple[float, float]) -> str:
     return short if short == long else f"{short} to {long}, depending on how early features drop out,"
 
 
-def show_operators(operators: Iterable[Operator]) -> RenderableType:
+def build_operator_table(operators: Iterable[Operator]) -> RenderableType:
     """Build a table of operators."""
     table = make_table(
         ("name", "left"),
@@ -171,7 +171,7 @@ def show_operators(operators: Iterable[Operator]) -> RenderableType:
     return table
 
 
-def show_grammar(grammar: Grammar) -> RenderableType:
+def build_grammar_table(grammar: Grammar) -> RenderableType:
     """Build the listing of a grammar: its settings, rules and operators."""
     lines = [f"{grammar.name}: {grammar.description}".rstrip(": "), f"default layers: {grammar.layers}"]
     if grammar.constants:
@@ -190,10 +190,10 @@ def show_grammar(grammar: Grammar) -> RenderableType:
         f"{name} applies only to: {', '.join(sorted(columns))}" for name, columns in grammar.columns.items()
     ]
     text = "\n".join(map(escape_control_chars, lines))
-    return Group(Text(text), Text(""), show_operators(grammar.unary + grammar.binary))
+    return Group(Text(text), Text(""), build_operator_table(grammar.unary + grammar.binary))
 
 
-def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
+def build_screener_table(screeners: Iterable[AnyScreener]) -> RenderableType:
     """Build the listing of screeners, one block per screener."""
     table = make_table(("name", "left"), ("what", "fold"))
     for screener in screeners:
@@ -214,7 +214,7 @@ def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
     return table
 
 
-def show_plugins() -> RenderableType:
+def build_plugin_table() -> RenderableType:
     """Build the listing of the screeners and backends of other packages; empty if there are none.
 
     Returns
@@ -227,7 +227,7 @@ def show_plugins() -> RenderableType:
         if isinstance(screener, OptionError):
             parts.append(Text(f"\nnot usable: {screener}"))
         else:
-            parts += [Text(f"\n{label}"), show_screeners([screener])]
+            parts += [Text(f"\n{label}"), build_screener_table([screener])]
     for plugin in find_plugins("backend", BACKENDS):
         backend = f"backend {plugin.name} ({plugin.origin})"
         parts.append(Text(f"\nnot usable: {plugin.conflict}" if plugin.conflict else f"\n{backend}"))

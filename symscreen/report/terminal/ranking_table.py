@@ -14,15 +14,17 @@ from symscreen.report.columns import (
     ALIKE,
     COLUMNS,
     SCORES,
+    ScoreColumn,
     count_represented,
     format_gini,
-    format_gini_cell,
+    format_gini_estimate,
     format_integer,
     format_number,
     format_score,
     format_score_heading,
     get_screener_names,
     is_missing,
+    list_target_scores,
 )
 from symscreen.report.terminal.formula_lines import FormulaCell, measure_longest_name
 from symscreen.report.terminal.legend import build_legend
@@ -53,7 +55,7 @@ _MIN_FORMULA_WIDTH = 24  # characters of a formula in a line, if it has as many,
 _MAX_NAME_WIDTH = 40  # ... or of its longest name, up to this one
 
 
-def show_result(result: ScreenResult, max_rows: int | None = None) -> RenderableType:
+def build_ranking_tables(result: ScreenResult, max_rows: int | None = None) -> RenderableType:
     """Build the verdict on a ranking, its table, and notes on how to read it.
 
     Parameters
@@ -164,14 +166,14 @@ def _build_score_columns(result: ScreenResult, rows: Sequence[Mapping[Any, Any]]
     """Build the columns of the screeners, then those of each target; the first has marks."""
     names = get_screener_names(result)
     is_crowded = len(names) > _MAX_SCORE_COLUMNS
-    by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
+    scores = [*map(ScoreColumn, names), *list_target_scores(result, names[0])]
     columns = [
         _TableColumn(
-            format_score_heading(name, result),
+            format_score_heading(score, result),
             "right",
-            [_format_cell(row, name, result, ranks=is_crowded and 0 < index < len(names)) for row in rows],
+            [_format_cell(row, score, result, ranks=is_crowded and 0 < index < len(names)) for row in rows],
         )
-        for index, name in enumerate((*names, *by_target))
+        for index, score in enumerate(scores)
     ]
     columns[0].cells[:] = [
         cell + format_rounding_mark(row, result.record) + format_safety_mark(row)
@@ -213,14 +215,15 @@ def _build_table(columns: list[_TableColumn], gap: int) -> RenderableType:
     return table
 
 
-def _format_cell(row: Mapping[Any, Any], name: str, result: ScreenResult, *, ranks: bool) -> str:
+def _format_cell(row: Mapping[Any, Any], score: ScoreColumn, result: ScreenResult, *, ranks: bool) -> str:
     """Format a score or a rank, with a star if a joint screener selects the feature."""
+    name = score.name
     star = "*" if row.get(f"{name}_selected") is True else ""
     if ranks:
         return f"{format_integer(row[f'{name}_rank'])}{star}"
-    if name == "t0":
-        return format_gini_cell(row, result)
-    if name.startswith("t0["):
+    if score.is_gini and score.target is None:
+        return format_gini_estimate(row, result).line
+    if score.is_gini:
         return format_gini(1.0 - row[name])
     return "-" if is_missing(row[name]) else f"{format_score(row[name])}{star}"
 
@@ -248,7 +251,7 @@ def _list_notes(result: ScreenResult, n_shown: int) -> list[str]:
     names, record = get_screener_names(result), result.record
     lines = []
     if len(names) > _MAX_SCORE_COLUMNS:
-        others = ", ".join(format_score_heading(name, result) for name in names[1:])
+        others = ", ".join(format_score_heading(ScoreColumn(name), result) for name in names[1:])
         lines.append(f"{others}: the rank{_describe_compared(result)}.")
     rows = result.table.head(n_shown).to_dict("records")
     lines += explain_rounding_marks(rows, record) + explain_safety(rows, record)

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option
+from symscreen.report.fit_section import list_term_texts
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from symscreen.evaluation import Evaluation
+    from symscreen.evaluation import Evaluation, Metric
     from symscreen.messages import OptionStyle
     from symscreen.results.fit_result import AnyFitResult, FitResult, GroupedFitResult, SharedFitResult
     from symscreen.screening.power import PowerResult
 
 
-def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> RenderableType:
+def build_class_table(members: pd.DataFrame, meanings: Mapping[str, str]) -> RenderableType:
     """Build a table of the members of equivalence classes.
 
     Parameters
@@ -107,7 +108,7 @@ def _explain_relations(members: pd.DataFrame, meanings: Mapping[str, str]) -> li
 _HALF = 0.5  # detection probability at which a formula counts as lost
 
 
-def show_power(power: PowerResult, style: OptionStyle = COMMAND_LINE) -> RenderableType:
+def build_power_table(power: PowerResult, style: OptionStyle = COMMAND_LINE) -> RenderableType:
     """Build a table of how often a planted formula is found, by noise ratio.
 
     Parameters
@@ -212,7 +213,7 @@ def format_equation(result: FitResult | GroupedFitResult) -> str:
     return escape_control_chars(result.formula.round_numbers(_DIGITS).equation)
 
 
-def show_fit(result: FitResult) -> RenderableType:
+def build_fit_tables(result: FitResult) -> RenderableType:
     """Build the tables below the formula of a fit: coefficients, Pareto front and alternatives.
 
     Parameters
@@ -227,7 +228,7 @@ def show_fit(result: FitResult) -> RenderableType:
     """
     quality = Text(f"{_format_quality(result.r2, result)}; {describe_rows(result)}.")
     table = _build_coefficient_table(result)
-    return Group(Text(""), table, Text(""), quality, Text(""), *show_models(result))
+    return Group(Text(""), table, Text(""), quality, Text(""), *build_model_tables(result))
 
 
 def _format_quality(r2: float, result: AnyFitResult) -> str:
@@ -237,7 +238,7 @@ def _format_quality(r2: float, result: AnyFitResult) -> str:
     return f"R2 = {r2:.6g}, 1 - R2 {f'below {_ROUNDED_SHARE:.0g}' if is_small else f'= {share:.3g}'}"
 
 
-def show_models(result: AnyFitResult) -> list[RenderableType]:
+def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     """Build the tables of the Pareto front around the chosen model and of the alternatives.
 
     Parameters
@@ -282,9 +283,9 @@ def _build_coefficient_table(result: FitResult) -> RenderableType:
     unit_columns = [("unit", "right")] if "unit" in result.terms else []
     numbers = [("coefficient", "right"), (f"from ({level})", "right"), ("to", "right")]
     table = make_table(("term", "fold"), *numbers, *unit_columns)
-    for row in result.terms.to_dict("records"):
+    for text, row in zip(list_term_texts(result, _DIGITS), result.terms.to_dict("records"), strict=True):
         cells = [f"{row[name]:.{_DIGITS}g}" for name in ("coefficient", "low", "high")]
-        add_row(table, (row["term"], *cells, *(row[name] for name, _ in unit_columns)))
+        add_row(table, (text, *cells, *(row[name] for name, _ in unit_columns)))
     return table
 
 
@@ -326,7 +327,7 @@ def format_equations(result: SharedFitResult) -> tuple[str, ...]:
     return tuple(map(escape_control_chars, result.formula.round_numbers(_DIGITS).equations))
 
 
-def show_shared_fit(result: SharedFitResult) -> RenderableType:
+def build_shared_fit_tables(result: SharedFitResult) -> RenderableType:
     """Build the tables below the formulas of several targets: coefficients, Pareto front and alternatives.
 
     Parameters
@@ -351,15 +352,15 @@ def show_shared_fit(result: SharedFitResult) -> RenderableType:
     ]
     note = f"{describe_rows(result)}. Below, 1 - R2 is the mean over targets."
     parts += [Text(f"± is half of a {level} interval; {note}"), Text("")]
-    return Group(*parts, *show_models(result))
+    return Group(*parts, *build_model_tables(result))
 
 
 def _build_shared_coefficient_table(result: SharedFitResult, targets: Sequence[str]) -> Table:
     """Build a table with one column of coefficients per target, and units if there are any."""
     table = make_table(("term", "fold"), *((_shorten_name(name), "right") for name in targets))
     has_units = f"unit[{targets[0]}]" in result.terms
-    for row in result.terms.to_dict("records"):
-        add_row(table, (row["term"], *(_format_coefficient(row, name) for name in targets)))
+    for text, row in zip(list_term_texts(result, _DIGITS), result.terms.to_dict("records"), strict=True):
+        add_row(table, (text, *(_format_coefficient(row, name) for name in targets)))
         if has_units:
             add_row(table, ("", *(row[f"unit[{name}]"] for name in targets)))
     return table
@@ -382,7 +383,7 @@ _MAX_GROUPS = 40  # groups whose constants are shown
 _MAX_SYMBOLS = 3  # constants of a table, which is 80 characters wide
 
 
-def show_grouped_fit(result: GroupedFitResult) -> RenderableType:
+def build_grouped_fit_tables(result: GroupedFitResult) -> RenderableType:
     """Build the tables below the formula of groups: their constants, shared constants, and other models.
 
     Parameters
@@ -410,7 +411,7 @@ def show_grouped_fit(result: GroupedFitResult) -> RenderableType:
     shrunk = result.record["groups"]["shrinkage"] is not None
     rule = " Constants of groups with few rows are drawn to the mean of the groups." if shrunk else ""
     parts += [Text(f"{quality}; ± is half of a {level} interval.{rule}"), Text("")]
-    return Group(*parts, *show_models(result))
+    return Group(*parts, *build_model_tables(result))
 
 
 def _build_group_table(result: GroupedFitResult, symbols: Sequence[str]) -> Table:
@@ -444,11 +445,12 @@ _HEADINGS = {
     "average_precision": "AP",
     "pr_auc": "PR-AUC",
     "roc_auc": "ROC-AUC",
+    "recall": "R@",
     "first_correct": "first",
 }
 
 
-def show_evaluation(evaluation: Evaluation, meaning: str) -> RenderableType:
+def build_evaluation_table(evaluation: Evaluation, meaning: str) -> RenderableType:
     """Build a table of the figures of each screener, with a note on how to read them.
 
     Parameters
@@ -465,15 +467,14 @@ def show_evaluation(evaluation: Evaluation, meaning: str) -> RenderableType:
     """
     rows = evaluation.table.to_dict("records")
     first = rows[0]
-    figures = [str(name) for name in evaluation.table.columns if str(name) not in _COUNT_COLUMNS]
-    names = list(dict.fromkeys(name.removesuffix("_low").removesuffix("_high") for name in figures))
-    table = make_table(("screener", "left"), *((_format_heading(name), "right") for name in names))
+    metrics = evaluation.metrics
+    table = make_table(("screener", "left"), *((_format_heading(metric), "right") for metric in metrics))
     for row in rows:
-        if figures == names:
-            add_row(table, [row["screener"], *(_format_number(row[name]) for name in names)])
+        if not evaluation.has_bounds:
+            add_row(table, [row["screener"], *(_format_number(row[metric.name]) for metric in metrics)])
             continue
-        for ending, label in (("low", "at least"), ("high", "at most")):
-            cells = [_format_number(row[f"{name}_{ending}"]) for name in names]
+        for side, label in enumerate(("at least", "at most")):
+            cells = [_format_number(row[metric.bound_names[side]]) for metric in metrics]
             add_row(table, [f"{row['screener']}, {label}", *cells])
     terms = ", ".join(map(str, evaluation.truth.terms)) or "more than 64"
     share = f" ({first['share']:.3g} of all)" if first["features"] else ""
@@ -481,15 +482,12 @@ def show_evaluation(evaluation: Evaluation, meaning: str) -> RenderableType:
         f"{first['correct']:,} of {first['features']:,} features are correct{share}: {meaning}",
         escape_control_chars(f"truth: {evaluation.truth.expression}; terms: {terms}"),
     ]
-    note = _explain_figures(names, evaluation.chance_average_precision)
+    note = _explain_figures(metrics, evaluation.chance_average_precision)
     return Group(Text("\n".join(head)), Text(""), table, Text(""), Text(note))
 
 
-_COUNT_COLUMNS = {"screener", "features", "correct", "share"}
-
-
-def _format_heading(name: str) -> str:
-    return _HEADINGS.get(name, name.replace("recall_", "R@"))
+def _format_heading(metric: Metric) -> str:
+    return _HEADINGS[metric.kind] + ("" if metric.k is None else str(metric.k))
 
 
 def _format_number(value: object) -> str:
@@ -497,7 +495,7 @@ def _format_number(value: object) -> str:
     return "-" if math.isnan(number) else f"{number:.4g}"
 
 
-def _explain_figures(names: Sequence[str], random_baseline: float) -> str:
+def _explain_figures(metrics: Sequence[Metric], random_baseline: float) -> str:
     explanations = {
         "average_precision": "AP: average precision; 1 at best, "
         f"{_format_number(random_baseline)} on average by chance.",
@@ -505,7 +503,7 @@ def _explain_figures(names: Sequence[str], random_baseline: float) -> str:
         "roc_auc": "ROC-AUC: 0.5 for a random order.",
         "first_correct": "first: the rank of the first correct feature.",
     }
-    lines = [explanations[name] for name in names if name in explanations]
-    if any(name.startswith("recall_") for name in names):
+    lines = [explanations[metric.kind] for metric in metrics if metric.kind in explanations]
+    if any(metric.kind == "recall" for metric in metrics):
         lines.append("R@K: the share of the correct features that are among the best K.")
     return " ".join(lines)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MAX_ALTERNATIVES = 5
 
 
-def show_system(result: OdeResult) -> RenderableType:
+def build_system_tables(result: OdeResult) -> RenderableType:
     """Build the tables below the equations: what is known of the errors, the constants, and alternatives."""
     constants = make_table(
         ("equation", "left"),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 _T = TypeVar("_T")
-_MIN_SHADOWS = 5  # as in Boruta: the best of one or two shadows is not a useful threshold
+_MIN_SHADOWS = 5  # smallest number of shadows, as in Boruta; the best of one or two is not a useful threshold
 _MIN_LEAF_ROWS = 5  # Breiman's default for regression
 _FEATURE_SHARE = 1 / 3  # share of the features tried at each split, Breiman's default for regression
 _MAX_CORE_TIME_S = 600.0
@@ -173,7 +173,8 @@ def compute_permutation_importance(sample: RankingSample, settings: RankingFores
     tested = [increase for increase in increases if increase is not None]
     if not tested:
         return np.zeros(len(sample.columns))
-    variance = 4.0 * compute_dispersion(sample) * sample.weights.size / observed.sum()  # of signs −1 and 1
+    # variance of signs −1 and 1
+    variance = 4.0 * compute_dispersion(sample) * sample.weights.size / observed.sum()
     return np.asarray(_sum_arrays(tested) / (len(tested) * variance))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MAX_FLOAT = np.finfo(np.float64).max
 _COEFFICIENT_DIGITS = 6  # digits of coefficient / largest; finer differences depend on the solver
 _RELATIVE_ERROR_TOLERANCE = 1e-9  # cross-validated errors with a smaller relative difference are tied
-_RELATIVE_ROUNDING_ERROR = 1e-16  # relative to the error at the first λ: smaller errors are rounding
+_RELATIVE_ROUNDING_ERROR = 1e-16  # size of an error that is rounding, relative to the error at the first λ
 
 
 def find_entry_lambdas(coefficients: Values, lambdas: Values) -> Values:

@@ -1,4 +1,4 @@
-"""Safety of features on new rows: which are proved to be defined and bounded on the box of the inputs.
+"""Safety of features on new rows: those that are proved to be defined and bounded on the inputs' box.
 
 `symscreen.expressions.safety` has the proof. Only features that are shown, or that may take the place of one
 that is left out, are analyzed.

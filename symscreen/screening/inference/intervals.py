@@ -33,7 +33,13 @@ _ERROR_CONTROL_COLUMNS = ("p_value", "q_value", "p_is_bound", "p_family")
 
 
 def check_intervals(options: ScreenOptions, screeners: Sequence[AnyScreener], target: Target) -> None:
-    """Refuse intervals unless the target is numeric and T0 is among the screeners."""
+    """Refuse intervals unless the target is numeric and T0 is among the screeners.
+
+    Raises
+    ------
+    OptionError
+        If intervals are requested, and the target is not numeric or T0 is missing.
+    """
     if options.intervals is None:
         return
     require_numeric_target(target, name_option("intervals"))

@@ -177,7 +177,7 @@ def _compute_score(screener: Screener, values: Values, target: Target) -> float:
 NUMERICAL_ERROR_COLUMNS = ("uncertain_rows", "score_error")
 
 _MAX_FEATURES = 1000  # features examined per round
-_MAX_FEATURES_OF_FULL_RANKING = 100  # the same for a ranking of all features, which may itself be fast
+_MAX_FEATURES_OF_FULL_RANKING = 100  # this number for a ranking of all features, which may itself be fast
 
 
 def flag_numerical_errors(

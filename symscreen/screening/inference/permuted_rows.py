@@ -1,10 +1,10 @@
 """Permutation p-values for any target and column screener, by permutations of the rows of the features.
 
 `symscreen.statistics.inference.max_t` permutes the target of a linear rank statistic by a matrix product.
-Other statistics, and other targets than one number a row, have no such product. Here the rows of the features
-are permuted instead, which leaves the target as it is: rankings, stages, classes, times to an event and
-weights of rows stay together. The order of the rows under each feature is known, so nothing is sorted again.
-The statistic is the negative loss by which the screener ranks.
+Other statistics, and other targets than one number per row, have no such product. Here the rows of the
+features are permuted instead, which leaves the target as it is: rankings, stages, classes, times to an event
+and weights of rows stay together. The order of the rows under each feature is known, so nothing is sorted
+again. The statistic is the negative loss by which the screener ranks.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class PermutedRows:
         return np.asarray(-self.screener.loss(statistics, self.target, self.sign))
 
     def are_possible(self, max_statistics: NDArray[np.float64], *, has_features: bool) -> bool:
-        """Check whether saved maxima can be those of a space, for a checkpoint."""
+        """Return whether saved maxima of a checkpoint can be those of a space."""
         if max_statistics.shape != (len(self.rows),) or np.isnan(max_statistics).any():
             return False
         return not (has_features and np.isinf(max_statistics).any())

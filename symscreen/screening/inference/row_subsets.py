@@ -1,4 +1,4 @@
-"""Screens of some of the rows: the task, and which features of the whole table such a screen shows."""
+"""Screens of some of the rows: their task, and the features of the whole table that they show."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A p-value of a formula that was chosen because of its score is too small. Rows that had no part in the choice
 know nothing of it, so their p-values are valid for the formula chosen (Cox 1975, A note on data-splitting for
-the evaluation of significance levels). A correction for the number K of formulas shown is enough, however
-many formulas were scored, and whatever chose among them.
+the evaluation of significance levels). A correction for the number K of formulas shown is enough. It depends
+neither on the number of formulas that were scored nor on how they were chosen.
 
 One split: the screen uses one part of the rows, and the other part tests its list by Holm's method.
 B splits: the screen uses all rows. In each split, a formula has K times the p-value of the held-out rows if a
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 SPLIT_COLUMNS = ("split_p", "split_gini", "split_low", "split_high")
 
 _SPLITS_RANDOM_STREAM = 5  # random stream of a seed
-_DEFAULT_SHARE = 0.5  # of the rows that test, if only the number of splits is given
+_DEFAULT_SHARE = 0.5  # share of the rows that test, if only the number of splits is given
 _MIN_SEARCH_ROWS, _MIN_TEST_ROWS = 10, 10
 
 
@@ -102,7 +102,13 @@ def draw_row_splits(n_rows: int, options: ScreenOptions) -> list[RowSplit]:
 
 
 def check_splits(options: ScreenOptions, target: Target) -> None:
-    """Refuse splits of a target without intervals; only numeric targets have them."""
+    """Refuse splits of a target without intervals; only numeric targets have them.
+
+    Raises
+    ------
+    OptionError
+        If splits are requested for such a target.
+    """
     if options.split or options.splits is not None:
         name = name_option("splits" if options.splits is not None else "split")
         if not target.supports_inference:

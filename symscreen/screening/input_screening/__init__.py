@@ -1,1 +1,1 @@
-"""Which columns of a table matter: forward selection against permuted copies of all columns."""
+"""Find the columns of a table that matter: forward selection against permuted copies of all columns."""

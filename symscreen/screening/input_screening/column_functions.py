@@ -1,4 +1,4 @@
-"""Functions of one column: those of the grammar for its formulas, and polynomials for what models use.
+"""Functions of one column: those of the grammar for formulas, and polynomials for models.
 
 Formulas of an input are compared by correlation, so each function is centred and has length 1. Polynomials
 of ranks are bounded, so a few large values cannot rule a model.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODEL_DEGREE = 6  # largest degree of a polynomial of one column
 _MAX_SIMILARITY = 0.98  # correlation above which a second function of a column says nothing new
-_MIN_SPREAD = 1e-9  # of a function, relative to its largest value: below it, rounding is all that varies
+_MIN_SPREAD = 1e-9  # spread of a function, relative to its largest value, below which only rounding varies
 
 
 @dataclass(frozen=True, eq=False)

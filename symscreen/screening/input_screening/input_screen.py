@@ -1,4 +1,4 @@
-"""`symscreen.screen_inputs`: which columns of a table matter at all, by the best of their formulas."""
+"""`symscreen.screen_inputs`: find the columns of a table that matter, by the best of their formulas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from symscreen.config.space_options import split_operators
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import KEYWORD, format_count, name_option
 from symscreen.report.html_listings import format_listing_html, format_listing_text
-from symscreen.report.terminal.input_table import show_inputs
+from symscreen.report.terminal.input_table import build_screened_input_table
 from symscreen.screening.input_screening.forward_search import (
     MAX_PAIR_INPUTS,
     compute_pair_level,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 DEFAULT_PERMUTATIONS = 99
 _MIN_ROWS = 20
 _MAX_ROWS = 5_000
-_MAX_CELLS = 1 << 26  # of functions of columns times rows: 256 MB
+_MAX_CELLS = 1 << 26  # largest number of values of functions of columns: 256 MB
 _ROW_STREAM, _PERMUTATION_STREAM = 2, 3  # random streams of a seed
 
 
@@ -81,10 +81,10 @@ class InputScreenResult:
     notices: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return format_listing_text(show_inputs(self, KEYWORD), self.notices)
+        return format_listing_text(build_screened_input_table(self, KEYWORD), self.notices)
 
     def _repr_html_(self) -> str:
-        return format_listing_html(show_inputs(self, KEYWORD), self.notices)
+        return format_listing_html(build_screened_input_table(self, KEYWORD), self.notices)
 
 
 @describe_options(list_options(ScreenOptions, verb="inputs"))
@@ -106,7 +106,7 @@ def screen_inputs(
         independent of all others and of the target, and the selected inputs must explain all that is not
         noise. With 0.01 and 200 irrelevant inputs, expect two that are false.
     **options : object
-        Of `symscreen.screen`: options of the data, ``operators``, ``unary`` and ``with_operators``,
+        Options of `symscreen.screen`: those of the data, ``operators``, ``unary`` and ``with_operators``,
         ``seed``, ``jobs`` and ``quiet``. ``permutations`` is the number of permuted copies of the inputs, at
         least 99 by default, and more where a table has few inputs.
 
@@ -131,8 +131,8 @@ def screen_inputs(
     tested again, given the others. Rounds and pairs have half of the level each. So ``p_value`` is twice
     (1 + k)/(1 + B·d), where k of the B·d copies of d inputs are as good. ``p_family`` is twice
     (1 + k)/(1 + B), where in k of B permutations the best copy of all inputs is as good (max-T; Westfall and
-    Young 1993). An input with a ``p_family`` of at most 0.05 is hardly there by chance. Of more than 5,000
-    rows, 5,000 drawn at random are used, and fewer of a wide table.
+    Young 1993). An input with a ``p_family`` of at most 0.05 is hardly there by chance. If there are more
+    than 5,000 rows, 5,000 of them are drawn at random, and fewer if the table is wide.
 
     Examples
     --------

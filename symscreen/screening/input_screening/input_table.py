@@ -1,4 +1,4 @@
-"""What all rounds of a search for inputs share: functions of the inputs, target, and permuted rows."""
+"""Data that all rounds of a search for inputs share: functions of inputs, the target, and permuted rows."""
 
 from __future__ import annotations
 

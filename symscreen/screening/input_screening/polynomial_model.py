@@ -1,4 +1,4 @@
-"""A ridge regression on polynomials of the selected inputs: what they explain, and what is left.
+"""A ridge regression on polynomials of the selected inputs: the part they explain, and the rest.
 
 Its terms are products of polynomials of ranks, by total degree, of at most three inputs each. The marginal
 likelihood of the data chooses the penalty (Bishop 2006, Pattern Recognition and Machine Learning, eq. 3.86),
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
 
-_TERM_SHARE = 0.35  # of the rows: the largest number of terms
+_TERM_SHARE = 0.35  # largest number of terms, as a share of the rows
 _MAX_TERMS = 500
 _MAX_FACTORS = 3  # inputs in a term
-_DECAY = 0.7  # by which the prior standard deviation of a coefficient falls with each degree
-_PENALTIES = np.logspace(-6.0, 4.0, 41)  # relative to the number of rows
+_DECAY = 0.7  # factor between the prior standard deviations of coefficients of successive degrees
+_PENALTIES = np.logspace(-6.0, 4.0, 41)  # penalties that are tried, relative to the number of rows
 
 
 class TargetModel(NamedTuple):

@@ -1,4 +1,4 @@
-"""Select distinct and safe features from a ranking: one represents all that have nearly the same ranks.
+"""Select distinct and safe features from a ranking. One feature represents all with nearly the same ranks.
 
 The ranking is read from best to worst. A feature whose |Spearman's rank correlation| with a better leader is
 above a limit joins the group of the first such leader. Any other feature becomes the leader of a new group.
@@ -290,7 +290,7 @@ def _correlate(first: Values, second: Values) -> Values:
 def is_within_noise(
     best: float, others: NDArray[np.float64], correlations: NDArray[np.float64], n: int
 ) -> NDArray[np.bool_]:
-    """Find correlations with the target that are within one standard error of the best one.
+    """Return for each correlation with the target whether it is within a standard error of the best one.
 
     The standard error is that of a difference of two correlations of dependent features with one target, on
     the scale of Fisher's z (Meng, Rosenthal and Rubin 1992, Psychological Bulletin 111, 172-175).

@@ -1,4 +1,4 @@
-"""Finalists: the best features of a sample of rows, scored on all rows of a table that is larger than memory.
+"""Finalists: the best features of a sample of rows, scored on all rows of a table larger than memory.
 
 The sample decides which features are finalists. It has groups of near-duplicates, three times as many of
 them as features are wanted, and the best few classes of each group are chosen. Each finalist is computed

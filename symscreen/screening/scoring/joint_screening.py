@@ -143,7 +143,7 @@ def build_shortlist(
     )
     representatives = find_representatives(ranking, space.compute_values(ranking.number))
     merged = merge_numeric_copies(ranking, representatives).take_first(limit)
-    # as in `Shortlist.classes`
+    # these are the classes that `Shortlist.classes` has, too
     classes = build_merged_classes(ranking, representatives, merged, equivalence, mirrored=True)
     values = space.compute_values(merged.number)
     return Shortlist(merged, values, classes.signatures, classes.positions, equivalence)
@@ -166,7 +166,7 @@ class _ClassMemberCounter:
 
 
 def _have_equal_losses_in_classes(prescreeners: Sequence[Screener], equivalence: EquivalenceKind) -> bool:
-    """Check whether each prescreener gives equal losses to the members of a class.
+    """Return whether each prescreener gives equal losses to the members of a class.
 
     Every screener does for affine copies, which have the same ranks too. Only rank statistics do for features
     with the same ranks.

@@ -1,4 +1,4 @@
-"""Rank of given features in a space, without storing a ranking.
+"""Count the rank of given features in a space, without storing a ranking.
 
 `compute_ranks` counts the features with a smaller loss. `compute_class_rank` counts the equivalence classes
 that precede a class: exactly up to a limit, beyond it by a bottom-k sketch of hashed class signatures

@@ -86,10 +86,10 @@ _MIN_BOUNDED_FEATURES = 20_000  # smaller spaces are scored sooner than bounds a
 _CHUNK_CANDIDATES = 1 << 17  # candidates sorted by complexity at a time
 _BLOCK_FEATURES = 256  # features computed at a time
 _FORMULAS_PER_FEATURE = 4  # formulas examined per feature wanted; with constants half of them are copies
-_STATE_OVERHEAD_BYTES = 1 << 16  # per list, and once per state file: names, headers and alignment
+_STATE_OVERHEAD_BYTES = 1 << 16  # bytes per list, and once per file, for names, headers and alignment
 _RECHECK_VALUES = 1 << 24  # values that are recomputed to check a state, about 0.2 s
 _MIN_RECHECK_FEATURES = 64  # minimum number of features to recompute
-_RELATIVE_TOLERANCE = 1e-9  # for scores that another machine computed
+_RELATIVE_TOLERANCE = 1e-9  # largest difference of equal scores that another machine computed
 MAX_COMPARED_VALUES = 1 << 22  # values of a list that are held at once while numeric copies are found
 
 

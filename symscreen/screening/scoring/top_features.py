@@ -1,4 +1,4 @@
-"""Tables of features and their equivalence classes, in the one order that rankings have.
+"""Tables of features and their equivalence classes, in the order that all rankings have.
 
 Features are ordered by the loss of the first screener. Equivalent features (features with the same
 ranks, or affine copies) form a class, which is recognized by a signature. Within a class the order is

@@ -41,7 +41,7 @@ _EXACT_SAMPLE_SIZE = 1 << 9  # features of an audit that are all scored exactly
 _FEATURES_PER_TASK = 8  # features of an audit that a thread scores together
 _PAIRS_SAMPLE_SIZE = 1 << 15  # features of an audit in which pairs of rows exclude most of them
 _LOG_CONFIDENCE = 30.0  # −ln of the probability that pairs of rows exclude a feature wrongly
-_CONFIDENCE = 0.95  # of the one-sided interval for the share of lost features
+_CONFIDENCE = 0.95  # level of the one-sided interval for the share of lost features
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,9 +318,8 @@ def estimate_search_cost(
             continue
         numbers = np.resize(numbers, max(len(numbers), 1 << 15))
         numbers.sort()
-        score_on_subsample(
-            space, numbers[:1], subsample, backend
-        )  # compiles the kernels or loads them from the cache
+        # the first call compiles the kernels or loads them from the cache
+        score_on_subsample(space, numbers[:1], subsample, backend)
         n_scored, start = 0, perf_counter()
         while (elapsed := perf_counter() - start) < _CALIBRATION_S:
             score_on_subsample(space, numbers, subsample, backend)

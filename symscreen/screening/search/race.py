@@ -86,7 +86,7 @@ def compute_rejection_threshold(n_pairs: int, max_share: float, log_confidence: 
     Returns
     -------
     int
-        Twice the count, from 0 to 2N; 2N + 1 if no count suffices.
+        Twice the count, from 0 to 2N; 2N + 1 if no count is large enough.
 
     Examples
     --------
@@ -114,13 +114,13 @@ def _compute_kl_divergence(x: float, p: float) -> float:
 _FIRST_ROUND_PAIRS = 32  # minimum number of pairs in the first round
 MAX_ROUNDS = 14
 _MIN_PILOT_SIZE = 512  # features that are scored exactly to set the threshold
-_PILOT_SIZE_PER_CLASS = 4  # the same, per wanted class
+_PILOT_SIZE_PER_CLASS = 4  # this number per class that is wanted
 _MAX_PILOT_SPACE = 1 << 14  # a space of up to this many features is scored entirely to set the threshold
 # Limit of the first round, relative to the loss expected by chance. A lower limit excludes most features
 # that are unrelated to the target.
 _MAX_FIRST_LIMIT = 0.92
 _ROWS_PER_PAIR = 2  # one more pair costs about as much as this many rows of an exact score
-_LOSS_TOLERANCE = 1e-9  # because losses are rounded
+_LOSS_TOLERANCE = 1e-9  # largest difference of equal losses, because losses are rounded
 _ENOUGH_SURVIVORS = 1024  # features whose exact scores cost little; the list is filled from them
 
 

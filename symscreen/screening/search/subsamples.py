@@ -176,7 +176,7 @@ def count_feature_discordance(z: Values) -> np.int64:
 
 
 def is_numpy_arithmetic(numeric: Any) -> bool:
-    """Whether an operator's numeric form is one of numpy's add, subtract, multiply and divide."""
+    """Return whether an operator's numeric form is one of numpy's add, subtract, multiply and divide."""
     return isinstance(numeric, np.ufunc) and numeric in ARITHMETIC_UFUNCS
 
 

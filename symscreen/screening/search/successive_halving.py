@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _FIRST_ROUND_SIZE = 256  # pairs or rows in the first round
 _EARLY_SIZE = 16_384  # pairs or rows up to which a round is early
-_WORTHWHILE_FACTOR, _COSTLY_FACTOR = 2.0, 1.25  # a round must drop so much; less if exact scores cost much
+_WORTHWHILE_FACTOR = 2.0  # smallest factor by which a round must reduce the number of features
+_COSTLY_FACTOR = 1.25  # smallest such factor if exact scores cost much
 _SIZE_GROWTH = 4  # size of each round relative to the previous one
 _SURVIVING_SHARE = 1.0 / 8.0  # share of the features that a round keeps
 MAX_PAIRS_PER_ROW = 5  # up to this ratio, evaluating pairs costs less than a score on all rows

@@ -12,7 +12,7 @@ from symscreen.statistics.ranks._kernels import write_doubled_ranks
 if TYPE_CHECKING:
     from symscreen._typing import Flags, Integers, Rows, Values
 
-LEVEL_TOLERANCE = 1e-6  # of the width of a level: statistics that differ by less are equal
+LEVEL_TOLERANCE = 1e-6  # difference of equal statistics, relative to the width of a level
 
 
 @compile_kernel

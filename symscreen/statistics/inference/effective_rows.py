@@ -1,4 +1,4 @@
-"""How many independent rows tell as much as rows whose neighbours in time are alike."""
+"""Effective number of rows whose neighbours in time are alike: independent rows that would tell as much."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class PermutedTarget:
         return np.abs(z) if self.sign_free else z
 
     def are_possible(self, max_statistics: NDArray[np.float64], *, has_features: bool) -> bool:
-        """Check whether saved maxima can be those of a space, for a checkpoint."""
+        """Return whether saved maxima of a checkpoint can be those of a space."""
         if (
             max_statistics.shape != self.initial_max.shape
             or np.isnan(max_statistics).any()
@@ -289,9 +289,8 @@ def permute_target(
     (3, 99)
     """
     n = len(weights)
-    centred = (
-        weights - (weights.min() + weights.max()) / 2.0
-    )  # Σ (2R − (n + 1)) = 0: shifts of w do not matter
+    # shifts of w do not matter, because Σ (2R − (n + 1)) = 0
+    centred = weights - (weights.min() + weights.max()) / 2.0
     # |2R − (n+1)| < n, so |S| < n · |w| · rows
     bits = _EXACT_SUM_BITS - int(np.ceil(np.log2(n))) - int(np.ceil(np.log2(min(n, _MATMUL_ROWS))))
     _, exponent = np.frexp(np.abs(centred).max())

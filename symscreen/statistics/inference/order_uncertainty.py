@@ -1,4 +1,4 @@
-"""Rows whose order is uncertain because of numerical errors, and the resulting bounds of T0.
+"""Bounds of T0 from rows whose order is uncertain because of numerical errors.
 
 Rows sorted by value are divided into runs such that any two rows in different runs have a certain order.
 Inside a run any order may be the true one. T0 is smallest if each run follows the order of the target, and
@@ -134,7 +134,7 @@ def find_order_uncertainty(
     size = np.diff(np.append(first, len(rows)))
 
     def has_equal_values(row_values: NDArray[np.generic]) -> Flags:
-        """Check whether all rows of each run have equal values."""
+        """Return for each run whether all of its rows have equal values."""
         return np.asarray(np.minimum.reduceat(row_values, first) == np.maximum.reduceat(row_values, first))
 
     is_same = has_equal_values(identities[rows])

@@ -31,7 +31,7 @@ N_DECADES = 300
 MAX_KEYS = (N_DECADES + 1) * KEYS_PER_DECADE  # number of different keys
 _POWERS_OF_TEN = np.array([float(f"1e{k}") for k in range(N_DECADES + 4)])
 _MAX_EXACT_POWER = 22
-_N_PARSED = 1000  # with more p-values of a decade, all of the decade are computed once
+_N_PARSED = 1000  # number of p-values of a decade above which all of the decade are computed once
 _ROUNDING_FACTOR = 1.0 - 1e-12  # keeps 0.1 at 1.000e-1 if its product with 10⁴ is rounded up
 
 

@@ -191,8 +191,8 @@ def compute_permutation_q_values(
     Then the expected number of them with a pooled p-value of at most p is at most N · p, for any dependence
     of the features and any shape of their distributions: the data are one of B + 1 arrangements that are
     equally likely, and of (B + 1) · N pooled statistics a share of p is among the best. The proof of
-    Benjamini and Yekutieli (2001, theorem 1.3) needs no more. With c = Σ 1/k over k = 1 … N the expected
-    share of false discoveries is thus at most q. With c = 1 this is an estimate.
+    Benjamini and Yekutieli (2001, theorem 1.3) needs no more. So with c = Σ 1/k over k = 1 … N the expected
+    share of false discoveries is at most q. With c = 1 this is an estimate.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ MIN_UNITS = 4  # rows or groups
 
 
 def has_few_events(share: float, standard_error: float) -> bool:
-    """Check whether a share rests on so few events that its standard error is unreliable.
+    """Return whether a share rests on so few events that its standard error is unreliable.
 
     Parameters
     ----------

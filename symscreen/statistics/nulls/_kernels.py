@@ -162,8 +162,7 @@ def run_metropolis(
     A move gives a row another rank; the row with that rank takes its old rank. Moves are accepted by the rule
     of Metropolis et al. (1953). Half of the moves give any row any rank. The others move one of the heaviest
     rows, to any rank or by a distance of random magnitude in turn. `ranks`, shape (k,), and `rank_owners`,
-    shape (n + 1,), −1 for light rows, keep the state between walks. `out` has shape
-    (n_moves // thinning,).
+    shape (n + 1,), −1 for light rows, keep the state between walks. `out` has shape (n_moves // thinning,).
     """
     k = heavy_scores.size
     middle = (n + 1) / 2.0

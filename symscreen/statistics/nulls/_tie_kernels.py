@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 _MAX_CORNISH_FISHER_STEPS = 60
 _LOWEST_STATISTIC = -8.0  # below it the tail is 1
-_SMALL_SKEWNESS, _SMALL_EXCESS = 0.3, 0.6  # with these the slope is above 1/2 for |u| ≤ 2
+_SMALL_SKEWNESS, _SMALL_EXCESS = 0.3, 0.6  # values below which the slope is above 1/2 for |u| ≤ 2
 _MIN_CORNISH_FISHER_SLOPE = 0.15  # where the expansion bends more, it is not used further out
 _MAX_SKEWNESS, _MAX_EXCESS = 0.8, 2.5  # differences from the untied statistic up to which it is corrected
-_STEP_ROUNDING = 1e-7  # of the distance between statistics, in steps of their lattice
-_EQUAL = 1e-9  # relative difference of statistics that are equal
+_STEP_ROUNDING = 1e-7  # rounding of the distance between statistics, in steps of their lattice
+_EQUAL = 1e-9  # relative difference of equal statistics
 _MIN_MINORITY_ROWS = 5  # rows outside the largest group, of the feature and of the scores
-_MIN_ENTROPY, _MIN_ENTROPY_OF_FEW = 5.5, 8.0  # of the table of counts; with fewer than 25 rows
+# smallest entropy of the table of counts, in general and with few rows
+_MIN_ENTROPY, _MIN_ENTROPY_OF_FEW = 5.5, 8.0
 _MANY_ROWS = 25
-_MAX_GROUP_WIDTH = 1.0  # of a group of ranks, in standard deviations of the sum over the light rows
+_MAX_GROUP_WIDTH = 1.0  # width of a group of ranks, in standard deviations of the sum over the light rows
 _MAX_CHOICES = 144  # choices of groups for the heavy rows; with more, only the bound is known
 _MAX_HEAVY_GROUPS, _MAX_HEAVY_GROUPS_OF_TWO = 16, 8  # groups of ranks that one or two heavy rows are given
 
@@ -251,7 +252,7 @@ def _give_heavy_ranks(
 
 @compile_kernel
 def _is_coarse(counts: Values, n_levels: int, score_groups: Values, n: int) -> bool:
-    """Check whether the ties of feature and scores leave so few arrangements that no smooth curve fits.
+    """Return whether the ties of feature and scores leave so few arrangements that no smooth curve fits.
 
     The numbers of rows with each level and each score make a table of counts. Its entropy is about the sum of
     the entropies of Poisson variables, but for the largest level and the most frequent score. The rows of
@@ -309,7 +310,7 @@ def fill_tied_p_values(
         n_levels = _find_tie_levels(order[f], values[f], is_mirrored[i], levels, counts)
         _sum_powers(levels, counts, n_levels, power_sums)
         step = score_step * _find_common_step(levels, n_levels) if score_step > 0.0 else 0.0
-        # of the lattice points at most −s, the one nearest to it
+        # the lattice point nearest to −s among those of at most −s
         below = step * math.ceil(2.0 * s / step - _STEP_ROUNDING) - s if step > 0.0 else s
         n_groups = 1
         if n_heavy > 0:

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 
 _MAX_EXACT_ROWS = 60  # rows up to which features without ties have exact p-values
-_MAX_EXACT_TIED_ROWS = 20  # the same with ties in the feature or the target
+# number of rows up to which features have exact p-values with ties in the feature or the target
+_MAX_EXACT_TIED_ROWS = 20
 
 
 class TieSums(NamedTuple):
@@ -184,7 +185,7 @@ def _compute_tails(n: int, ties: TieSums, target_ties: TieSums, scores: Values) 
     variance += ties.pairs * target_ties.pairs / (2.0 * pairs)
     variance += ties.triples * target_ties.triples / (9.0 * pairs * (n - 2.0))
     deviation = np.sqrt(np.maximum(variance, MIN_P_VALUE))
-    # each of n rows is a group
+    # without ties, each row is a group
     untied_sums = _sum_ties(*(np.arange(n, dtype=np.int32)[None] for _ in range(2)))
     fourth, sixth = (
         one + other - untied

@@ -61,11 +61,12 @@ if TYPE_CHECKING:
 _MAX_PATTERN_ROWS = 8  # rows up to which every pattern has a table; 128 patterns take a second
 _MIN_CORRECTED_ROWS = 20  # rows from which the untied table is corrected
 _MAX_TWO_VALUED_ROWS = 60  # rows up to which features with two values have tables
-_MIN_TWO_VALUED_GROUP = 16  # a smaller group gives a feature with two values a table for any number of rows
+# size of a group below which a feature with two values has a table for any number of rows
+_MIN_TWO_VALUED_GROUP = 16
 _MAX_ENUMERATED = 200_000  # arrangements of two values
 # the largest share of one row in the light rows' sum of squares, with 0, 1 and 2 heavy rows
 _MAX_SHARES = (0.1, 0.35, 0.6)
-_MIN_STEP = 0.02  # in standard deviations, from which a lattice matters
+_MIN_STEP = 0.02  # step of a lattice, in standard deviations, from which on it matters
 _MAX_STEPS = 1e4  # a lattice with more steps between the smallest and the largest score does not matter
 _N_DRAWS, _MAX_DRAWN_VALUES = 200_000, 20_000_000
 _MIN_MOVES, _MOVES_PER_ROW, _MAX_MOVES = 40_000, 1_000, 300_000

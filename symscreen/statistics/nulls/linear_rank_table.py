@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _MIN_HEAVY_ROWS = 8
 _MIXING_MOVES_PER_ROW = 3  # moves per heavy row until a walk is independent of its start
 _MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
-_MAX_KEPT_ROWS = 10_000  # of a target whose table is kept for the next screen
+_MAX_KEPT_ROWS = 10_000  # largest number of rows of a target whose table is kept for the next screen
 _MAX_EXPLICIT_ROWS = 300  # rows up to which every row carries an explicit rank
 _N_PERMUTATIONS = 500_000  # plain permutations
 _ROTATED_BLOCK = 16_384  # permutations drawn at once
@@ -177,7 +177,7 @@ def draw_rotated_sums(
 
     Each random order of the ranks gives n permutations, its rotations. All of them are uniformly distributed,
     and their sums are computed together. The rows are shuffled, too, so that the correlation between two
-    rotations is small whatever the scores are.
+    rotations is small for any scores.
 
     Parameters
     ----------
@@ -281,9 +281,8 @@ def build_linear_rank_table(scores: NDArray[np.float64], seed: int) -> NullTable
     return _find_linear_rank_table(scores.tobytes(), seed)
 
 
-@lru_cache(
-    maxsize=8
-)  # screens of one target follow each other: by other options, in a study, in a test of power
+# screens of one target often follow each other: with other options, in a study, or in a test of power
+@lru_cache(maxsize=8)
 def _find_linear_rank_table(score_bytes: bytes, seed: int) -> NullTable:
     """Build a table from the bytes of the scores, unless it is known."""
     return _tabulate_linear_rank_statistic(np.frombuffer(score_bytes), seed)

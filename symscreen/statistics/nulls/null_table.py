@@ -6,8 +6,8 @@ every scale of the distribution is resolved. Between two knots the table uses th
 is never too small.
 
 A feature with ties has the mean of its statistic over all ways to break them. Under independence it is
-therefore a conditional expectation of the statistic of an untied feature Y. Hence E f(X) ≤ E f(Y) for every
-convex f, and with f(x) = (|x| − c)₊ the bound P(|X| ≥ s) ≤ E(|Y| − c)₊ / (s − c) holds for every c < s. Its
+therefore a conditional expectation of the statistic of an untied feature Y. So E f(X) ≤ E f(Y) for every
+convex f. With f(x) = (|x| − c)₊, the bound P(|X| ≥ s) ≤ E(|Y| − c)₊ / (s − c) holds for every c < s. Its
 minimum is P(|Y| ≥ q) where E(|Y| given |Y| ≥ q) = s (Hardy and Littlewood 1930). It is never too small for
 any ties, and about e times the untied p-value far out in a normal tail.
 
@@ -84,18 +84,19 @@ LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 k
 _RELATIVE_ROUNDING, _RELATIVE_ROUNDING_EXACT = 2.0**-42, 2.0**-47
 _MIN_P_VALUE = 1e-300
 _MIN_DRAWS_BEYOND_KNOT = 256  # number of drawn statistics beyond the last knot
-_MIN_DRAWS_BEYOND_JUMP = 16  # the same where jumps are kept, because few values are many draws
+_MIN_DRAWS_BEYOND_JUMP = 16  # this number where jumps are kept, because few values are many draws
 _MIN_LOG_TAIL = -38.0  # log of the tail at the last tilt: about 3e-17
 _MAX_TILTS = 40
 _TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
 _BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
 _MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
-_GROUP_SIZE = 16  # statistics in the body of a plain sample for which one stands …
-_N_UNGROUPED = 32_768  # … and the number of largest statistics that stand for themselves
+_GROUP_SIZE = 16  # statistics in the body of a plain sample that one of them stands for
+_N_UNGROUPED = 32_768  # number of largest statistics in a plain sample that stand for themselves
 _N_CELLS, _MAX_CELL_WIDTH = 1024, 0.05  # cells of equal counts, and their width in t · z
 _MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
-_MAX_CELLS = 1 << 12  # in which knots are looked up; their starts fit the cache
-_NEWTON_TOLERANCE = 1e-4  # of the log likelihood, whose statistical error is about 1
+_MAX_CELLS = 1 << 12  # largest number of cells in which knots are looked up; their starts fit into the cache
+# change of the log likelihood at which Newton's method ends; its statistical error is about 1
+_NEWTON_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 _N_NODES = 4096
 _LARGEST_R = 0.9999  # q is not tabulated beyond, where s loses digits
-_SAFETY_FACTOR = 8.0  # of the error at the middle between nodes
-_FUNCTION_ERROR = 1e-11  # relative error of the exact function and of the arithmetic, at least
-_MAX_CHANGE = 1e-3  # of p by the error of r; the bound on it is of first order
+_SAFETY_FACTOR = 8.0  # factor for the error at the middle between nodes
+_FUNCTION_ERROR = 1e-11  # smallest relative error of the exact function and of the arithmetic
+_MAX_CHANGE = 1e-3  # largest relative change of p by the error of r, for which the bound is of first order
 _EPSILON, _SQRT_EPSILON = 2.0**-51, 2.0**-25
-_MIN_ROWS = 5  # q is not smooth enough with fewer
+_MIN_ROWS = 5  # number of rows from which on q is smooth enough
 
 
 class _KeyTable(NamedTuple):
@@ -112,14 +112,14 @@ def _build_key_table(n_rows: int) -> _KeyTable:
     interpolated = (9.0 * (factors[1:-2] + factors[2:-1]) - factors[:-3] - factors[3:]) / 16.0
     usable = np.isfinite(exact) & (exact > 0.0)
     deviation = np.abs(interpolated[usable] / exact[usable] - 1.0).max()
-    rounding = 8.0 * a * float(np.finfo(np.float64).eps)  # of s^a, by that of s
+    rounding = 8.0 * a * float(np.finfo(np.float64).eps)  # error of s^a by that of s
     error = _SAFETY_FACTOR * float(deviation) + rounding + _FUNCTION_ERROR
     slope = 2.0 * math.exp(-float(betaln(a, 0.5)))
     return _KeyTable(factors, step, a, slope, error, largest_r, limit <= _LARGEST_R)
 
 
 _LOG10 = math.log(10.0)
-_LARGEST_UNROUNDED = 0.9999 * (1.0 + 1e-9)  # larger p-values are rounded up to 1
+_LARGEST_UNROUNDED = 0.9999 * (1.0 + 1e-9)  # largest p-value that is not rounded up to 1
 _LEAST_DIGITS = 1000  # the four digits of a key, as an integer; 10,000 are the least of the next decade
 
 

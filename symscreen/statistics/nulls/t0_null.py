@@ -61,6 +61,6 @@ def build_t0_null(target: SortedValues, seed: int) -> T0Null:
     centred, exponent = target.centered_values
     n = target.n
     squares = float((target.tie_group_sizes * centred * centred).sum())
-    deviation = math.sqrt(squares * n * (n + 1.0) / 12.0)  # of Σ y_i R_i, exactly, with ties in y
+    deviation = math.sqrt(squares * n * (n + 1.0) / 12.0)  # exact for Σ y_i R_i, with ties in y
     scale = math.ldexp(4.0 / (n * (n - 1.0)) * deviation, exponent)
     return T0Null(build_linear_rank_null(centred[target.tie_groups], seed), scale)

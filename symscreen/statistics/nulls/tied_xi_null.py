@@ -55,10 +55,11 @@ _FIGURES = {
     "path of two, one disjoint": (12, 5),
     "three disjoint": (1, 6),
 }
-_MIN_ROWS = 20  # with fewer rows three moments do not describe the distribution
-_MIN_VARIANCE_RATIO = 0.85  # of an untied feature's variance, from which the untied shape is used
-_MIN_SKEWNESS = 1e-3  # a smaller one is that of a normal distribution
-_EQUAL = 1e-9  # relative difference of statistics that are equal
+_MIN_ROWS = 20  # number of rows from which on three moments describe the distribution
+# variance, relative to that of an untied feature, from which the untied shape is used
+_MIN_VARIANCE_RATIO = 0.85
+_MIN_SKEWNESS = 1e-3  # skewness below which a normal distribution is used
+_EQUAL = 1e-9  # relative difference of equal statistics
 
 
 def sum_products(r: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -70,7 +70,7 @@ _MAX_DRAWN_ROWS, _MAX_DRAWN_ROWS_TIED = 100, 3000  # rows up to which orders are
 _MAX_ORDERS, _MAX_DRAWN_VALUES, _MAX_DRAWN_VALUES_TIED = 1_000_000, 40_000_000, 300_000_000
 _MIN_MOVES, _MOVES_PER_ROW, _FIRST_TILT = 300_000, 2000, 0.8
 _Z_OFFSET = -5.0  # tables start at this z, because the lower tail is not needed
-_MAX_VALUE_SHARE = 0.9  # with a more frequent value, parts of the rows are too different to extrapolate
+_MAX_VALUE_SHARE = 0.9  # frequency of a value above which parts of the rows are too different to extrapolate
 _PLAIN_STREAM, _TILTED_STREAM = 3, 4  # streams of random numbers
 
 
@@ -348,7 +348,7 @@ def build_xi_null(target: SortedValues, seed: int) -> XiNull:
 
 
 def is_dominated_by_one_value(target: SortedValues) -> bool:
-    """Check whether the null distribution is not known well enough, so that p-values are 1.
+    """Return whether the null distribution is not known well enough, so that p-values are 1.
 
     Parameters
     ----------

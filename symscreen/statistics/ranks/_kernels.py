@@ -26,19 +26,19 @@ _MAGNITUDE_MASK = np.int64(0x7FFFFFFFFFFFFFFF)
 _N_SAMPLED_ROWS = 32  # rows whose smallest magnitude sets the floor of the logarithmic keys
 _ZERO_GAP_BITS = 1 << 52  # gap between zero, which may be frequent, and the smallest magnitude
 _FLOOR_OFFSET_BITS = 8 << 52  # difference between the bits of a float64 and of one 2⁸ times smaller
-_MAX_INSERTION_RUN = 24  # rows; longer runs of equal truncated keys are merge-sorted
+_MAX_INSERTION_RUN = 24  # rows of the longest run of equal truncated keys that is not merge-sorted
 _KEY_BITS = 32
 _FINE_BITS = 31  # bits of a position in the range of a feature
 _SPARE_BITS = np.uint32(_KEY_BITS - _FINE_BITS)
-_COARSE_BITS = 11  # bits of a row index up to which positions in the feature's range suffice
+_COARSE_BITS = 11  # largest number of bits of a row index with which a coarse position in the range is enough
 _VALUES_PER_BIN_BITS = 3  # eight values per bin on average
 _MAX_BIN_BITS = 20
-_RANGE_SAMPLE_SIZE = 32  # values
+_RANGE_SAMPLE_SIZE = 32  # values of a feature from which its range is estimated
 _RANGE_MARGIN_SPREADS = 4.0  # margin of the bins around the sample, in spreads of the sample
 _EMPTY_KEY = np.uint32(0xFFFFFFFF)
-_UNDECIDED_DIVISOR = 16  # at most n / 16 adjacent rows may be sorted by value
+_UNDECIDED_DIVISOR = 16  # n divided by the largest number of rows that are sorted by value
 _SIGN_BIT = np.uint64(1 << 63)
-_FRACTION_BITS, _EXPONENT_BIAS = 52, 1023  # of a float64
+_FRACTION_BITS, _EXPONENT_BIAS = 52, 1023  # layout of a float64
 _MAX_MODERATE_EXPONENT = 400  # up to this power of two, sums of squares neither overflow nor underflow
 _BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
@@ -306,7 +306,7 @@ def _compute_positions(z: Values, range_start: float, scale: float, positions: R
 
 @compile_kernel
 def _has_uniform_large_bins(z: Values, positions: Rows, shift: int, bin_counts: Rows) -> bool:
-    """Check whether each bin with more than `KEYS_PER_ROW` values is constant, so it needs no sorting."""
+    """Return whether each bin with more than `KEYS_PER_ROW` values is constant, so it needs no sorting."""
     bin_values = np.full(bin_counts.size, np.nan)
     for i in range(z.size):
         b = positions[i] >> shift
@@ -622,7 +622,7 @@ def derive_block_orders(
 
 @compile_kernel
 def _is_monotone(z: Values, x: Values, rows: Rows, tied: bool, sign: float) -> bool:
-    """Check whether sign · z is strictly increasing in x, with equal ties; arrays of shape (n,)."""
+    """Return whether sign · z is strictly increasing in x, with equal ties; arrays of shape (n,)."""
     n_violations = 0
     previous = sign * z[np.uint32(rows[0])]
     for k in range(1, rows.size):

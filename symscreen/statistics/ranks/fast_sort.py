@@ -1,4 +1,4 @@
-"""The order of rows by sorting short rows of 32-bit keys.
+"""Find the order of rows by sorting short rows of 32-bit keys.
 
 Sorting is fast if a row of keys fits the processor's registers: up to 512 32-bit integers are sorted by a
 network without branches. The high bits of a key hold the position of a value in the range of its row of keys;

@@ -2,7 +2,7 @@
 
 With row weights w_i, S_i(θ) is the weight of the rows with a smaller θ than row i, minus that of the rows
 with a larger θ. For integer weights it is 2 R_i − (n + 1), where R are the mid-ranks if each row is repeated
-w_i times. Hence, from one sort::
+w_i times. One sort gives::
 
     Δ − T0(θ) = Σ_{i≠j} w_i w_j |y_i − y_j| s_ij / D = 2/D · Σ_i w_i y_i S_i(θ),    D = Σ_{i≠j} w_i w_j
     ρ(θ) = Σ_i w_i S_i(y) S_i(θ) / √(Σ_i w_i S_i(y)² · Σ_i w_i S_i(θ)²)

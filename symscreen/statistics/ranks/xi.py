@@ -69,9 +69,8 @@ def compute_xi(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64
 @lru_cache(maxsize=4)  # the same for every block of features
 def compute_xi_scale(target: SortedValues) -> float:
     """Compute the denominator 2 Σ_i l_i (n − l_i), for ξ and its null distribution."""
-    at_least = target.counts_at_least.astype(
-        np.float64
-    )  # integers would overflow with more than 3 million rows
+    # integers would overflow with more than 3 million rows
+    at_least = target.counts_at_least.astype(np.float64)
     return 2.0 * float(np.sum(at_least * (target.n - at_least)))
 
 

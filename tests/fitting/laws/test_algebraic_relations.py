@@ -143,3 +143,11 @@ def test_the_rows_of_a_sparse_combination_are_found(rng):
     assert places == [3, 17, 30]
     np.testing.assert_allclose(numbers, [2.0, -0.5, 1.0])
     assert solve_sparsely(rows[:12].sum(axis=0), rows, 0) is None
+
+
+def test_an_input_with_the_sign_of_the_target_is_a_factor_of_a_root(rng):
+    r, n = rng.uniform(-0.9, 0.9, 500), rng.uniform(5.0, 60.0, 500)
+    data = build_law_data({"n": n, "r": r}, r * np.sqrt((n - 2.0) / (1.0 - r**2)), STANDARD)
+    assert compute_share(find_algebraic_relations(data)[0], data) < 1e-18
+    opposite = build_law_data({"n": n, "r": r}, -r * np.sqrt((n - 2.0) / (1.0 - r**2)), STANDARD)
+    assert compute_share(find_algebraic_relations(opposite)[0], opposite) < 1e-18

@@ -90,3 +90,13 @@ def test_a_decimal_with_an_error_of_rounding_is_written_as_the_decimal():
         "4",
         "0.7",
     ]
+
+
+@pytest.mark.parametrize(("value", "radius"), [(9.82, 0.03), (0.4343, 0.006), (2.66, 0.05)])
+def test_numbers_that_are_not_simple_do_not_become_multiples_of_roots_or_fractions_by_chance(value, radius):
+    assert find_simple_numbers(value, radius) == []
+
+
+def test_roots_are_used_where_the_interval_is_narrow():
+    assert find_simple_numbers(1.41422, 1e-4) == [pytest.approx(math.sqrt(2))]
+    assert find_simple_numbers(4 * math.sqrt(6) + 1e-6, 1e-5) == [pytest.approx(4 * math.sqrt(6))]

@@ -53,6 +53,14 @@ def test_factors_are_found_and_other_inputs_are_not(rng, noise):
     assert powers == {"a": Fraction(2), "b": Fraction(1, 2)}
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_factors_of_a_wave_that_is_far_from_quadratic_are_found(rng, noise):
+    p, r, t = rng.uniform(1, 3, (3, 800))
+    target = p * np.sqrt(1 + 3 * np.cos(2 * t) ** 2) / r**3 * (1 + noise * rng.normal(size=800))
+    powers = find_factored_powers({"p": p, "r": r, "t": t}, target)
+    assert powers == {"p": Fraction(1), "r": Fraction(-3)}
+
+
 def test_an_input_without_effect_has_the_power_zero(rng):
     a, b, c = rng.uniform(1, 3, (3, 800))
     assert find_factored_powers({"a": a, "b": b, "c": c}, a + b) == {"c": Fraction(0)}

@@ -5,7 +5,7 @@ import io
 import pandas as pd
 
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.result_tables import show_classes
+from symscreen.report.terminal.result_tables import build_class_table
 from symscreen.screening.class_members import RELATIONS
 
 COLUMNS = ["rank", "class_size", "member", "expression", "complexity", "layer", "direction", "relation"]
@@ -13,7 +13,7 @@ COLUMNS = ["rank", "class_size", "member", "expression", "complexity", "layer", 
 
 def _shown(rows):
     out = io.StringIO()
-    print_table(show_classes(pd.DataFrame(rows, columns=COLUMNS), RELATIONS), out)
+    print_table(build_class_table(pd.DataFrame(rows, columns=COLUMNS), RELATIONS), out)
     return out.getvalue()
 
 

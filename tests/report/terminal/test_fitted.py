@@ -11,14 +11,14 @@ import symscreen
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.tree import parse_expression
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.result_tables import format_equation, show_fit
+from symscreen.report.terminal.result_tables import build_fit_tables, format_equation
 
 SMALL = {"operators": "ablation", "layers": "ub", "jobs": 1}
 
 
 def _printed(result) -> str:
     stream = io.StringIO()
-    print_table(show_fit(result), stream)
+    print_table(build_fit_tables(result), stream)
     text = stream.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     return text

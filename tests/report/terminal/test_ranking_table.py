@@ -9,10 +9,10 @@ import pytest
 from helpers.screening_oracles import fake
 
 import symscreen
-from symscreen.report.columns import format_score_heading
+from symscreen.report.columns import ScoreColumn, format_score_heading
 from symscreen.report.terminal.legend import build_legend
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 
 SMALL = {"operators": "ablation", "layers": "ub"}
 FIVE = "t0,lasso,scad,mcp,stepwise"
@@ -21,7 +21,7 @@ NINE = "t0,xi,kendall,spearman,pearson,lasso,scad,mcp,stepwise"
 
 def _printed(result, rows=None) -> str:
     stream = io.StringIO()
-    print_table(show_result(result, rows), stream)
+    print_table(build_ranking_tables(result, rows), stream)
     text = stream.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     return text
@@ -125,7 +125,7 @@ def test_the_legend_has_at_most_three_lines_whatever_is_asked_for(frame):
     for options in ({}, everything, {"rounds": 2}, {"stability": 2}, {"screener": "xi"}, {"top": "all"}):
         result = symscreen.screen(frame, **{"top": 4} | SMALL | options)
         columns = ["rank", "expression", "compl.", "alike", "q", "p all", "stab.", "dir.", "round", "alone"]
-        for headings in (columns, [*columns, format_score_heading("t0", result)]):
+        for headings in (columns, [*columns, format_score_heading(ScoreColumn("t0"), result)]):
             legend = build_legend(result, headings, 4)
             assert 1 <= len(legend) <= 3
             assert max(map(len, legend)) <= 80

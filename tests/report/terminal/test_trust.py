@@ -4,12 +4,12 @@ import io
 
 import symscreen
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 
 
 def _shown(*args, **options):
     out = io.StringIO()
-    print_table(show_result(symscreen.screen(*args, **options)), out)
+    print_table(build_ranking_tables(symscreen.screen(*args, **options)), out)
     return out.getvalue()
 
 

@@ -14,7 +14,7 @@ from symscreen.errors import ExtrapolationWarning, OptionError
 from symscreen.expressions.input_ranges import build_box
 from symscreen.expressions.safety import SafetyAnalysis
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 from symscreen.screening.inference.feature_safety import count_reasons
 
 SPACE = {"layers": "ub", "unary": "inv,sqrt,log", "binary": "add,sub,mul,div"}
@@ -31,7 +31,7 @@ def frame():
 def format_ranking(result):
     """Return what the terminal shows."""
     file = io.StringIO()
-    print_table(show_result(result), file)
+    print_table(build_ranking_tables(result), file)
     return file.getvalue()
 
 

@@ -13,7 +13,7 @@ from symscreen.cli.command import run_command
 from symscreen.errors import OptionError
 from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 from symscreen.report.terminal.reading_notes import suggest_diagnostics
 from symscreen.results.ranking_files import write_ranking
 from symscreen.screening.inference.intervals import INTERVAL_COLUMNS
@@ -23,7 +23,7 @@ SMALL = {"operators": "ablation", "layers": "ub"}
 
 def _printed(result) -> str:
     stream = io.StringIO()
-    print_table(show_result(result), stream)
+    print_table(build_ranking_tables(result), stream)
     assert max(map(len, stream.getvalue().splitlines())) <= 80
     return " ".join(stream.getvalue().split())
 

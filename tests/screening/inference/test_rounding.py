@@ -8,7 +8,7 @@ import pytest
 import symscreen
 from symscreen.report.columns import build_headings
 from symscreen.report.terminal.listings import print_table
-from symscreen.report.terminal.ranking_table import show_result
+from symscreen.report.terminal.ranking_table import build_ranking_tables
 from symscreen.report.terminal.reading_notes import explain_rounding_marks
 from symscreen.screening.inference.numerical_error import NUMERICAL_ERROR_COLUMNS
 
@@ -26,7 +26,7 @@ def noisy(rng) -> pd.DataFrame:
 
 def shown(result) -> str:
     out = io.StringIO()
-    print_table(show_result(result), out)
+    print_table(build_ranking_tables(result), out)
     return " ".join(out.getvalue().split())
 
 
