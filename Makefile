@@ -40,7 +40,7 @@ docs: .env-docs/ready
 
 # Stores the site as one version in the branch gh-pages of this checkout, beside those that are there. Nothing is pushed.
 site-version: .env-docs/ready
-	PATH="$(CURDIR)/.env-docs/bin:$$PATH" NO_MKDOCS_2_WARNING=1 .env-docs/bin/mike deploy --update-aliases $(or $(VERSION),$(error VERSION=0.1 names the version)) latest
+	PATH="$(CURDIR)/.env-docs/bin:$$PATH" NO_MKDOCS_2_WARNING=1 SITE_VERSIONS=mike .env-docs/bin/mike deploy --update-aliases $(or $(VERSION),$(error VERSION=0.1 names the version)) latest
 	.env-docs/bin/mike set-default latest
 
 # Builds the wheel, installs it with the packages that it requires into an empty environment, and runs a first command there, away

@@ -494,7 +494,8 @@ def compute_unexplained_share(
     return float((residuals**2).sum() / (centred**2).sum())
 
 
-_TABLE_DIGITS = 6  # significant digits of coefficients in tables
+TABLE_DIGITS = 6
+"""Significant digits of coefficients in tables."""
 
 
 def build_term_table(fits: FormulaFits, units: Units | None) -> pd.DataFrame:
@@ -596,7 +597,7 @@ def _format_fitted_formula(
         terms.values, target, has_intercept=model.has_intercept, row_weights=row_weights
     )
     intercept, *coefficients = estimates.coefficients.tolist()
-    return Formula(name, intercept, tuple(coefficients), terms.expressions).round_numbers(_TABLE_DIGITS).text
+    return Formula(name, intercept, tuple(coefficients), terms.expressions).round_numbers(TABLE_DIGITS).text
 
 
 def _format_features(search_result: ModelSearchResult, model: ScoredModel) -> str:

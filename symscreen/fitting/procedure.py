@@ -18,6 +18,7 @@ from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.expressions.traversal import collect_inputs, define_columns
 from symscreen.fitting.coefficients import (
+    TABLE_DIGITS,
     build_model_table,
     build_term_table,
     compute_unexplained_share,
@@ -71,8 +72,11 @@ from symscreen.screening.inference.feature_safety import build_box_record, build
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pandas as pd
+
     from symscreen._typing import Values
     from symscreen.data import Dataset
+    from symscreen.expressions.linear_formula import Formula
     from symscreen.fitting.coefficients import FormulaFits
     from symscreen.fitting.error_scale import ErrorScale
     from symscreen.fitting.model_selection import Criterion
@@ -336,7 +340,17 @@ def _build_result(
         formula = build_shared_formula(formulas)
         return SharedFitResult(formula=formula, r2=r2, **tables, **fields)
     (only,) = formulas
+    is_snapped = fits[0][2]
+    if is_snapped and task.options.split == 0:
+        tables = {**tables, "front": _show_final_numbers(tables["front"], only, r2[only.target])}
     return FitResult(formula=only, r2=r2[only.target], **tables, **fields)
+
+
+def _show_final_numbers(front: pd.DataFrame, formula: Formula, r2: float) -> pd.DataFrame:
+    """Show the chosen model of the front with its final numbers, which are simpler than the fitted ones."""
+    front = front.copy()
+    front.loc[front["chosen"], ["formula", "r2"]] = formula.round_numbers(TABLE_DIGITS).text, r2
+    return front
 
 
 def _build_fit_record(choice: _Choice, n_choosing_rows: int, n_estimating_rows: int) -> dict[str, Any]:
@@ -411,7 +425,7 @@ def _choose_model(
                 return model
             terms = search_result.terms
             n_constants = int(terms.n_constants[chosen].sum())
-            if explains_rows(model, mean, terms.values[chosen], search_target, n_constants):
+            if explains_rows(model, mean, terms.values[chosen], search_target, n_constants):  # noqa: PD011  # no frame
                 return model
             n_refused += 1
         candidates = [other for other in candidates if other is not model]
