@@ -24,7 +24,7 @@ def test_a_page_shows_the_formula_with_its_coefficients(frame, fitted):
     screened = symscreen.screen(frame, layers="u", unary="square", top=3)
     page = Page(build_report_html(screened, fit=fitted))
     assert "target = 1 + 2*x1**2" in page.texts["code"]
-    text = page.texts["section"][3]
+    text = page.texts["section"][0]
     assert "exact: the formula leaves nothing but rounding" in text
     assert "R²: 1." in text
     assert {"href": "#fit"} in page.all("a")
