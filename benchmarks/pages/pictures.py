@@ -78,10 +78,10 @@ def save_picture(figure: Figure, shown: Shown, path: Path) -> None:
     with mpl.rc_context(settings):
         figure.savefig(path, format="svg", transparent=True, metadata=metadata)
     text = path.read_text(encoding="utf-8")
-    for colour, name in _NAMES.items():
-        text = text.replace(colour, f"var(--{name})")
-    light = "".join(f"--{name}:{colour};" for colour, name in _NAMES.items())
-    dark = "".join(f"--{_NAMES[colour]}:{replaced};" for colour, replaced in _DARK.items())
+    for color, name in _NAMES.items():
+        text = text.replace(color, f"var(--{name})")
+    light = "".join(f"--{name}:{color};" for color, name in _NAMES.items())
+    dark = "".join(f"--{_NAMES[color]}:{replaced};" for color, replaced in _DARK.items())
     style = f"<style>svg{{{light}}}@media (prefers-color-scheme: dark){{svg{{{dark}}}}}</style>"
     text = re.sub(r"(<svg [^>]*>)", rf"\1{style}", text, count=1)
     path.write_text("\n".join(line.rstrip() for line in text.splitlines()) + "\n", encoding="utf-8")
@@ -101,13 +101,13 @@ def make_figure(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    colours = dict.fromkeys(
+    colors = dict.fromkeys(
         ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor", "axes.titlecolor"),
         INK,
     )
     with mpl.rc_context(
         {
-            **colours,
+            **colors,
             "font.size": font_size,
             "legend.framealpha": 0,
             "axes.spines.top": False,
@@ -225,9 +225,9 @@ def draw_speed() -> tuple[Figure, Shown]:
     names = {"torchsisso": "TorchSISSO", "autofeat": "autofeat", "gplearn": "gplearn"}
     for comparison, name in names.items():
         row = next(r for r in peers if r["comparison"] == comparison and r["ours"].startswith("T0, exact"))
-        for side, marker, colour in (("peer", "s", SECOND), ("ours", "o", OURS)):
+        for side, marker, color in (("peer", "s", SECOND), ("ours", "o", OURS)):
             axes.plot(
-                row["features"][side], min(row["seconds"][side]), marker, color=colour, markerfacecolor="none"
+                row["features"][side], min(row["seconds"][side]), marker, color=color, markerfacecolor="none"
             )
         place = (row["features"]["peer"], min(row["seconds"]["peer"]))
         axes.annotate(name, place, xytext=(7, 4), textcoords="offset points", color=SECOND)
@@ -252,8 +252,8 @@ def draw_recovery() -> tuple[Figure, Shown]:
         axes.plot(places, values, "o-", **style)
         ends[method] = values[-1]
     for method, height in _spread(ends).items():
-        colour = OURS if method == "symscreen" else MUTED
-        axes.text(len(places) - 0.92, height, method, va="center", color=colour, fontsize=9.5)
+        color = OURS if method == "symscreen" else MUTED
+        axes.text(len(places) - 0.92, height, method, va="center", color=color, fontsize=9.5)
     axes.set_xticks(list(places), ["none", "0.1 %", "1 %", "10 %"])
     axes.set(xlim=(-0.2, 3.75), ylim=(0, 102), xlabel="noise in the target", ylabel="laws found, %")
     axes.grid(axis="y", color=FAINT, linewidth=0.6)

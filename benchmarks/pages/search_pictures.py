@@ -27,7 +27,7 @@ _FORMS = {
     "factor products": ("y = c·Πxᵢ^aᵢ·A^p·B^q·C^r", "A, B, C: sums of two products, simple formulas"),
     "transformed sums": ("g(y) = Σ bₖ·mₖ", "g: 1/y, y², √y, log y, … ; m: products of powers, waves"),
     "curves": ("g(y) = Σ bₖ·Bₖ + b·A·φ(x)", "φ: a curve with up to three constants inside"),
-    "sums of inputs": ("y = M·h((x₁ ± x₂)·θ)", "x₁ ± x₂ acts as one more input"),
+    "sums of inputs": ("y = M·h((x₁ ± x₂)·θ), y = M·sin(s)", "x₁ ± x₂: one more input; s: a sum of products"),
     "rational forms": ("y = Σ aₖ·mₖ / (1 + Σ bₖ·mₖ)", "up to four terms besides the 1"),
     "algebraic relations": ("y = C·P/Q, y = C·(a·T ± √S)", "without noise; up to ten terms"),
     "matched pairs": ("y = c₀ + c₁·A + c₂·B, y = c·A·B", f"A, B: any two of {_POOL} formulas"),
@@ -69,8 +69,8 @@ def draw_stages() -> tuple[Figure, Shown]:
     axes.axis("off")
     for place, lines in enumerate(boxes):
         top = -place * _STEP
-        colour = MUTED if lines is _LAST else OURS
-        _draw_box(axes, (_LEFT, top), lines, colour)
+        color = MUTED if lines is _LAST else OURS
+        _draw_box(axes, (_LEFT, top), lines, color)
         middle = top - _BOX_HEIGHT / 2
         axes.plot([_BOX_WIDTH, 5.9], [middle, middle], color=FAINT, linewidth=1.2)
         if place:
@@ -78,10 +78,10 @@ def draw_stages() -> tuple[Figure, Shown]:
     bottom = -(len(boxes) - 1) * _STEP
     axes.plot([5.9, 5.9], [-_BOX_HEIGHT / 2, bottom - _BOX_HEIGHT / 2], color=FAINT, linewidth=1.2)
     tops = (-0.5, -3.2, bottom)
-    for top, lines, colour in zip(
+    for top, lines, color in zip(
         tops, (_CANDIDATES, _QUESTION, _RESULT), (SECOND, SECOND, OURS), strict=True
     ):
-        _draw_box(axes, (_RIGHT, top), lines, colour)
+        _draw_box(axes, (_RIGHT, top), lines, color)
     axes.annotate(
         "",
         (_RIGHT, -1.1),
@@ -98,7 +98,7 @@ def _compute_height(lines: Sequence[str]) -> float:
     return _BOX_HEIGHT + 0.27 * (len(lines) - 3)
 
 
-def _draw_box(axes: Axes, corner: tuple[float, float], lines: Sequence[str], colour: str) -> None:
+def _draw_box(axes: Axes, corner: tuple[float, float], lines: Sequence[str], color: str) -> None:
     """Draw a box with a title and lines of text, from its upper left corner."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -106,7 +106,7 @@ def _draw_box(axes: Axes, corner: tuple[float, float], lines: Sequence[str], col
     width = _BOX_WIDTH if left == _LEFT else _RIGHT_WIDTH
     style = "round,pad=0,rounding_size=0.08"
     axes.add_patch(
-        FancyBboxPatch((left, top - height), width, height, boxstyle=style, fill=False, edgecolor=colour)
+        FancyBboxPatch((left, top - height), width, height, boxstyle=style, fill=False, edgecolor=color)
     )
     title = lines[0][0].upper() + lines[0][1:]
     axes.text(left + 0.14, top - 0.2, title, color=INK, fontweight="bold", va="center")

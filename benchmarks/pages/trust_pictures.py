@@ -57,13 +57,13 @@ def _round_all(values: Any) -> list[float]:
     return [float(f"{value:.3g}") for value in np.ravel(values)]
 
 
-def _write(axes: Axes, x: float, y: float, text: str, colour: str = INK, **options: Any) -> None:
+def _write(axes: Axes, x: float, y: float, text: str, color: str = INK, **options: Any) -> None:
     """Write a text in the letters of the pictures, at a place in the units of the data."""
-    axes.text(x, y, text, color=colour, fontsize=_FONT_SIZE, **options)
+    axes.text(x, y, text, color=color, fontsize=_FONT_SIZE, **options)
 
 
-def _write_title(axes: Axes, text: str, colour: str = INK) -> None:
-    axes.set_title(text, loc="left", fontsize=_FONT_SIZE, color=colour)
+def _write_title(axes: Axes, text: str, color: str = INK) -> None:
+    axes.set_title(text, loc="left", fontsize=_FONT_SIZE, color=color)
 
 
 def _hide_sides(axes: Axes, *sides: str) -> None:
@@ -119,12 +119,12 @@ def draw_family() -> tuple[Figure, Shown]:
     counts, *_ = axes.hist(best, bins=24, color=FAINT)
     top = counts.max()
     shown: Shown = _round_all(best)
-    for place, colour in ((unrelated, SECOND), (0, OURS)):
+    for place, color in ((unrelated, SECOND), (0, OURS)):
         p_family = (1 + (best >= sizes[place]).sum()) / (1 + _PERMUTATIONS)
         p_value = found.table.p_value[place]
-        axes.vlines(sizes[place], 0, 1.1 * top, color=colour, linewidth=2.4)
+        axes.vlines(sizes[place], 0, 1.1 * top, color=color, linewidth=2.4)
         text = f"{formulas[place]}\np_value {p_value:.1g}\np_family {p_family:.2g}"
-        _write(axes, sizes[place], 1.15 * top, text, colour, ha="center", va="bottom", linespacing=1.1)
+        _write(axes, sizes[place], 1.15 * top, text, color, ha="center", va="bottom", linespacing=1.1)
         shown += [formulas[place], *_round_all([p_family, p_value])]
     _write(axes, 0.12, 0.6 * top, f"target permuted:\nthe best of\n{len(sizes)} formulas", va="center")
     axes.set(xlabel="size of the Gini correlation", yticks=[], ylim=(0, 1.85 * top), xlim=(0.12, 0.65))
@@ -149,9 +149,9 @@ def draw_intervals() -> tuple[Figure, Shown]:
         low, middle, high = np.array(limits).T
         holds = (low <= 0) & (high >= 0)
         places = np.arange(_TABLES)
-        for chosen, colour in ((holds, OURS), (~holds, SECOND)):
-            axes.vlines(places[chosen], low[chosen], high[chosen], color=colour, linewidth=2.4)
-            axes.plot(places[chosen], middle[chosen], "o", color=colour, markersize=4.5)
+        for chosen, color in ((holds, OURS), (~holds, SECOND)):
+            axes.vlines(places[chosen], low[chosen], high[chosen], color=color, linewidth=2.4)
+            axes.plot(places[chosen], middle[chosen], "o", color=color, markersize=4.5)
         axes.axhline(0, color=INK, linewidth=1, linestyle="--")
         _write_title(axes, title)
         axes.set_xlabel(f"{holds.sum()} of {_TABLES} hold the truth")
@@ -165,10 +165,10 @@ def draw_intervals() -> tuple[Figure, Shown]:
 def draw_split() -> tuple[Figure, Shown]:
     """Draw the interval of a chosen formula on the rows that chose it and on other rows, and the truth."""
     figure, (scheme, axes) = _make_axes(ncols=2, width_ratios=[0.5, 1])
-    for first, colour, text in ((0.5, MUTED, "half of the\nrows choose"), (0, OURS, "the others\ntest")):
+    for first, color, text in ((0.5, MUTED, "half of the\nrows choose"), (0, OURS, "the others\ntest")):
         for line in range(8):
-            scheme.axhspan(first + line / 16 + 0.008, first + line / 16 + 0.05, 0, 0.24, color=colour)
-        _write(scheme, 0.3, first + 0.25, text, colour, va="center")
+            scheme.axhspan(first + line / 16 + 0.008, first + line / 16 + 0.05, 0, 0.24, color=color)
+        _write(scheme, 0.3, first + 0.25, text, color, va="center")
     scheme.set(xlim=(0, 1), ylim=(0, 1))
     scheme.axis("off")
     shown: Shown = []
@@ -182,13 +182,13 @@ def draw_split() -> tuple[Figure, Shown]:
         row = found.table.iloc[0]
         sign = np.sign(row.gini)
         truth = sign * _compute_truth(found.transform(fresh).iloc[:, 0].to_numpy(), fresh.target.to_numpy())
-        for columns, shift, colour in (
+        for columns, shift, color in (
             (["gini_low", "gini", "gini_high"], 0.17, MUTED),
             (["split_low", "split_gini", "split_high"], -0.17, OURS),
         ):
             low, middle, high = sorted(sign * row[columns].to_numpy(dtype=float))
-            axes.hlines(1 - place + shift, low, high, color=colour, linewidth=2.4)
-            axes.plot(middle, 1 - place + shift, "o", color=colour, markersize=7)
+            axes.hlines(1 - place + shift, low, high, color=color, linewidth=2.4)
+            axes.plot(middle, 1 - place + shift, "o", color=color, markersize=7)
             shown += _round_all([low, middle, high])
         axes.vlines(truth, 0.62 - place, 1.38 - place, color=SECOND, linewidth=2)
         _write(axes, high + 0.04, 0.83 - place, f"split_p {row.split_p:.1g}", OURS, va="center")
@@ -266,15 +266,15 @@ def draw_band() -> tuple[Figure, Shown]:
     axes.plot(frame.x, frame.target, ".", color=MUTED, markersize=4)
     low, high = found.predict_interval({"x": fresh.x.to_numpy()}).T
     is_inside = ((low <= fresh.target) & (fresh.target <= high)).to_numpy()
-    for chosen, colour in ((is_inside, OURS), (~is_inside, SECOND)):
-        axes.plot(fresh.x[chosen], fresh.target[chosen], "o", color=colour, markersize=6)
+    for chosen, color in ((is_inside, OURS), (~is_inside, SECOND)):
+        axes.plot(fresh.x[chosen], fresh.target[chosen], "o", color=color, markersize=6)
     texts = (
         ("rows of the table", MUTED),
         (f"{is_inside.sum()} new rows in the band", OURS),
         (f"{(~is_inside).sum()} new rows outside", SECOND),
     )
-    for place, (text, colour) in enumerate(texts):
-        _write(axes, 0.1, 11.8 - 1.8 * place, text, colour, va="top")
+    for place, (text, color) in enumerate(texts):
+        _write(axes, 0.1, 11.8 - 1.8 * place, text, color, va="top")
     axes.set(
         xlabel="x", ylabel="target", xlim=(0, 3), ylim=(-3, 12.5), xticks=[0, 1, 2, 3], yticks=[0, 5, 10]
     )
@@ -302,10 +302,10 @@ def draw_rounding() -> tuple[Figure, Shown]:
     for run in np.unique(runs[is_uncertain]):
         low, high = (values - errors)[runs == run].min(), (values + errors)[runs == run].max()
         axes.axvspan(low, high, color=FAINT, linewidth=0)
-    for chosen, colour in ((~is_uncertain, OURS), (is_uncertain, SECOND)):
+    for chosen, color in ((~is_uncertain, OURS), (is_uncertain, SECOND)):
         ends = (values - errors)[chosen], (values + errors)[chosen]
-        axes.hlines(places[chosen], *ends, color=colour, linewidth=3)
-        axes.plot(values[chosen], places[chosen], "o", color=colour, markersize=7)
+        axes.hlines(places[chosen], *ends, color=color, linewidth=3)
+        axes.plot(values[chosen], places[chosen], "o", color=color, markersize=7)
     _write(axes, 1.14, 2.6, "the order is certain", OURS, ha="right", va="center")
     _write(axes, 1.14, 1.6, "it is not known", SECOND, ha="right", va="center")
     axes.set(

@@ -124,7 +124,7 @@ def compare_wide(options: argparse.Namespace) -> list[dict[str, Any]]:
     return found
 
 
-def summarise(draws: list[dict[str, Any]]) -> str:
+def summarize(draws: list[dict[str, Any]]) -> str:
     """Make the table of comparisons: a line for each kind."""
     lines = []
     for kind in dict.fromkeys(each["kind"] for each in draws):
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str]) -> None:
     if options.what != "times":
         draws = (compare_tall if options.what == "tall" else compare_wide)(options)
         found = {"machine": machine, "draws": draws}
-        save_results(f"big_and_wide_{options.what}", found, summarise(draws), options.results)
+        save_results(f"big_and_wide_{options.what}", found, summarize(draws), options.results)
         return
     with tempfile.TemporaryDirectory() as folder:
         runs = [time_screen(shape, Path(folder)) for shape in SHAPES]

@@ -132,14 +132,14 @@ def write(found: dict[str, Any], where: Path) -> None:
 
 
 # Okabe and Ito's colours, distinct for every kind of colour vision; the markers differ, too
-COLOURS = {"exact": "#000000", "race": "#D55E00", "sieve": "#0072B2"}
+COLORS = {"exact": "#000000", "race": "#D55E00", "sieve": "#0072B2"}
 MARKERS = {"exact": "o", "race": "s", "sieve": "^"}
 LINES = {1: ":", 2: "-"}
 
 
 def draw_panel(axes: Axes, points: Sequence[dict[str, Any]], across: str, up: str) -> None:
     """Draw the lines of one panel: a colour a mode, a dash a number of threads."""
-    for mode, colour in COLOURS.items():
+    for mode, color in COLORS.items():
         for jobs, dash in LINES.items():
             those = sorted(
                 (one[across], one[up])
@@ -150,7 +150,7 @@ def draw_panel(axes: Axes, points: Sequence[dict[str, Any]], across: str, up: st
                 axes.loglog(
                     *zip(*those, strict=True),
                     dash,
-                    color=colour,
+                    color=color,
                     marker=MARKERS[mode],
                     markersize=5,
                     label=f"{mode}, {jobs} thread{'s' if jobs > 1 else ''}",

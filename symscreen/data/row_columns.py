@@ -304,10 +304,10 @@ def read_row_groups(
             "numbers, text or dates"
         )
     if is_missing.any():
-        is_unlabelled = np.zeros(frame.n, dtype=np.bool_)
-        is_unlabelled[rows[is_missing]] = True
+        is_unlabeled = np.zeros(frame.n, dtype=np.bool_)
+        is_unlabeled[rows[is_missing]] = True
         raise DataError(
             f"{frame.source}: {name_option_column(option, name)} has no label in "
-            f"{format_rows(is_unlabelled)}: fill them in, or leave these rows out"
+            f"{format_rows(is_unlabeled)}: fill them in, or leave these rows out"
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)

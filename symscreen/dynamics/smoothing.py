@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _MEDIAN_TO_DEVIATION = 1.4826  # standard deviation of normal errors over the median of their absolute values
-_N_NEIGHBOURS = 4
+_N_NEIGHBORS = 4
 _NOISE_FACTOR = 3.0  # standard deviations up to which a deviation from the neighbours is noise
 _SMALLEST_NOISE = 1e-9  # smallest noise, relative to the spread of a state; rounding is below it
 
@@ -84,12 +84,12 @@ def _compute_deviations(times: Values, states: Values) -> Values:
     The shape is (d, n). The standard error is that for noise of standard deviation 1.
     """
     places = np.arange(len(times))
-    low = np.clip(places - _N_NEIGHBOURS // 2, 0, len(times) - _N_NEIGHBOURS - 1)
-    window = low[:, None] + np.arange(_N_NEIGHBOURS + 1)
+    low = np.clip(places - _N_NEIGHBORS // 2, 0, len(times) - _N_NEIGHBORS - 1)
+    window = low[:, None] + np.arange(_N_NEIGHBORS + 1)
     nodes, is_own = times[window], window == places[:, None]
     weights = np.ones(window.shape)
-    for one in range(_N_NEIGHBOURS + 1):
-        for other in range(_N_NEIGHBOURS + 1):
+    for one in range(_N_NEIGHBORS + 1):
+        for other in range(_N_NEIGHBORS + 1):
             if one != other:
                 is_used = ~(is_own[:, one] | is_own[:, other])
                 gaps = np.where(is_used, nodes[:, one] - nodes[:, other], 1.0)

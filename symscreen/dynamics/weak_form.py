@@ -141,8 +141,8 @@ def build_test_functions(times: Values) -> Values:
     width = min(_HALF_WIDTH, n_intervals // 2)
     middles = (times[1:] + times[:-1]) / 2.0
     tests = []
-    for centre in range(width, n_intervals - width + 1):
-        low, high = times[centre - width], times[centre + width]
+    for center in range(width, n_intervals - width + 1):
+        low, high = times[center - width], times[center + width]
         position = np.clip((2.0 * middles - low - high) / (high - low), -1.0, 1.0)
         tests.append((1.0 - position**2) ** _BUMP_POWER)
     return np.array(tests)

@@ -204,11 +204,11 @@ def _standardize(values: Values) -> tuple[Values, Values]:
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.where(defined, values, 0.0)
         values = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        centred = np.where(defined, values - values.sum(axis=1, keepdims=True) / count, 0.0)
-        scale = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / count)
+        centered = np.where(defined, values - values.sum(axis=1, keepdims=True) / count, 0.0)
+        scale = np.sqrt((centered * centered).sum(axis=1, keepdims=True) / count)
     # deviations of equal numbers are rounding errors
-    centred = np.where(scale > 1e-13, centred / np.maximum(scale, 1e-13), 0.0)
-    return centred, defined.astype(np.float64)
+    centered = np.where(scale > 1e-13, centered / np.maximum(scale, 1e-13), 0.0)
+    return centered, defined.astype(np.float64)
 
 
 def _is_precise_copy(

@@ -158,7 +158,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
                 for k, feature in enumerate(_FEATURES):
                     limits = critical_values[0 if feature == "x" else list(maps).index(name)]
                     cell = {"n": n, "noise_variance": variance, "map": name, "formula": MAPS[name]}
-                    rows.append(cell | {"feature": feature} | _summarise_draws(statistics[:, k], limits))
+                    rows.append(cell | {"feature": feature} | _summarize_draws(statistics[:, k], limits))
             settings.report_progress(i * len(variances) + step + 1, len(_ROW_COUNTS) * len(variances))
     values = pd.DataFrame(rows)
     tables = {"detected": _build_detection_table(values), "values": values}
@@ -196,7 +196,7 @@ def _compute_critical_values(maps: Mapping[str, Values], draws: int, seed: int) 
     return np.asarray(np.where([name.startswith("t0") for name in STATISTICS], below, above))
 
 
-def _summarise_draws(statistics: Values, critical_values: Values) -> dict[str, object]:
+def _summarize_draws(statistics: Values, critical_values: Values) -> dict[str, object]:
     """Average the statistics (draws, 6) and count the detections beyond the critical values (6,)."""
     draws = len(statistics)
     mean = statistics.mean(axis=0)
@@ -308,14 +308,14 @@ def _draw_picture(values: pd.DataFrame, feature: str) -> Figure:
 
 def _draw_map_line(axes: Axes, lines: pd.DataFrame, column: str, name: str, bottom: float) -> None:
     """Draw the line of one map with a band of one standard error; T0 = 0 is a hollow marker at the bottom."""
-    colour, style, marker = _STYLES[name]
+    color, style, marker = _STYLES[name]
     variance = lines["noise_variance"].to_numpy()
     # no noise has no logarithm: draw it at the tick of 0, a decade to the left of the smallest variance
     positions = np.log10(np.where(variance > 0, variance, _NOISE_VARIANCES[1] / 10))
     middle, error = lines[column].to_numpy(), lines[f"{column}_se"].fillna(0.0).to_numpy()
-    draw = partial(axes.plot, color=colour, marker=marker, markersize=4)
+    draw = partial(axes.plot, color=color, marker=marker, markersize=4)
     draw(positions, middle, linestyle=style, label=f"{name}: {MAPS[name]}")
-    axes.fill_between(positions, middle - error, middle + error, color=colour, alpha=0.25, linewidth=0)
+    axes.fill_between(positions, middle - error, middle + error, color=color, alpha=0.25, linewidth=0)
     is_zero = np.isnan(middle)
     draw(positions[is_zero], np.full(is_zero.sum(), bottom), linestyle="", markerfacecolor="white")
 

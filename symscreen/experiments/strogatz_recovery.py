@@ -197,9 +197,9 @@ def _find_coefficients(truth: Expression, terms: tuple[Expression, ...]) -> tupl
     residual = target - design / norms @ coefficients
     coefficients = coefficients + np.linalg.lstsq(design / norms, residual, rcond=None)[0]
     residual = target - design / norms @ coefficients
-    centred = target - target.mean()
+    centered = target - target.mean()
     coefficients = coefficients / norms
-    if rank <= len(terms) or residual @ residual > _MAX_UNEXPLAINED_SHARE * (centred @ centred):
+    if rank <= len(terms) or residual @ residual > _MAX_UNEXPLAINED_SHARE * (centered @ centered):
         return None
     fractions = [
         Fraction(coefficient).limit_denominator(_MAX_DENOMINATOR) for coefficient in coefficients.tolist()
@@ -343,8 +343,8 @@ def compute_fresh_r2(system: str, formula: Formula) -> float:
         residual = residual + coefficient * evaluate_expression(term, rows)
     if not np.isfinite(residual).all():
         return float("-inf")
-    centred = truth - truth.mean()
-    return float(1.0 - (residual @ residual) / (centred @ centred))
+    centered = truth - truth.mean()
+    return float(1.0 - (residual @ residual) / (centered @ centered))
 
 
 def _draw_fresh_rows(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:

@@ -277,11 +277,11 @@ def _make_baselines() -> dict[str, _Model]:
         def predict(task: FitTask, training: NDArray[np.int64], test: NDArray[np.int64]) -> Values:
             inputs = [_rescale(values)[0] for values in get_input_columns(task.dataset).values()]
             columns = np.column_stack(inputs)
-            target, centre, scale = _rescale(*get_targets(task.dataset).values())
+            target, center, scale = _rescale(*get_targets(task.dataset).values())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a regressor that converges badly is compared as it is
                 regressor.fit(columns[training], target[training])
-                return np.asarray(centre + scale * regressor.predict(columns[test]))
+                return np.asarray(center + scale * regressor.predict(columns[test]))
 
         return predict
 
@@ -291,14 +291,14 @@ def _make_baselines() -> dict[str, _Model]:
 def _rescale(values: Values) -> tuple[Values, float, float]:
     """Map values to [−1, 1], for trees of scikit-learn have inputs of 32 bits; return centre and scale."""
     low, high = float(values.min()), float(values.max())
-    centre = low / 2 + high / 2
-    scale = float(np.abs(values - centre).max()) or 1.0
-    return (values - centre) / scale, centre, scale
+    center = low / 2 + high / 2
+    scale = float(np.abs(values - center).max()) or 1.0
+    return (values - center) / scale, center, scale
 
 
 def _compute_r2(target: Values, predicted: Values) -> float:
     """Compute 1 − Σ(y − ŷ)²/Σ(y − ȳ)²; large values neither overflow nor underflow."""
-    centred = target - target.mean()
-    scale = np.abs(centred).max()
-    residuals, centred = (target - predicted) / scale, centred / scale
-    return float(1.0 - (residuals @ residuals) / (centred @ centred))
+    centered = target - target.mean()
+    scale = np.abs(centered).max()
+    residuals, centered = (target - predicted) / scale, centered / scale
+    return float(1.0 - (residuals @ residuals) / (centered @ centered))

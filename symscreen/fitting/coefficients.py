@@ -17,7 +17,7 @@ from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.fitting.laws.simple_numbers import EVIDENT_LEVEL, find_simple_numbers, measure_number
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
-from symscreen.linear_models.row_weights import centre_rows, scale_rows
+from symscreen.linear_models.row_weights import center_rows, scale_rows
 from symscreen.units import format_coefficient_units
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def estimate_coefficients(
     n, p = design.shape
     # scaling by a power of two is exact, and squares of values near 1 neither overflow nor underflow
     _, exponent = np.frexp(np.abs(target).max())
-    centred = centre_rows(np.ldexp(target, -int(exponent)), row_weights)
+    centered = center_rows(np.ldexp(target, -int(exponent)), row_weights)
     scaled_target = scale_rows(np.ldexp(target, -int(exponent)), row_weights)
     q, r = np.linalg.qr(design)
     solution = np.linalg.solve(r, q.T @ scaled_target)
@@ -153,7 +153,7 @@ def estimate_coefficients(
         low=low,
         high=high,
         level=level,
-        unexplained_share=float((residuals * residuals).sum() / (centred * centred).sum()),
+        unexplained_share=float((residuals * residuals).sum() / (centered * centered).sum()),
         residual_std=float(np.ldexp(np.sqrt(variance), int(exponent))),
         n_rows=n,
         has_intercept=has_intercept,
@@ -259,8 +259,8 @@ def snap_coefficients(
     p = len(snapped)
     if np.abs(residuals).max() <= p * _RELATIVE_TOLERANCE:
         return snapped
-    centred, residuals = centre_rows(scaled_target, row_weights), scale_rows(residuals, row_weights)
-    share = float((residuals * residuals).sum() / (centred * centred).sum())
+    centered, residuals = center_rows(scaled_target, row_weights), scale_rows(residuals, row_weights)
+    share = float((residuals * residuals).sum() / (centered * centered).sum())
     n_freedom = estimates.n_freedom
     if n_freedom <= 0 or (snapped == estimates.coefficients).all() or estimates.unexplained_share <= 0.0:
         return None
@@ -490,8 +490,8 @@ def compute_unexplained_share(
     )
     if row_weights is None:
         return float(((predicted - target) ** 2).mean() / target.var())
-    residuals, centred = row_weights.scale(predicted - target), centre_rows(target, row_weights)
-    return float((residuals**2).sum() / (centred**2).sum())
+    residuals, centered = row_weights.scale(predicted - target), center_rows(target, row_weights)
+    return float((residuals**2).sum() / (centered**2).sum())
 
 
 TABLE_DIGITS = 6

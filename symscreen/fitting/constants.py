@@ -365,16 +365,16 @@ def _descend(
 
 def _compute_jacobian(compute_residual: Callable[[Values], Values], scales: Values, theta: Values) -> Values:
     """Return ∂r/∂θ, shape (K·n, n_constants), by central differences (one-sided at a border)."""
-    centre = compute_residual(theta)
+    center = compute_residual(theta)
     steps = _RELATIVE_STEP * np.maximum(np.abs(theta), 1e-3 * scales)
-    differences, widths = np.zeros((centre.size, theta.size)), np.ones(theta.size)
+    differences, widths = np.zeros((center.size, theta.size)), np.ones(theta.size)
     for j, step in enumerate(steps):
         points = []
         for offset in (-step, step):
             shifted = theta.copy()
             shifted[j] += offset
             r = compute_residual(shifted)
-            points.append((theta[j], centre) if np.isnan(r[0]) else (shifted[j], r))
+            points.append((theta[j], center) if np.isnan(r[0]) else (shifted[j], r))
         (low, below), (high, above) = points
         if high > low:
             differences[:, j], widths[j] = above - below, high - low

@@ -76,13 +76,13 @@ def compute_lack_of_fit(
     if len(rows) < _MIN_ROWS or scale == 0.0:
         return 1.0
     points = np.column_stack([compute_midranks(values[rows]) for values in columns])
-    neighbours = KDTree(points).query(points, k=2)[1]
+    neighbors = KDTree(points).query(points, k=2)[1]
     itself = np.arange(len(rows))
     # with equal inputs, a row may be listed as the second neighbour of itself
-    neighbour = np.where(neighbours[:, 0] == itself, neighbours[:, 1], neighbours[:, 0])
+    neighbor = np.where(neighbors[:, 0] == itself, neighbors[:, 1], neighbors[:, 0])
     scaled = residuals[rows] / scale
-    products = scaled * scaled[neighbour]
-    is_mutual = neighbour[neighbour] == itself
+    products = scaled * scaled[neighbor]
+    is_mutual = neighbor[neighbor] == itself
     spread = float(np.sqrt((products**2 * (1 + is_mutual)).sum()))
     return 1.0 if spread == 0.0 else float(ndtr(-products.sum() / spread))
 

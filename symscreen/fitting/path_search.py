@@ -144,7 +144,7 @@ def _iterate_path_models(
     """Yield the models, as index arrays, along the forward-selection path and the LASSO path."""
     standardized = standardize_features(values, target)
     target_std = float(np.sqrt((standardized.target**2).mean()))
-    tolerance = compute_span_tolerance(standardized.centres, standardized.scales)
+    tolerance = compute_span_tolerance(standardized.centers, standardized.scales)
     order = select_forward(
         standardized.features, standardized.target / target_std, max_terms, tolerance, EXACT_SHARE
     )

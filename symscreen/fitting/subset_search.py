@@ -213,9 +213,9 @@ def _compute_rounding(target: NDArray[np.float64]) -> float:
     """Return the share of the variance of one target, shape (n,), that is rounding."""
     _, exponent = np.frexp(np.abs(target).max())
     values = np.ldexp(target, -int(exponent))
-    centred = values - values.mean()
+    centered = values - values.mean()
     spacing = 16 * float(np.finfo(np.float64).eps)
-    return float(max(EXACT_SHARE, min(spacing**2 * target.size / (centred * centred).sum(), 1.0)))
+    return float(max(EXACT_SHARE, min(spacing**2 * target.size / (centered * centered).sum(), 1.0)))
 
 
 def search_models(

@@ -48,7 +48,7 @@ class StandardizedData:
         Each with mean 0 and mean square 1; all zeros if a feature is constant.
     target : float64 array, shape (n,)
         The target with mean 0, in its own unit.
-    centres, scales : float64 arrays, shape (q,)
+    centers, scales : float64 arrays, shape (q,)
         z = (feature − centre) / scale; the scale of a constant feature is 1.
     target_mean : float
         The target's mean.
@@ -56,7 +56,7 @@ class StandardizedData:
 
     features: NDArray[np.float64]
     target: NDArray[np.float64]
-    centres: NDArray[np.float64]
+    centers: NDArray[np.float64]
     scales: NDArray[np.float64]
     target_mean: float
 
@@ -79,7 +79,7 @@ class StandardizedData:
         with np.errstate(over="ignore"):
             unscaled = coefficients / self.scales
         # centre / scale first: this quotient is moderate even if the coefficient overflows.
-        return unscaled, self.target_mean - (coefficients * (self.centres / self.scales)).sum(axis=-1)
+        return unscaled, self.target_mean - (coefficients * (self.centers / self.scales)).sum(axis=-1)
 
 
 def standardize_features(values: NDArray[np.float64], target: NDArray[np.float64]) -> StandardizedData:
@@ -101,21 +101,21 @@ def standardize_features(values: NDArray[np.float64], target: NDArray[np.float64
     >>> standardize_features(np.array([[1.0, 3.0]]), np.array([5.0, 7.0])).features.tolist()
     [[-1.0, 1.0]]
     """
-    centred, centres, exponents = _center_rows(values)
-    magnitude = np.abs(centred).max(axis=1, initial=0.0)
+    centered, centers, exponents = _center_rows(values)
+    magnitude = np.abs(centered).max(axis=1, initial=0.0)
     constant = magnitude == 0.0
     magnitude[constant] = 1.0
     # Scale before squaring: a feature of 1e8 ± 1e-8 has squares of 1e-32 times its own magnitude.
-    scaled = centred / magnitude[:, None]
+    scaled = centered / magnitude[:, None]
     spread = np.sqrt((scaled * scaled).mean(axis=1))
     spread[constant] = 1.0
     # The scale stays finite and positive even if it would underflow or overflow.
     with np.errstate(over="ignore"):
         scales = np.clip(np.ldexp(magnitude * spread, exponents), _MIN_SCALE, _MAX_SCALE)
     scales[constant] = 1.0
-    centred_target, mean, exponent = _center_rows(target[None])
+    centered_target, mean, exponent = _center_rows(target[None])
     return StandardizedData(
-        scaled / spread[:, None], np.ldexp(centred_target[0], exponent[0]), centres, scales, float(mean[0])
+        scaled / spread[:, None], np.ldexp(centered_target[0], exponent[0]), centers, scales, float(mean[0])
     )
 
 

@@ -102,7 +102,7 @@ def rotate_rows(values: Values, row_weights: RowWeights | None) -> Values:
     return values if row_weights is None else row_weights.rotate(values)
 
 
-def centre_rows(values: Values, row_weights: RowWeights | None) -> Values:
+def center_rows(values: Values, row_weights: RowWeights | None) -> Values:
     """Subtract the weighted mean, and multiply rows by the roots of their weights; the shape is (n,)."""
     if row_weights is None:
         return np.asarray(values - values.mean())

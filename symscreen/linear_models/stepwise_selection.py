@@ -47,12 +47,12 @@ class NestedFits:
     coefficients: Values
 
 
-def compute_span_tolerance(centres: Values, scales: Values) -> Values:
+def compute_span_tolerance(centers: Values, scales: Values) -> Values:
     """Compute the residual length up to which a unit feature is in the span of others.
 
     Parameters
     ----------
-    centres, scales : float64 arrays, shape (q,)
+    centers, scales : float64 arrays, shape (q,)
         The centres and scales of the standardised features.
 
     Returns
@@ -65,7 +65,7 @@ def compute_span_tolerance(centres: Values, scales: Values) -> Values:
     >>> compute_span_tolerance(np.array([0.5, 1e12]), np.array([1.0, 1.0])).round(8).tolist()
     [1e-07, 0.00177636]
     """
-    return np.maximum(_COLLINEARITY_TOLERANCE, 8.0 * _EPS * np.abs(centres) / scales)
+    return np.maximum(_COLLINEARITY_TOLERANCE, 8.0 * _EPS * np.abs(centers) / scales)
 
 
 def select_independent(features: Values, sequence: Integers, tolerance: Values) -> Integers:

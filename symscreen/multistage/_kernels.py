@@ -139,7 +139,7 @@ def get_input(terms: SvmTerms, e: int, workspace: Values) -> tuple[Values, float
 
 
 @compile_kernel
-def _maximise_hinge_dual(gamma: float, slope: float, curvature: float, low: float, high: float) -> float:
+def _maximize_hinge_dual(gamma: float, slope: float, curvature: float, low: float, high: float) -> float:
     """Maximise −½Q(z − γ)² − G(z − γ) over low ≤ z ≤ high."""
     if curvature > 0.0:
         return min(max(gamma - slope / curvature, low), high)
@@ -147,7 +147,7 @@ def _maximise_hinge_dual(gamma: float, slope: float, curvature: float, low: floa
 
 
 @compile_kernel
-def _maximise_logistic_dual(gamma: float, slope: float, curvature: float, cost: float) -> float:
+def _maximize_logistic_dual(gamma: float, slope: float, curvature: float, cost: float) -> float:
     """Solve G + Q(z − γ) + log(z/(c − z)) = 0 for z in (0, c) by safeguarded Newton steps."""
     low, high = _LOGISTIC_BOX_MARGIN * cost, cost - _LOGISTIC_BOX_MARGIN * cost
     z = min(max(gamma, low), high)
@@ -193,11 +193,11 @@ def sweep(
             x, curvature = get_input(terms, e, state.workspace)
             u = y * (compute_dot_product(beta, x) + state.offsets[e])
             if loss == LOGISTIC:
-                new_gamma = _maximise_logistic_dual(old_gamma, u, curvature, cost)
+                new_gamma = _maximize_logistic_dual(old_gamma, u, curvature, cost)
                 violation = abs(new_gamma - old_gamma) / cost
             else:
                 lower, slope = state.low[e], u - 1.0  # the slope of −D
-                new_gamma = _maximise_hinge_dual(old_gamma, slope, curvature, lower, lower + cost)
+                new_gamma = _maximize_hinge_dual(old_gamma, slope, curvature, lower, lower + cost)
                 violation = 0.0 if new_gamma == old_gamma else abs(slope)
             worst = max(worst, violation)
             if new_gamma != old_gamma:
@@ -244,7 +244,7 @@ def _compute_bounds(
 
 
 @compile_kernel
-def _minimise(
+def _minimize(
     terms: SvmTerms, span: tuple[int, int], state: SvmState, loss: int, tolerance: float, max_sweeps: int
 ) -> tuple[float, float, int]:
     """Sweep until the relative gap is within `tolerance`; return P(β), the gap and the number of sweeps."""
@@ -271,7 +271,7 @@ def _minimise(
 
 
 @compile_kernel
-def _initialise(terms: SvmTerms, span: tuple[int, int], state: SvmState, beta: Values, loss: int) -> float:
+def _initialize(terms: SvmTerms, span: tuple[int, int], state: SvmState, beta: Values, loss: int) -> float:
     """Compute the offsets d_e = f_e − x_eᵀβ and θ from the fitted values f and the duals; return P(β)."""
     primal, theta = 0.5 * compute_dot_product(beta, beta), state.theta
     theta[:] = 0.0
@@ -292,8 +292,8 @@ def _set_boxes(terms: SvmTerms, span: tuple[int, int], state: SvmState, loss: in
     low, gamma = state.low, state.gamma
     changed = False
     for e in range(span[0], span[1]):
-        is_linearised = loss == PSI and terms.y[e] * state.fitted[e] < 0.0
-        low[e] = -terms.cost[e] if is_linearised else 0.0
+        is_linearized = loss == PSI and terms.y[e] * state.fitted[e] < 0.0
+        low[e] = -terms.cost[e] if is_linearized else 0.0
         clipped = min(max(gamma[e], low[e]), low[e] + terms.cost[e])
         changed = changed or clipped != gamma[e]
         gamma[e] = clipped
@@ -376,12 +376,12 @@ def solve_groups(
     for g in range(groups[0], groups[1]):
         span = (starts[g], starts[g + 1])
         _set_boxes(terms, span, state, loss)
-        best = _initialise(terms, span, state, coefficients[g], loss)
+        best = _initialize(terms, span, state, coefficients[g], loss)
         diagnostics[g, 2] = 0.0
         for _ in range(_MAX_TANGENT_ROUNDS):
             np.maximum(theta, 0.0, beta)
             fitted_before = fitted[span[0] : span[1]].copy()
-            primal, gap, n_sweeps = _minimise(terms, span, state, loss, tolerance, max_sweeps)
+            primal, gap, n_sweeps = _minimize(terms, span, state, loss, tolerance, max_sweeps)
             if primal > best or gap > tolerance * primal:
                 old, fitted_after = coefficients[g], fitted[span[0] : span[1]]
                 step = _search_line(terms, span, old, beta, fitted_before, fitted_after, loss)

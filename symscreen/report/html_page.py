@@ -306,7 +306,7 @@ def _draw_thumbnail(result: ScreenResult, index: int) -> str:
         lambda axes: draw_feature(axes, result, index + 1, is_thumbnail=True),
         _THUMBNAIL_SIZE,
         title,
-        is_labelled=False,
+        is_labeled=False,
     )
 
 

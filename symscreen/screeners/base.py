@@ -413,7 +413,7 @@ def transform_to_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     [[1.0, 2.5, 2.5], [1.0, 2.5, 2.5]]
     """
     n = values.shape[1]
-    centred = sort_block(values).doubled_ranks.astype(np.int64) - (n + 1)
-    first = np.argmax(centred != 0, axis=1)
-    sign = np.where(centred[np.arange(len(centred)), first] > 0, -1, 1)
-    return np.ascontiguousarray((centred * sign[:, None] + (n + 1)).T / 2.0)
+    centered = sort_block(values).doubled_ranks.astype(np.int64) - (n + 1)
+    first = np.argmax(centered != 0, axis=1)
+    sign = np.where(centered[np.arange(len(centered)), first] > 0, -1, 1)
+    return np.ascontiguousarray((centered * sign[:, None] + (n + 1)).T / 2.0)

@@ -98,19 +98,19 @@ def grow_level_tree(
     """
     columns = np.ascontiguousarray(split_rows.T)
     order = np.argsort(columns, axis=1, kind="stable")
-    centred = split_y - split_y.mean()
-    squares = float(centred @ centred)
+    centered = split_y - split_y.mean()
+    squares = float(centered @ centered)
     cells = np.zeros(len(split_rows), dtype=np.int64)
     features: list[int] = []
     thresholds: list[float] = []
     nodes = _LevelTreeNodes(estimation_rows, min_leaf)
     while max_levels is None or len(features) < max_levels:
         if (
-            squares - _compute_explained(cells, centred) <= _PURITY_TOLERANCE * squares
+            squares - _compute_explained(cells, centered) <= _PURITY_TOLERANCE * squares
             or not nodes.can_split()
         ):
             break
-        feature, threshold = find_best_split(columns, order, cells, centred, _TIE_TOLERANCE * squares)
+        feature, threshold = find_best_split(columns, order, cells, centered, _TIE_TOLERANCE * squares)
         if feature < 0:
             break
         nodes.split_cells(len(features), feature, threshold)
@@ -188,9 +188,9 @@ def _compute_node_means(levels: Indices, left_children: Indices, row_nodes: Indi
     return np.asarray(sums / n_rows)
 
 
-def _compute_explained(cells: Indices, centred: Values) -> float:
+def _compute_explained(cells: Indices, centered: Values) -> float:
     """Compute n V_n(S), the sum over cells of (Σ y)²/N (eq. 9), for a centred target of shape (n,)."""
-    sums = np.bincount(cells, weights=centred)
+    sums = np.bincount(cells, weights=centered)
     return float((sums * sums / np.bincount(cells)).sum())
 
 

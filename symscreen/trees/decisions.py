@@ -155,10 +155,10 @@ def compute_cut_losses(values: Values) -> Values:
 def _accumulate_squared_deviations(values: Values) -> Values:
     """Compute SS of the first 1, …, n values, shape (n,)."""
     counts = np.arange(1, values.size + 1)
-    centred = values - values.mean()
-    means = np.cumsum(centred) / counts
+    centered = values - values.mean()
+    means = np.cumsum(centered) / counts
     # SS_{k+1} = SS_k + k/(k+1) · (y_{k+1} − μ_k)²
-    increments = (centred[1:] - means[:-1]) ** 2 * (counts[:-1] / counts[1:])
+    increments = (centered[1:] - means[:-1]) ** 2 * (counts[:-1] / counts[1:])
     return np.concatenate(([0.0], np.cumsum(increments)))
 
 

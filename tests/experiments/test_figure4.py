@@ -158,7 +158,7 @@ def test_pure_noise_is_detected_at_the_level():
     theta = compute_maps(x)["theta4"]
     found = np.array([figure4._compute_statistics(np.stack([x, theta]), theta + e) for e in noise])
     for row in (0, 1):
-        summary = figure4._summarise_draws(found[:, row], edges[0 if row == 0 else 3])
+        summary = figure4._summarize_draws(found[:, row], edges[0 if row == 0 else 3])
         rates = [value for name, value in summary.items() if name.startswith("detected")]
         assert len(rates) == 5
         assert all(0.01 < rate < 0.11 for rate in rates)

@@ -82,8 +82,8 @@ def test_the_risks_are_those_of_three_neighbours_and_of_a_constant_on_the_test_r
     ranks = frame[["jobinc", "jobsec", "jobhour", "jobpromo", "jobmeans"]].to_numpy(dtype=float)
     order = np.random.default_rng([5, 0]).permutation(len(frame))
     train, test = order[: len(frame) * 7 // 10], order[len(frame) * 7 // 10 :]
-    neighbours = KemenyNeighbors(n_neighbors=3).fit(x[train], ranks[train])
-    assert risk["knn"] == kendall_distance(neighbours.predict(x[test]), ranks[test]).mean()
+    neighbors = KemenyNeighbors(n_neighbors=3).fit(x[train], ranks[train])
+    assert risk["knn"] == kendall_distance(neighbors.predict(x[test]), ranks[test]).mean()
     losses = {
         order: kendall_distance(np.broadcast_to(order, ranks[train].shape), ranks[train]).sum()
         for order in permutations((1.0, 2.0, 3.0, 4.0, 5.0))

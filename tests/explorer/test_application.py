@@ -124,8 +124,8 @@ def test_other_numbers_and_formats_are_refused(client, address):
 
 def test_the_page_has_the_colours_of_reports(client):
     light = client.get("explore.css").text.split("@media")[0]
-    for name, colour in (("ink", INK), ("faint", FAINT), ("mark", MARK), ("curve", CURVE)):
-        assert f"--{name}: {colour};" in light
+    for name, color in (("ink", INK), ("faint", FAINT), ("mark", MARK), ("curve", CURVE)):
+        assert f"--{name}: {color};" in light
 
 
 def test_the_page_has_all_elements_that_its_script_looks_for(client):

@@ -236,8 +236,8 @@ def test_with_few_rows_a_best_of_many_features_is_seldom_robust():
     for seed in range(n_tables):
         rng = np.random.default_rng(seed)
         target, features = rng.normal(size=n), rng.normal(size=(n_features, n))
-        centred = features - features.mean(axis=1, keepdims=True)
-        correlations = centred @ (target - target.mean()) / np.linalg.norm(centred, axis=1)
+        centered = features - features.mean(axis=1, keepdims=True)
+        correlations = centered @ (target - target.mean()) / np.linalg.norm(centered, axis=1)
         best = int(np.argmax(np.abs(correlations)))
         share = 1.0 - float(correlations[best]) ** 2 / float(np.var(target) * n)
         mean = ScoredModel((), 1.0, 0, np.log(n))

@@ -58,6 +58,6 @@ def test_inputs_of_any_size_are_compared(rng, scale):
 
 
 def test_a_category_is_no_input_of_a_polynomial(rng):
-    colour = np.where(rng.uniform(size=60) < 0.5, "red", "blue")
-    y = 1.25 + 2.5 * (colour == "red")
-    assert symscreen.fit({"colour": colour, "y": y}, target="y").record["verdict"]["kind"] == "exact"
+    color = np.where(rng.uniform(size=60) < 0.5, "red", "blue")
+    y = 1.25 + 2.5 * (color == "red")
+    assert symscreen.fit({"colour": color, "y": y}, target="y").record["verdict"]["kind"] == "exact"

@@ -45,9 +45,9 @@ def share_left(values, y):
     y = y / np.abs(y).max()
     around = y - y.mean()
     columns = [column / np.abs(column).max() for column in values]
-    centred = np.array([column - column.mean() for column in columns]).reshape(len(columns), y.size).T
-    norms = np.linalg.norm(centred, axis=0)
-    left = around - (centred / norms) @ np.linalg.lstsq(centred / norms, around, rcond=None)[0]
+    centered = np.array([column - column.mean() for column in columns]).reshape(len(columns), y.size).T
+    norms = np.linalg.norm(centered, axis=0)
+    left = around - (centered / norms) @ np.linalg.lstsq(centered / norms, around, rcond=None)[0]
     return float((left @ left) / (around @ around))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 
-def mallows_about(centres, phi, rng):
+def mallows_about(centers, phi, rng):
     """Draw one ranking about each centre by repeated insertion."""
-    ranks = np.empty(centres.shape)
-    for row, centre in enumerate(centres):
+    ranks = np.empty(centers.shape)
+    for row, center in enumerate(centers):
         order = []
-        for label in np.argsort(centre):
+        for label in np.argsort(center):
             weights = np.exp(-phi * np.arange(len(order), -1, -1))
             order.insert(rng.choice(len(order) + 1, p=weights / weights.sum()), label)
         ranks[row, order] = np.arange(1.0, len(order) + 1.0)
@@ -21,8 +21,8 @@ def grid_of_six(rng, n, k, phi):
     """Return inputs (n, 2), noisy rankings (n, k) and their centres (n, k)."""
     inputs = rng.random((n, 2))
     cells = (inputs[:, 0] > 0.5) * 3 + np.minimum(inputs[:, 1] * 3, 2).astype(int)
-    centres = np.array([rng.permutation(k) + 1.0 for _ in range(6)])[cells]
-    return inputs, mallows_about(centres, phi, rng), centres
+    centers = np.array([rng.permutation(k) + 1.0 for _ in range(6)])[cells]
+    return inputs, mallows_about(centers, phi, rng), centers
 
 
 def some_rankings(rng, n, k, *, ties=False, missing=False):

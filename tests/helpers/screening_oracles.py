@@ -109,8 +109,8 @@ def loss_of(name, values, y, sign="free"):
     if name == "xi":
         return 1 - np.array([xi_by_adjacency(row, y) for row in values])
     if name == "t0":  # Γ = cov(y, R(θ)) / cov(y, R(y)), Schechtman and Yitzhaki 1987
-        centred = y - y.mean()
-        r = np.array([centred @ rankdata(row) for row in values]) / (centred @ rankdata(y))
+        centered = y - y.mean()
+        r = np.array([centered @ rankdata(row) for row in values]) / (centered @ rankdata(y))
     else:
         correlation = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}[name]
         r = np.array([correlation(row, y).statistic for row in values])

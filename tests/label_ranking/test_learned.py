@@ -126,8 +126,8 @@ def test_ridge_inside_is_that_of_weights_of_mean_one(table, rng):
     rows, ranks = table
     weights = rng.uniform(0.2, 3.0, 24) * 40.0
     share = weights / weights.mean()
-    centre, middle = np.average(rows, axis=0, weights=share), np.average(ranks / 3, axis=0, weights=share)
-    x, y = rows - centre, ranks / 3 - middle
+    center, middle = np.average(rows, axis=0, weights=share), np.average(ranks / 3, axis=0, weights=share)
+    x, y = rows - center, ranks / 3 - middle
     slope = np.linalg.solve((x.T * share) @ x + np.eye(2), (x.T * share) @ y)
     found = LabelwiseRegressor(Ridge()).fit(rows, ranks, sample_weight=weights).decision_function(rows)
     assert found == pytest.approx(middle + x @ slope, abs=1e-9)

@@ -15,9 +15,9 @@ PLENTY = 10**7
 
 
 def _standard(values):
-    centred = values - values.mean(axis=-1, keepdims=True)
-    size = np.sqrt((centred**2).mean(axis=-1, keepdims=True))
-    return centred / np.where(size > 1e-12, size, np.inf)
+    centered = values - values.mean(axis=-1, keepdims=True)
+    size = np.sqrt((centered**2).mean(axis=-1, keepdims=True))
+    return centered / np.where(size > 1e-12, size, np.inf)
 
 
 def _best(x, y, most, budget=PLENTY, floor=1e-24):

@@ -60,8 +60,10 @@ def test_a_large_offset_costs_no_more_than_the_values_lost(rng):
     values = 1e9 + rng.uniform(size=97)
     exact = [Fraction(float(v)) for v in values]
     mean = sum(exact, Fraction(0)) / 97
-    centred = np.array([float(v - mean) for v in exact])
-    np.testing.assert_allclose(normalize_rows(values[None])[0], centred / np.linalg.norm(centred), atol=1e-14)
+    centered = np.array([float(v - mean) for v in exact])
+    np.testing.assert_allclose(
+        normalize_rows(values[None])[0], centered / np.linalg.norm(centered), atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -1e-300, 1e8 / 3])

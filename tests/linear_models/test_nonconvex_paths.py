@@ -46,12 +46,12 @@ def _breach(z, y, b, lam, gamma, name):
 
 def _best_by_search(u, lam, gamma, name):
     """Minimise ½(u − b)² + p(|b|) over b: a grid about 0 and u, refined about its best point."""
-    centre, width = 0.0, 1.5 * abs(u) + lam + 1e-9
+    center, width = 0.0, 1.5 * abs(u) + lam + 1e-9
     for _ in range(6):
-        grid = np.append(centre + width * np.linspace(-1, 1, 401), 0.0)
+        grid = np.append(center + width * np.linspace(-1, 1, 401), 0.0)
         value = (u - grid) ** 2 / 2 + _penalty(np.abs(grid), lam, gamma, name)
-        centre, width = grid[value.argmin()], width / 50
-    return centre
+        center, width = grid[value.argmin()], width / 50
+    return center
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from symscreen.linear_models.gram import compute_gram, compute_unexplained_shares
 from symscreen.linear_models.row_weights import (
     build_row_weights,
-    centre_rows,
+    center_rows,
     count_effective_rows,
     rotate_rows,
     scale_rows,
@@ -46,9 +46,9 @@ def test_a_plain_fit_of_mapped_columns_is_the_weighted_fit(rng):
     share = compute_unexplained_shares(gram.columns, gram.target, np.array([[0, 1, 2]]))[0]
     design = np.column_stack([np.ones(40), x.T]) * np.sqrt(weights)[:, None]
     residuals = np.sqrt(weights) * y - design @ np.linalg.lstsq(design, np.sqrt(weights) * y, rcond=None)[0]
-    centred = y - np.average(y, weights=weights)
-    assert share == pytest.approx((residuals @ residuals) / (weights @ centred**2))
-    np.testing.assert_allclose((centre_rows(y, row_weights) ** 2).sum(), row_weights.weights @ centred**2)
+    centered = y - np.average(y, weights=weights)
+    assert share == pytest.approx((residuals @ residuals) / (weights @ centered**2))
+    np.testing.assert_allclose((center_rows(y, row_weights) ** 2).sum(), row_weights.weights @ centered**2)
 
 
 def test_a_row_is_mapped_the_same_in_any_block(rng):

@@ -13,7 +13,7 @@ def test_features_have_mean_zero_and_mean_square_one(rng):
     put = standardize_features(values, target)
     assert np.allclose(put.features.mean(axis=1), 0, atol=1e-14)
     assert np.allclose((put.features**2).mean(axis=1), 1)
-    assert np.allclose(put.features * put.scales[:, None] + put.centres[:, None], values)
+    assert np.allclose(put.features * put.scales[:, None] + put.centers[:, None], values)
     assert np.allclose(put.target + put.target_mean, target)
     assert abs(put.target.mean()) < 1e-14
 
@@ -23,7 +23,7 @@ def test_a_constant_is_zero_whatever_its_value(value, n):
     put = standardize_features(np.full((1, n), value), np.full(n, value))
     assert not put.features.any()
     assert not put.target.any()
-    assert (put.scales[0], put.centres[0], put.target_mean) == (1.0, value, value)
+    assert (put.scales[0], put.centers[0], put.target_mean) == (1.0, value, value)
 
 
 @pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e307])

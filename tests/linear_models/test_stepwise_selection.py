@@ -16,8 +16,8 @@ TINY = 1e-24
 
 
 def _standard(values):
-    centred = values - values.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True))
+    centered = values - values.mean(axis=-1, keepdims=True)
+    return centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True))
 
 
 def _exact(q):
@@ -151,8 +151,8 @@ def test_an_exact_fit_is_seen_as_exact(rng):
 def test_the_span_widens_with_the_rounding_of_an_offset(rng):
     u, v = rng.normal(size=(2, 60))
     raw = np.stack([u + 1e10, v, u + v + 1e10])
-    centres, scales = raw.mean(axis=1), raw.std(axis=1)
-    tolerance = compute_span_tolerance(centres, scales)
+    centers, scales = raw.mean(axis=1), raw.std(axis=1)
+    tolerance = compute_span_tolerance(centers, scales)
     x = _standard(raw)
     y = _standard(u + 0.1 * rng.normal(size=60))
     assert (tolerance[[0, 2]] > 1e-6).all()

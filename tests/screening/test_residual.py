@@ -38,8 +38,8 @@ def test_it_is_orthogonal_to_the_model_and_has_no_mean(rng, scale):
         length = np.sqrt(np.sum((residual / scale) ** 2))
         assert abs(residual.sum() / scale) <= 1e-11 * length * np.sqrt(60)
         for column in x[members]:
-            centred = column - column.mean()
-            assert abs(centred @ (residual / scale)) <= 1e-9 * length * np.sqrt(centred @ centred)
+            centered = column - column.mean()
+            assert abs(centered @ (residual / scale)) <= 1e-9 * length * np.sqrt(centered @ centered)
 
 
 def test_a_larger_model_leaves_less_and_a_smaller_space_gives_a_smaller_model(rng):

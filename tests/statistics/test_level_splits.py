@@ -25,15 +25,15 @@ def test_each_level_takes_a_best_direction(rng, levels, labels):
     rows = rng.integers(0, levels, (14, 4)).astype(float)
     y = rng.integers(0, labels, 14).astype(float)
     tree = grow_level_tree(rows, y, rows, y)
-    centred, cells = y - y.mean(), [()] * 14
+    centered, cells = y - y.mean(), [()] * 14
     for feature, threshold in zip(tree.features, tree.thresholds, strict=True):
         best = 0.0
         for i, c in directions(rows):
             cut = [(*cell, x) for cell, x in zip(cells, rows[:, i] > c, strict=True)]
             if len(set(cut)) > len(set(cells)):
-                best = max(best, explained(cut, centred))
+                best = max(best, explained(cut, centered))
         cells = [(*cell, bool(x)) for cell, x in zip(cells, rows[:, feature] > threshold, strict=True)]
-        assert explained(cells, centred) == pytest.approx(best)
+        assert explained(cells, centered) == pytest.approx(best)
 
 
 def test_a_fully_grown_tree_gives_the_mean_of_equal_rows(rng):

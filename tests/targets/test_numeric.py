@@ -23,9 +23,9 @@ def test_what_rank_statistics_need(values):
     assert np.array_equal(response.counts_at_least, [(y >= v).sum() for v in y])
     assert response.is_untied == (len(set(y.tolist())) == len(y))
     assert np.array_equal(response.tie_group_sizes[response.tie_groups], [(y == v).sum() for v in y])
-    centred, exponent = response.centered_values
+    centered, exponent = response.centered_values
     assert np.allclose(
-        np.ldexp(np.diff(centred), exponent), np.diff(np.unique(y)), rtol=1e-9, atol=1e-15 * np.abs(y).max()
+        np.ldexp(np.diff(centered), exponent), np.diff(np.unique(y)), rtol=1e-9, atol=1e-15 * np.abs(y).max()
     )
 
 

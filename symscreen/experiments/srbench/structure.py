@@ -141,9 +141,9 @@ def compute_gradient_rank(expression: Expression, rows: Mapping[str, NDArray[np.
     logs = {name: values[is_large] for name, values in logs.items()}
     gradients = np.array([_differentiate(expression, logs, name) for name in names])
     gradients = gradients[:, np.isfinite(gradients).all(axis=0)]
-    centred = gradients - gradients.mean(axis=1, keepdims=True)
+    centered = gradients - gradients.mean(axis=1, keepdims=True)
     scale = np.linalg.norm(gradients)
-    return int((np.linalg.svd(centred, compute_uv=False) > _RANK_TOLERANCE * scale).sum())
+    return int((np.linalg.svd(centered, compute_uv=False) > _RANK_TOLERANCE * scale).sum())
 
 
 def _differentiate(

@@ -140,5 +140,5 @@ def compute_r2(predictions: NDArray[np.float64], truth: NDArray[np.float64]) -> 
     residual = predictions - truth
     if not np.isfinite(residual).all():
         return None
-    centred = truth - truth.mean()
-    return float(1.0 - (residual @ residual) / (centred @ centred))
+    centered = truth - truth.mean()
+    return float(1.0 - (residual @ residual) / (centered @ centered))

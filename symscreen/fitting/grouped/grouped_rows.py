@@ -121,8 +121,8 @@ class GroupedRows:
     @lockfree_cached_property
     def total_square(self) -> float:
         """Sum of squares of the target around its mean."""
-        centred = self.target - self.target.mean()
-        return float((centred * centred).sum())
+        centered = self.target - self.target.mean()
+        return float((centered * centered).sum())
 
     def sum_by_group(self, values: Values) -> Values:
         """Sum values of rows, shape (…, n), within each group, shape (…, G)."""

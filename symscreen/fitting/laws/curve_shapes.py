@@ -29,7 +29,7 @@ _POSITIVE_EXPONENTS = np.linspace(0.25, 4.0, 16)
 _SHIFTS = np.geomspace(0.01, 22.0, 20)  # distances beyond an end of the range
 # shifts that do not depend on the range, because many laws have 1 + x
 _SIMPLE_SHIFTS = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
-_CENTRES = np.linspace(-0.3, 1.3, 33)  # distances from the smallest input
+_CENTERS = np.linspace(-0.3, 1.3, 33)  # distances from the smallest input
 _WIDTHS = np.geomspace(0.026, 2.25, 12)
 
 
@@ -115,12 +115,12 @@ def _list_poles(x: Values) -> Values:
 
 def _list_peaks(x: Values) -> Values:
     """Return centres and inverse squares of widths, shape (g, 2)."""
-    return _list_pairs(x.min() + _CENTRES * get_range(x), np.asarray((_WIDTHS * get_range(x)) ** -2.0))
+    return _list_pairs(x.min() + _CENTERS * get_range(x), np.asarray((_WIDTHS * get_range(x)) ** -2.0))
 
 
 def _list_steps(x: Values) -> Values:
     """Return centres and inverse widths, shape (g, 2)."""
-    return _list_pairs(x.min() + _CENTRES * get_range(x), 1.0 / (_WIDTHS * get_range(x)))
+    return _list_pairs(x.min() + _CENTERS * get_range(x), 1.0 / (_WIDTHS * get_range(x)))
 
 
 def _list_stretched(x: Values) -> Values:
@@ -144,7 +144,7 @@ def _list_scaled_powers(x: Values) -> Values:
 def _list_growths(x: Values) -> Values:
     """Return the constants p and q of exp(p·(x − q)), shape (g, 2)."""
     rates = np.concatenate([-_RATES[4::2], _RATES[4::2]]) / get_range(x)
-    return _list_pairs(rates, x.min() + _CENTRES[::4] * get_range(x))
+    return _list_pairs(rates, x.min() + _CENTERS[::4] * get_range(x))
 
 
 def _list_shifted_powers(x: Values, *, is_mirrored: bool) -> Values:

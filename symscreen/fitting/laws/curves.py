@@ -181,8 +181,8 @@ class _CurveSearch:
         rows = select_spread_rows(data, _MAX_ROWS)
         self.columns = {name: values[rows] for name, values in data.columns.items()}
         self.target = data.target[rows]
-        centred = self.target - self.target.mean()
-        self.total = float(centred @ centred)
+        centered = self.target - self.target.mean()
+        self.total = float(centered @ centered)
         choices = self._choose_factors() if factor is None else [{factor: Fraction(1)}]
         self.responses = list(self._list_responses(choices))
         self.n_combinations = 0

@@ -85,8 +85,8 @@ def compute_exclusion(data: LawData) -> Exclusion | None:
     indices = indices[(indices < n_inputs) | (indices >= len(pool.leaves))]  # without the constants
     if data.units is not None or data.row_weights is not None or complexity < 1 or not len(indices):
         return None
-    centred = data.target - data.target.mean()
-    total = float(centred @ centred)
+    centered = data.target - data.target.mean()
+    total = float(centered @ centered)
     bounds = _compute_sample_errors(pool, data.target[data.pool_rows])[indices] / total
     order = np.argsort(bounds, kind="stable")
     smallest = np.inf
@@ -94,7 +94,7 @@ def compute_exclusion(data: LawData) -> Exclusion | None:
         if bounds[place] >= smallest:
             break
         values = evaluate_expression(pool.build_expression(int(indices[place])), data.columns)
-        smallest = min(smallest, _compute_squared_error(values, centred) / total)
+        smallest = min(smallest, _compute_squared_error(values, centered) / total)
     else:
         if len(order) > _MAX_EVALUATED:
             smallest = min(smallest, float(bounds[order[_MAX_EVALUATED]]))
@@ -109,8 +109,8 @@ def find_complete_complexity(pool: FormulaPool, limit: int) -> int:
 
 def _compute_sample_errors(pool: FormulaPool, target: Values) -> Values:
     """Return lower bounds of the squared errors on the rows of a pool, shape (q,)."""
-    centred = target - target.mean()
-    total = float(centred @ centred)
+    centered = target - target.mean()
+    total = float(centered @ centered)
     errors = np.empty(len(pool))
     for start in range(0, len(pool), _BLOCK_FORMULAS):
         values = pool.values[start : start + _BLOCK_FORMULAS]
@@ -118,12 +118,12 @@ def _compute_sample_errors(pool: FormulaPool, target: Values) -> Values:
         scaled = values / np.where(largest > 0.0, largest, 1.0)
         scaled -= scaled.mean(axis=1, keepdims=True)
         norms = (scaled**2).sum(axis=1)
-        explained = (scaled @ centred) ** 2 / np.where(norms > 0.0, norms, np.inf)
+        explained = (scaled @ centered) ** 2 / np.where(norms > 0.0, norms, np.inf)
         errors[start : start + _BLOCK_FORMULAS] = total - explained
     return np.maximum(errors - _ROUNDING * total, 0.0)
 
 
-def _compute_squared_error(values: Values, centred_target: Values) -> float:
+def _compute_squared_error(values: Values, centered_target: Values) -> float:
     """Return the squared error of c₀ + c₁·f on all rows; infinite where f is not finite in some row."""
     if not np.isfinite(values).all():
         return np.inf
@@ -132,5 +132,5 @@ def _compute_squared_error(values: Values, centred_target: Values) -> float:
     norm = float(scaled @ scaled)
     if norm == 0.0:
         return np.inf
-    residuals = centred_target - float(scaled @ centred_target) / norm * scaled
+    residuals = centered_target - float(scaled @ centered_target) / norm * scaled
     return float(residuals @ residuals)

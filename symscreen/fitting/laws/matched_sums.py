@@ -65,8 +65,8 @@ class _SumFit:
 
     def __init__(self, data: LawData) -> None:
         self.data = data
-        self.centred = data.target - data.target.mean()
-        self.spread = float(np.linalg.norm(self.centred))
+        self.centered = data.target - data.target.mean()
+        self.spread = float(np.linalg.norm(self.centered))
         self.terms: dict[int, tuple[Expression, Values]] = {}
 
     def __call__(
@@ -80,14 +80,14 @@ class _SumFit:
         if not np.isfinite(values).all():
             return None
         values = values / np.abs(values).max(axis=0)
-        centred = values - values.mean(axis=0)
-        q, r = np.linalg.qr(centred)
+        centered = values - values.mean(axis=0)
+        q, r = np.linalg.qr(centered)
         if np.abs(np.diag(r)).min() <= _MIN_PART * np.linalg.norm(values):
             return None
-        coefficients = np.linalg.solve(r, q.T @ self.centred)
-        residuals = self.centred - centred @ coefficients
+        coefficients = np.linalg.solve(r, q.T @ self.centered)
+        residuals = self.centered - centered @ coefficients
         square = float(residuals @ residuals)
-        if (np.abs(coefficients) * np.linalg.norm(centred, axis=0) < _MIN_PART * self.spread).any():
+        if (np.abs(coefficients) * np.linalg.norm(centered, axis=0) < _MIN_PART * self.spread).any():
             return None
         law = Law(
             tuple(term for term, _ in terms),

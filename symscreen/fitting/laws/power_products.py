@@ -472,8 +472,8 @@ def compute_share_without_intercept(values: Values, target: Values) -> float:
     """Return RSS/TSS of y = c·values with the best c; TSS is around the mean."""
     scaled = values / np.abs(values).max()
     residuals = target - float(scaled @ target) / float(scaled @ scaled) * scaled
-    centred = target - target.mean()
-    return min(float(residuals @ residuals) / float(centred @ centred), 1.0)
+    centered = target - target.mean()
+    return min(float(residuals @ residuals) / float(centered @ centered), 1.0)
 
 
 def _fit_exponents(

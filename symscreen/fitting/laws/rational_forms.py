@@ -171,8 +171,8 @@ class _QuotientSearch:
         self.columns = {name: values[rows] for name, values in data.columns.items()}
         self.target = data.target[rows]
         self.ranking_rows = select_spread_places(len(rows), _MAX_RANKING_ROWS)
-        centred = self.target - self.target.mean()
-        self.total = float(centred @ centred)
+        centered = self.target - self.target.mean()
+        self.total = float(centered @ centered)
         self.plans = list(self._list_plans())
         # flags of the terms of a plan that may be terms M and N; without units, all may be
         self.roles: list[tuple[Flags, Flags]] = [
@@ -287,9 +287,9 @@ class _QuotientSearch:
         if evaluated is None:
             return None
         response, values, indices = evaluated
-        centre = self.target if smooth is None else smooth
+        center = self.target if smooth is None else smooth
         with np.errstate(all="ignore"):
-            transformed = response.scale.transform(centre[self.ranking_rows] / response.factor)
+            transformed = response.scale.transform(center[self.ranking_rows] / response.factor)
         transformed = np.where(np.isfinite(transformed), transformed, 0.0)
         weighted = values * response.weights
         products = -weighted * transformed

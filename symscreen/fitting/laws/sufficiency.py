@@ -117,8 +117,8 @@ def compute_pool_lack_of_fit(residuals: Values, data: LawData) -> float:
     from scipy.special import stdtr  # importing scipy.stats takes longer than a small fit
 
     rows = data.select_rows(_MAX_ROWS)
-    centred = residuals[rows] - residuals[rows].mean()
-    size = float(np.linalg.norm(centred))
+    centered = residuals[rows] - residuals[rows].mean()
+    size = float(np.linalg.norm(centered))
     n_freedom = len(rows) - 2
     if len(rows) < _MIN_ROWS or size <= 0.0:
         return 1.0
@@ -130,7 +130,7 @@ def compute_pool_lack_of_fit(residuals: Values, data: LawData) -> float:
         values = pool.values[start : start + _BLOCK_FORMULAS]
         values = values - values.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(values, axis=1)
-        correlations = np.abs(values @ (centred / size)) / np.where(norms > 0.0, norms, np.inf)
+        correlations = np.abs(values @ (centered / size)) / np.where(norms > 0.0, norms, np.inf)
         largest = max(largest, float(correlations[np.isfinite(correlations)].max(initial=0.0)))
     if largest >= 1.0:
         return 0.0

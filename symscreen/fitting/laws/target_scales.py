@@ -199,17 +199,17 @@ def build_response(
     with np.errstate(all="ignore"):
         for name, power in powers.items():
             factor = factor * columns[name] ** float(power)
-        centre = (target if smooth is None else smooth) / factor
-        if scale.needs_positive and np.median(centre) < 0.0:
-            centre, factor = -centre, -factor
-        values, derivative = scale.transform(centre), scale.derivative(centre)
+        center = (target if smooth is None else smooth) / factor
+        if scale.needs_positive and np.median(center) < 0.0:
+            center, factor = -center, -factor
+        values, derivative = scale.transform(center), scale.derivative(center)
         if smooth is not None:
-            sign = np.sign(_differentiate(scale.transform, centre))
+            sign = np.sign(_differentiate(scale.transform, center))
             values = values + sign * derivative * (target - smooth) / factor
         weights = np.abs(factor) / derivative
     is_used = np.isfinite(values) & np.isfinite(weights) & (weights > 0.0)
     if scale.needs_positive:
-        is_used &= centre > 0.0
+        is_used &= center > 0.0
     if is_used.mean() < _MIN_USED_ROWS:
         return None
     weights = np.minimum(np.where(is_used, weights, 0.0), _MAX_WEIGHT * np.median(weights[is_used]))

@@ -197,8 +197,8 @@ class _SumSearch:
         self.target = data.target[rows]
         # every k-th row of these, so that what is computed for the ranking is a part of what is fitted
         self.ranking_rows = select_spread_places(len(rows), _MAX_RANKING_ROWS)
-        centred = self.target - self.target.mean()
-        self.total = float(centred @ centred)
+        centered = self.target - self.target.mean()
+        self.total = float(centered @ centered)
         self.values: dict[int, Values] = {}
         self.plans = list(self._list_plans())
         if data.units is not None and data.units.target is not None:

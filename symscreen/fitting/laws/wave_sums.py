@@ -327,7 +327,7 @@ def _fit_wave(
     angle: Expression, factor: _Factor, waves: Sequence[str], search_size: float, data: LawData
 ) -> Iterator[tuple[float, Law]]:
     """Yield the laws M·sin s, M·cos s and M·w(s + f) with the rounded shares that they leave."""
-    centred = data.target - data.target.mean()
+    centered = data.target - data.target.mean()
     arguments = [(name, angle) for name in waves]
     phase = _estimate_phase(angle, factor, waves[0], data)
     if phase is not None:
@@ -341,7 +341,7 @@ def _fit_wave(
         )
         if coefficient is not None and data.allows(law):
             residuals = data.target - coefficient[0] * values
-            yield round_share(float(residuals @ residuals) / float(centred @ centred)), law
+            yield round_share(float(residuals @ residuals) / float(centered @ centered)), law
 
 
 def _estimate_phase(angle: Expression, factor: _Factor, name: str, data: LawData) -> float | None:

@@ -477,9 +477,9 @@ def convert_regression(
     if not (spread > 0.0).all():
         constant = [column for column, width in zip(label_columns, spread, strict=True) if not width > 0.0]
         raise OptionError(f"columns {constant} are constant and cannot be standardised; leave them out")
-    standardised = (labels - labels.mean(axis=0)) / spread
+    standardized = (labels - labels.mean(axis=0)) / spread
     input_columns = [column for column in range(d) if column not in set(label_columns)]
     label_names = tuple(names[column] if names is not None else str(column) for column in label_columns)
     return ConvertedDataset(
-        np.ascontiguousarray(values[:, input_columns]), rank_by_score(standardised), label_names
+        np.ascontiguousarray(values[:, input_columns]), rank_by_score(standardized), label_names
     )

@@ -17,7 +17,7 @@ from symscreen.report.figures.style import (
     INK,
     MARK,
     PLAIN_TEXT,
-    REASON_COLOURS,
+    REASON_COLORS,
     despine,
     shorten_label,
 )
@@ -56,7 +56,7 @@ def draw_funnel(axes: Axes, record: dict[str, Any]) -> None:
         The record of a screen.
     """
     reasons, layers = list_reasons(record), record["layers"]
-    colours = {reason: REASON_COLOURS[index % len(REASON_COLOURS)] for index, reason in enumerate(reasons)}
+    colors = {reason: REASON_COLORS[index % len(REASON_COLORS)] for index, reason in enumerate(reasons)}
     starts = [0.0] * len(layers)
     parts = {"kept": [count_kept(layer) for layer in layers]}
     parts |= {reason: [layer["pruned"].get(reason, 0) for layer in layers] for reason in reasons}
@@ -66,7 +66,7 @@ def draw_funnel(axes: Axes, record: dict[str, Any]) -> None:
         nonzero = [index for index, count in enumerate(counts) if count]
         axes.barh(
             nonzero, [shares[index] for index in nonzero], left=[starts[index] for index in nonzero],
-            height=0.62, color=colours.get(name, MARK), label=name,
+            height=0.62, color=colors.get(name, MARK), label=name,
         )  # fmt: skip
         starts = [start + share for start, share in zip(starts, shares, strict=True)]
     for index, layer in enumerate(layers):
@@ -265,7 +265,7 @@ def draw_agreement(axes: Axes, result: ScreenResult) -> None:
             text = "–" if np.isnan(matrix[i, j]) else f"{matrix[i, j]:.2f}"
             axes.text(j, i, text, ha="center", va="center", color=INK, fontsize="small")
     axes.set_title("above: Kendall's τ; below: overlap of the best", fontsize="small", color=INK)
-    _draw_colour_bar(axes, "|τ|, or overlap")
+    _draw_color_bar(axes, "|τ|, or overlap")
 
 
 def draw_redundancy(axes: Axes, result: ScreenResult) -> None:
@@ -276,10 +276,10 @@ def draw_redundancy(axes: Axes, result: ScreenResult) -> None:
     axes.tick_params(labelsize="x-small")
     axes.set_xlabel("rank in the list", color=INK)
     axes.set_ylabel("rank in the list", color=INK)
-    _draw_colour_bar(axes, "|rank correlation|")
+    _draw_color_bar(axes, "|rank correlation|")
 
 
-def _draw_colour_bar(axes: Axes, label: str) -> None:
+def _draw_color_bar(axes: Axes, label: str) -> None:
     """Draw the shades of `_draw_shades` as a bar from 0 to 1 beside the axes."""
     bar = axes.inset_axes((1.04, 0.0, 0.04, 1.0))
     heights = (np.arange(_N_SHADES + 1) + 0.5) / _N_SHADES

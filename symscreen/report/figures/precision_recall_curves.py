@@ -32,7 +32,7 @@ _REPRODUCIBLE_METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
 }
 # Colours of Okabe and Ito (2008), dark and light in turn. Dashes and markers distinguish the curves in print.
-_COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_COLORS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _DASHES: tuple[Any, ...] = (
     "-",
     (0, (6, 2)),
@@ -213,14 +213,14 @@ def _draw_curve(axes: Axes, points: CurvePoints, index: int) -> Line2D:
         recall,
         precision,
         drawstyle="steps-pre",
-        color=_COLOURS[index % len(_COLOURS)],
+        color=_COLORS[index % len(_COLORS)],
         linestyle=_DASHES[index % len(_DASHES)],
         linewidth=1.6,
         marker=_MARKERS[index % len(_MARKERS)],
         markersize=4.5,
         markevery=(0.04 + 0.037 * (index % 6), 0.22),  # shifted, so that markers of overlapping curves differ
         clip_on=False,
-        zorder=3 + len(_COLOURS) - index % len(_COLOURS),
+        zorder=3 + len(_COLORS) - index % len(_COLORS),
     )
     return line
 

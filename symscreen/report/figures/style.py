@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The light palette. An HTML page replaces these colours by its own, which follow the reader's theme.
 INK, FAINT, MARK, CURVE = "#1f2328", "#c9ced6", "#0b62b8", "#c2410c"
 # Distinguishable without colour vision (Okabe and Ito 2008), and visible on white and on black.
-REASON_COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8f98")
+REASON_COLORS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8f98")
 _MAX_LABEL_LENGTH = 44  # characters
 _POWER_LIMITS = (-4, 4)  # of values that are written without a power of ten
 
@@ -107,11 +107,11 @@ _UNUSED = re.compile(r'(?<=^<g) id="[^"]*"| clip-path="[^"]*"')
 _FONT = re.compile(r'font-family: [^;"]*')
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
 _MAX_PIXELS_PER_INCH = 110  # so that letters are not larger than those of the page
-_UNLABELLED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as shares of the figure
+_UNLABELED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as shares of the figure
 
 
 def draw_inline_svg(
-    draw: Callable[[Axes], None], size: tuple[float, float], title: str, *, is_labelled: bool = True
+    draw: Callable[[Axes], None], size: tuple[float, float], title: str, *, is_labeled: bool = True
 ) -> str:
     """Draw a figure as an ``<svg>`` element.
 
@@ -123,7 +123,7 @@ def draw_inline_svg(
         Width and height in inches.
     title : str
         Alternative text for screen readers.
-    is_labelled : bool
+    is_labeled : bool
         Whether to leave space for axis labels.
 
     Returns
@@ -146,11 +146,11 @@ def draw_inline_svg(
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         rcParams["svg.fonttype"] = "none"
         rcParams["svg.hashsalt"] = title  # the ids of the figures of a page differ
-        figure = Figure(figsize=size, layout="constrained" if is_labelled else None)
-        draw(figure.add_subplot() if is_labelled else figure.add_axes(_UNLABELLED_AXES))
+        figure = Figure(figsize=size, layout="constrained" if is_labeled else None)
+        draw(figure.add_subplot() if is_labeled else figure.add_axes(_UNLABELED_AXES))
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(content, format="svg", transparent=True, metadata=metadata)
-    style = f' style="max-width:{_MAX_PIXELS_PER_INCH * size[0]:.0f}px"' if is_labelled else ""
+    style = f' style="max-width:{_MAX_PIXELS_PER_INCH * size[0]:.0f}px"' if is_labeled else ""
     svg = content.getvalue().decode()
     view_box = re.search('viewBox="[^"]*"', svg)
     inner = _TAG.sub(_shorten_tag, _SPACE.sub("><", _REMOVED.sub("", svg[svg.index("<svg") :])))
@@ -163,8 +163,8 @@ def _shorten_tag(match: re.Match[str]) -> str:
     tag = _COORDINATES.sub(lambda attribute: _NUMBER.sub(_round_to_tenth, attribute[0]), match[0])
     tag = _PATH.sub(lambda attribute: _DOT.sub(r"M\1h0", _PATH_SPACE.sub("", attribute[0])), tag)
     tag = _FONT.sub("font-family:var(--font)", _UNUSED.sub("", tag)).replace(" xlink:href=", " href=")
-    for colour, variable in _THEME.items():
-        tag = tag.replace(colour, variable)
+    for color, variable in _THEME.items():
+        tag = tag.replace(color, variable)
     return tag
 
 

@@ -43,8 +43,8 @@ def _compute_loss_from_score(t0: NDArray[np.float64], scale: float, sign: Sign) 
 
 def _compute_rank_weights(target: NumericTarget) -> NDArray[np.float64]:
     """Return the centred target, shape (n,)."""
-    centred, _ = target.centered_values
-    return centred[target.tie_groups]
+    centered, _ = target.centered_values
+    return centered[target.tie_groups]
 
 
 T0 = Screener(

@@ -143,8 +143,8 @@ def compute_chain_agreement(means: Values) -> float | None:
     """
     if min(means.shape) < 2 or (np.ptp(means, axis=1) == 0).any():
         return None
-    centred = means - means.mean(axis=1, keepdims=True)
-    unit = centred / np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+    centered = means - means.mean(axis=1, keepdims=True)
+    unit = centered / np.sqrt((centered * centered).sum(axis=1, keepdims=True))
     pairs = np.triu_indices(len(means), 1)
     return float((unit[pairs[0]] * unit[pairs[1]]).sum(axis=1).mean())
 
@@ -200,8 +200,8 @@ def sample_inclusion(inputs: JointInput, settings: Mapping[str, Any]) -> tuple[l
     # stochtree ignores the largest value of a node if it comes first, and features that only fall. Rows
     # sorted by the target would let this depend on the target, so they are shuffled.
     rows = _make_generator(inputs.seed, 0).permutation(n)
-    centred, _ = inputs.numeric_target.centered_values
-    target = centred[inputs.numeric_target.tie_groups][rows]
+    centered, _ = inputs.numeric_target.centered_values
+    target = centered[inputs.numeric_target.tie_groups][rows]
     shares = _sample_chains(
         transform_to_ranks(inputs.values)[rows],
         _plan_chains(target, inputs.seed, settings),

@@ -273,7 +273,7 @@ def cross_validate_path(
         training = standardize_features(np.ascontiguousarray(values[:, ~held_out]), full.target[~held_out])
         coefficients, n_missed = solve(training.features, training.target, full.lambdas)
         with np.errstate(over="ignore"):
-            z = (values[:, held_out] - training.centres[:, None]) / training.scales[:, None]
+            z = (values[:, held_out] - training.centers[:, None]) / training.scales[:, None]
         predicted = training.target_mean + coefficients @ np.clip(z, -max_standard_score, max_standard_score)
         return (full.target[held_out] - predicted) ** 2, coefficients != 0.0, n_missed
 

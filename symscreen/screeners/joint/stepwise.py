@@ -77,7 +77,7 @@ def _build_problem(values: Values, target: Values) -> _StepwiseProblem:
         data,
         target_data.features[0],
         target_scale,
-        compute_span_tolerance(data.centres, data.scales),
+        compute_span_tolerance(data.centers, data.scales),
         rss_floor,
     )
 
@@ -167,7 +167,7 @@ def _cross_validate_sizes(
         in_any_model = np.flatnonzero(trace.coefficients.any(axis=0))
         data = problem.standardized
         with np.errstate(over="ignore", invalid="ignore"):
-            z = (values[np.ix_(in_any_model, held_out)] - data.centres[in_any_model, None]) / data.scales[
+            z = (values[np.ix_(in_any_model, held_out)] - data.centers[in_any_model, None]) / data.scales[
                 in_any_model, None
             ]
             predicted = data.target_mean + problem.target_scale * (trace.coefficients[:, in_any_model] @ z)

@@ -87,11 +87,11 @@ def _normalize(values: Values) -> NDArray[np.float32] | None:
     if largest == 0.0:
         return None
     scaled = values / largest
-    centred = scaled - scaled.mean()
-    length = float(np.sqrt((centred * centred).sum()))
+    centered = scaled - scaled.mean()
+    length = float(np.sqrt((centered * centered).sum()))
     if length < _MIN_SPREAD * np.sqrt(len(values)):
         return None
-    return np.asarray(centred / length, dtype=np.float32)
+    return np.asarray(centered / length, dtype=np.float32)
 
 
 def build_polynomials(columns: Values, degree: int = MODEL_DEGREE) -> Values:

@@ -200,11 +200,11 @@ class _PairScores:
         """Return the largest score of a pair, and the two polynomials."""
         best, found = -1.0, (0, 0)
         for target in targets:
-            centred = target - target.mean()
-            spread = float(np.sqrt((centred * centred).mean()))
+            centered = target - target.mean()
+            spread = float(np.sqrt((centered * centered).mean()))
             if spread == 0.0:
                 continue
-            weights = np.asarray(centred / spread, dtype=np.float32)
+            weights = np.asarray(centered / spread, dtype=np.float32)
             scores = np.abs(self._factors @ (self._factors * weights).T) * self._is_pair
             at = int(scores.argmax())
             if scores.flat[at] > best:

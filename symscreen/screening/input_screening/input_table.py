@@ -94,14 +94,14 @@ def scale_target(values: Values) -> tuple[Values, Values]:
     """
     largest = float(np.abs(values).max())
     scaled = values / largest
-    centred = scaled - np.median(scaled)
-    spread = _NORMAL_SCALE * float(np.median(np.abs(centred))) or float(np.abs(centred).mean())
-    compressed: Values = np.asarray(np.arcsinh(centred / spread), dtype=np.float64)
+    centered = scaled - np.median(scaled)
+    spread = _NORMAL_SCALE * float(np.median(np.abs(centered))) or float(np.abs(centered).mean())
+    compressed: Values = np.asarray(np.arcsinh(centered / spread), dtype=np.float64)
     return _standardize(scaled), _standardize(compressed)
 
 
 def _standardize(values: Values) -> Values:
     """Give values (n,) mean 0 and variance 1; a constant becomes 0."""
-    centred = values - values.mean()
-    spread = float(centred.std())
-    return np.asarray(centred / spread) if spread > 0.0 else centred
+    centered = values - values.mean()
+    spread = float(centered.std())
+    return np.asarray(centered / spread) if spread > 0.0 else centered

@@ -87,10 +87,10 @@ def build_kinds(table: InputTable, selected: Sequence[int]) -> list[FormulaKind]
 
 def _normalize_rows(vectors: Values) -> SingleValues:
     """Centre vectors (m, n) and give them length 1; a constant one becomes 0."""
-    centred = vectors - vectors.mean(axis=1, keepdims=True)
-    lengths = np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+    centered = vectors - vectors.mean(axis=1, keepdims=True)
+    lengths = np.sqrt((centered * centered).sum(axis=1, keepdims=True))
     return np.asarray(
-        np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 0.0), np.float32
+        np.divide(centered, lengths, out=np.zeros_like(centered), where=lengths > 0.0), np.float32
     )
 
 
@@ -114,11 +114,11 @@ def test_round(table: InputTable, selected: Sequence[int]) -> RoundTest:
         partners[k, owners[order]] = np.array(kind.partners)[best_vectors[order]]
         copies[k] = _compute_copies(table, is_open, kind.vectors)
     maxima = copies.max(axis=2).astype(np.float64)
-    centres = maxima.mean(axis=1)[:, None]
+    centers = maxima.mean(axis=1)[:, None]
     spreads = np.maximum(maxima.std(axis=1), np.finfo(np.float64).tiny)[:, None]
-    distances = (best - centres) / spreads
+    distances = (best - centers) / spreads
     winners = distances.argmax(axis=0)
-    null = ((copies - centres[:, None]) / spreads[:, None]).max(axis=0)
+    null = ((copies - centers[:, None]) / spreads[:, None]).max(axis=0)
     every = np.arange(d)
     own = distances[winners, every]
     own[list(selected)] = -np.inf

@@ -91,11 +91,11 @@ def _build_design(polynomials: Values, terms: Sequence[tuple[int, ...]]) -> Valu
     return np.ascontiguousarray(design.T)
 
 
-def _fit_target(left: Values, sizes: Values, centred: Values) -> TargetModel:
+def _fit_target(left: Values, sizes: Values, centered: Values) -> TargetModel:
     """Choose the penalty by marginal likelihood, and fit a centred target (n,)."""
-    n = len(centred)
-    scores = left.T @ centred
-    outside = max(float(centred @ centred - scores @ scores), 0.0)
+    n = len(centered)
+    scores = left.T @ centered
+    outside = max(float(centered @ centered - scores @ scores), 0.0)
     penalties = _PENALTIES * n
     growth = 1.0 + sizes[None] ** 2 / penalties[:, None]  # variance of each direction over that of the noise
     errors = (scores[None] ** 2 / growth).sum(axis=1) + outside
@@ -103,4 +103,4 @@ def _fit_target(left: Values, sizes: Values, centred: Values) -> TargetModel:
         likelihood = -0.5 * (n * np.log(errors) + np.log(growth).sum(axis=1))
     penalty = float(penalties[int(np.argmax(likelihood))])
     fitted = left @ (scores * (sizes**2 / (sizes**2 + penalty)))
-    return TargetModel(centred - fitted, fitted)
+    return TargetModel(centered - fitted, fitted)

@@ -132,11 +132,11 @@ class CorrelationBounds:
     keeps_correlations: bool = False
 
     @lockfree_cached_property
-    def _centred_target(self) -> Values:
+    def _centered_target(self) -> Values:
         """The target minus its mean, of norm 1."""
         scaled = self.target / np.abs(self.target).max()  # so that squares do not overflow
-        centred = scaled - scaled.mean()
-        return np.asarray(centred / np.linalg.norm(centred))
+        centered = scaled - scaled.mean()
+        return np.asarray(centered / np.linalg.norm(centered))
 
     @lockfree_cached_property
     def _factors(self) -> _Factors:
@@ -148,12 +148,12 @@ class CorrelationBounds:
             return _prepare_factors(1.0 / self.members)
 
     @lockfree_cached_property
-    def _centred(self) -> tuple[Values, Values, Values, Values]:
+    def _centered(self) -> tuple[Values, Values, Values, Values]:
         """Centred members, their covariances with the target, variances and √Σ a², not centred."""
         with np.errstate(all="ignore"):
-            centred = self.members - self.members.mean(axis=1, keepdims=True)
+            centered = self.members - self.members.mean(axis=1, keepdims=True)
             root_moments = np.sqrt((self.members**2).sum(axis=1))
-            return centred, centred @ self._centred_target, (centred**2).sum(axis=1), root_moments
+            return centered, centered @ self._centered_target, (centered**2).sum(axis=1), root_moments
 
     def find_possible(
         self, operator_range: OperatorRange, numbers: Integers, loss_limits: Sequence[float]
@@ -218,9 +218,9 @@ class CorrelationBounds:
         if tile is None:
             return
         rows, columns = tile
-        centred, covariances, variances, root_moments = self._centred
+        centered, covariances, variances, root_moments = self._centered
         with np.errstate(all="ignore"):
-            gram = centred[rows] @ centred[columns].T
+            gram = centered[rows] @ centered[columns].T
         _mark_possible_sums(
             left, right, later - rows.start, earlier - columns.start, sign, gram, covariances, variances,
             root_moments, *tolerances, *found,
@@ -243,7 +243,7 @@ class CorrelationBounds:
             return
         rows, columns = tile
         with np.errstate(all="ignore"):
-            weighted = (own.columns[rows] * self._centred_target) @ other.columns[columns].T
+            weighted = (own.columns[rows] * self._centered_target) @ other.columns[columns].T
             sums = own.columns[rows] @ other.columns[columns].T
             squares = own.squares[rows] @ other.squares[columns].T
         _mark_possible_products(

@@ -193,7 +193,7 @@ def _choose_representatives(
         if not len(candidates):
             continue
         others = np.delete(representatives, index).tolist()
-        candidate_ranks = _compute_centred_ranks(space.compute_values(features.number[candidates]))
+        candidate_ranks = _compute_centered_ranks(space.compute_values(features.number[candidates]))
         correlations_with_others = _correlate(
             candidate_ranks, np.delete(ranks[: len(leaders)], index, axis=0)
         )
@@ -234,7 +234,7 @@ def _group_features(
     for part, values in iterate_values(
         space, features.number, min(_BLOCK_VALUES, n_correlations * space.n_rows)
     ):
-        block_ranks = _compute_centred_ranks(values)
+        block_ranks = _compute_centered_ranks(values)
         to_leaders = np.zeros((n_wanted, len(values)))
         to_leaders[: len(leaders)] = _correlate(ranks[: len(leaders)], block_ranks)
         for index in range(len(values)):
@@ -265,7 +265,7 @@ def _group_features(
     )
 
 
-def _compute_centred_ranks(values: Values) -> Values:
+def _compute_centered_ranks(values: Values) -> Values:
     """Compute the centred ranks of features, shape (m, n), as integers in float64."""
     return np.asarray(sort_block(values).doubled_ranks.astype(np.float64) - (values.shape[1] + 1))
 

@@ -94,8 +94,8 @@ def draw_pairs(target: NumericTarget, n_pairs: int, rng: np.random.Generator) ->
     ([2, 2, 2, 2], True)
     """
     n = target.n
-    centred, _ = target.centered_values
-    y, group, sizes = centred[target.tie_groups], target.tie_groups, target.tie_group_sizes
+    centered, _ = target.centered_values
+    y, group, sizes = centered[target.tie_groups], target.tie_groups, target.tie_group_sizes
     below = np.cumsum(sizes)[group] - sizes[group]  # number of rows with a smaller target
     above = below + sizes[group]  # first row with a larger target
     sums = np.concatenate(([0.0], np.cumsum(y)))

@@ -22,17 +22,17 @@ def fill_centered_ranks(order: Rows, values: Values, tied: Flags, ranks: Values,
     doubled = np.empty(n, dtype=np.int32)
     untied = 1.0 / np.sqrt(float(n) * (float(n) * n - 1.0) / 3.0)
     for f in range(m):
-        rows, centred = order[f], ranks[f]
+        rows, centered = order[f], ranks[f]
         if tied[f]:
             write_doubled_ranks(rows, values[f], doubled)
             square = 0.0
             for i in range(n):
-                centred[i] = doubled[i] - (n + 1)
-                square += centred[i] * centred[i]
+                centered[i] = doubled[i] - (n + 1)
+                square += centered[i] * centered[i]
             scale[f] = 1.0 / np.sqrt(square)
         else:
             for k in range(n):
-                centred[np.uint32(rows[k])] = 2 * k + 1 - n
+                centered[np.uint32(rows[k])] = 2 * k + 1 - n
             scale[f] = untied
 
 

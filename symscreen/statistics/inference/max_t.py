@@ -249,8 +249,8 @@ class PermutedTarget:
     @property
     def _upper_bound(self) -> float:
         """The largest Z that is possible: |Σ w r| / √Σ r² ≤ √Σ w² by the Cauchy–Schwarz inequality."""
-        centred = self.weights - self.weights.mean()
-        return float(np.sqrt(np.square(centred).sum())) * (1.0 + _BOUND_TOLERANCE)
+        centered = self.weights - self.weights.mean()
+        return float(np.sqrt(np.square(centered).sum())) * (1.0 + _BOUND_TOLERANCE)
 
 
 def permute_target(
@@ -290,11 +290,11 @@ def permute_target(
     """
     n = len(weights)
     # shifts of w do not matter, because Σ (2R − (n + 1)) = 0
-    centred = weights - (weights.min() + weights.max()) / 2.0
+    centered = weights - (weights.min() + weights.max()) / 2.0
     # |2R − (n+1)| < n, so |S| < n · |w| · rows
     bits = _EXACT_SUM_BITS - int(np.ceil(np.log2(n))) - int(np.ceil(np.log2(min(n, _MATMUL_ROWS))))
-    _, exponent = np.frexp(np.abs(centred).max())
-    integers = np.rint(np.ldexp(centred, bits - int(exponent)))
+    _, exponent = np.frexp(np.abs(centered).max())
+    integers = np.rint(np.ldexp(centered, bits - int(exponent)))
     permuted = np.empty((n, permutations))
     for b, drawn in enumerate(draw_permutations(n, permutations, seed=seed, groups=groups, runs=runs)):
         permuted[:, b] = integers[drawn]

@@ -196,8 +196,8 @@ def compute_t0_intervals(
     n_units = n if groups is None else int(groups.max()) + 1
     if n_units < MIN_UNITS:
         raise OptionError(f"an interval by groups needs at least {MIN_UNITS} groups: there are {n_units}")
-    centred, exponent = target.centered_values
-    y = centred[target.tie_groups]
+    centered, exponent = target.centered_values
+    y = centered[target.tie_groups]
     group_rows = [] if groups is None else [np.flatnonzero(groups == group) for group in range(n_units)]
     t_quantile = float(stdtrit(n_units - 1.0, 0.5 + 0.5 * level))
     delta = _compute_leave_one_out(

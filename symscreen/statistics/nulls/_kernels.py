@@ -72,10 +72,10 @@ def fill_abs_draws(
             rank = ranks[j]
             ranks[j] = ranks[i]
             ranks[i] = rank
-            centred = rank - middle
-            z += heavy_scores[i] * centred
-            sum_1 += centred
-            sum_2 += centred * centred
+            centered = rank - middle
+            z += heavy_scores[i] * centered
+            sum_1 += centered
+            sum_2 += centered * centered
         z += light_quantiles[i_quantile] * math.sqrt(
             light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
         )
@@ -168,10 +168,10 @@ def run_metropolis(
     middle = (n + 1) / 2.0
     z = sum_1 = sum_2 = 0.0
     for i in range(k):
-        centred = ranks[i] - middle
-        z += heavy_scores[i] * centred
-        sum_1 += centred
-        sum_2 += centred * centred
+        centered = ranks[i] - middle
+        z += heavy_scores[i] * centered
+        sum_1 += centered
+        sum_2 += centered * centered
     has_light = k < n
     variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if has_light else 0.0
     n_favored = min(k, _N_FAVORED_ROWS)

@@ -418,15 +418,15 @@ def _sum_group_weights(sizes: Values, n_groups: int, sums: Values) -> None:
     have 1/(m m′), see `symscreen.statistics.ranks.xi`.
     """
     sums[:] = 0.0
-    total = squares = triangles = stars = paths = paths_of_two = products = ends = centres = 0.0
+    total = squares = triangles = stars = paths = paths_of_two = products = ends = centers = 0.0
     cubes = 0.0
     for g in range(n_groups):
         m = sizes[g]
         before = sizes[g - 1] if g > 0 else 0.0
         after = sizes[g + 1] if g + 1 < n_groups else 0.0
         a = 2.0 / m
-        n_neighbours = (before > 0.0) + (after > 0.0)
-        rho = (m - 1.0) * a + n_neighbours / m
+        n_neighbors = (before > 0.0) + (after > 0.0)
+        rho = (m - 1.0) * a + n_neighbors / m
         sigma, cube = (m - 1.0) * a * a, (m - 1.0) * a**3
         weighted = (m - 1.0) * a * rho  # Σ_q w_pq ρ_q
         for k in range(2):
@@ -450,20 +450,20 @@ def _sum_group_weights(sizes: Values, n_groups: int, sums: Values) -> None:
         paths_of_two += m * (rho * rho - sigma)
         products += m * rho * sigma
         ends += m * weighted * rho
-        centres += m * (rho * rho - sigma) * rho
+        centers += m * (rho * rho - sigma) * rho
     combine_figure_sums(
-        total, squares, cubes, triangles, stars, paths, paths_of_two, products, ends, centres, sums
+        total, squares, cubes, triangles, stars, paths, paths_of_two, products, ends, centers, sums
     )
 
 
 @compile_kernel
 def combine_figure_sums(
     total: float, squares: float, cubes: float, triangles: float, stars: float, paths: float,
-    paths_of_two: float, products: float, ends: float, centres: float, sums: Values,
+    paths_of_two: float, products: float, ends: float, centers: float, sums: Values,
 ) -> None:  # fmt: skip
     """Write the sums over distinct rows from sums with repeated rows; see `tied_xi_null.sum_products`.
 
-    `products` is Σ ρ σ, `ends` is Σ ρ_p w_pq ρ_q, and `centres` is Σ (ρ² − σ) ρ, with ρ the row sums of the
+    `products` is Σ ρ σ, `ends` is Σ ρ_p w_pq ρ_q, and `centers` is Σ (ρ² − σ) ρ, with ρ the row sums of the
     weights and σ those of their squares.
     """
     double = products - cubes  # Σ w_pq² w_qr
@@ -476,7 +476,7 @@ def combine_figure_sums(
     sums[6] = stars
     sums[7] = paths - triangles
     sums[8] = total * squares - 4.0 * products + 2.0 * cubes
-    sums[9] = total * paths_of_two - 2.0 * (2.0 * (ends - products) + centres)
+    sums[9] = total * paths_of_two - 2.0 * (2.0 * (ends - products) + centers)
     sums[9] += 2.0 * (2.0 * double + triangles)
     sums[10] = total**3 - 4.0 * sums[3] - 24.0 * sums[4] - 8.0 * sums[5] - 8.0 * sums[6]
     sums[10] -= 24.0 * sums[7] + 6.0 * sums[8] + 12.0 * sums[9]

@@ -134,8 +134,8 @@ class LinearRankNull:
     @lockfree_cached_property
     def deviation(self) -> float:
         """The standard deviation of Σ a_i · 2 b_i of an untied feature."""
-        n, centred = len(self.scores), self.scores - self.scores.mean()
-        return math.sqrt(float((centred * centred).sum()) * n * (n + 1.0) / 3.0)
+        n, centered = len(self.scores), self.scores - self.scores.mean()
+        return math.sqrt(float((centered * centered).sum()) * n * (n + 1.0) / 3.0)
 
     @lockfree_cached_property
     def _log_score_ties(self) -> float:
@@ -360,12 +360,12 @@ def _build_pattern_tables(score_bytes: bytes, sizes: tuple[int, ...], seed: int)
     n = len(scores)
     ends = np.cumsum(sizes)
     ranks = np.repeat(2.0 * ends - np.array(sizes) - n, sizes)
-    centred = scores - scores.mean()
-    deviation = math.sqrt(float((centred * centred).sum()) * float((ranks * ranks).sum()) / (n - 1.0))
-    centred /= deviation
+    centered = scores - scores.mean()
+    deviation = math.sqrt(float((centered * centered).sum()) * float((ranks * ranks).sum()) / (n - 1.0))
+    centered /= deviation
     log_share = sum(math.lgamma(size + 1.0) for size in sizes) - math.lgamma(n + 1.0)
     min_p_value = math.exp(max(log_share, -690.0))
-    z = _enumerate_statistics(centred, ranks, sizes)
+    z = _enumerate_statistics(centered, ranks, sizes)
     if z is not None:
         upper, lower = (
             build_null_table(np.sort(_shift(part)), np.ones(len(z)), min_p_value=min_p_value)
@@ -374,9 +374,9 @@ def _build_pattern_tables(score_bytes: bytes, sizes: tuple[int, ...], seed: int)
         return _PatternTables(deviation, upper, lower)
     plain_stream, *tail_streams = _PATTERN_STREAMS
     n_draws = max(min(_N_DRAWS, _MAX_DRAWN_VALUES // n), 1)
-    plain = draw_rotated_sums(centred, ranks, n_draws, (seed, plain_stream))
+    plain = draw_rotated_sums(centered, ranks, n_draws, (seed, plain_stream))
     upper, lower = (
-        _build_tail_table(sign * centred, ranks, sign * plain, min_p_value, (seed, stream))
+        _build_tail_table(sign * centered, ranks, sign * plain, min_p_value, (seed, stream))
         for sign, stream in zip((1.0, -1.0), tail_streams, strict=True)
     )
     return _PatternTables(deviation, upper, lower)

@@ -99,8 +99,8 @@ def standardize_scores(
     """
     n = len(scores)
     a = scores - np.median(scores)
-    centred = a - a.mean()
-    a /= math.sqrt(float((centred * centred).sum()) * n * (n + 1.0) / 12.0)
+    centered = a - a.mean()
+    a /= math.sqrt(float((centered * centered).sum()) * n * (n + 1.0) / 12.0)
     a = a[np.argsort(-np.abs(a), kind="stable")]
     n_remaining = np.arange(n, 0, -1)
     means, squares = (np.cumsum(part[::-1])[::-1] for part in (a, a * a))
@@ -112,10 +112,10 @@ def standardize_scores(
         return LinearRankStatistic(a, n, 0.0, 0.0)
     light = a[k:]
     mean = float(light.mean())
-    centred = light - mean
+    centered = light - mean
     m = n - k
-    square = float((centred * centred).sum())
-    light_kurtosis = m * float((centred**4).sum()) / square**2 - 3.0 if square > 0 else 0.0
+    square = float((centered * centered).sum())
+    light_kurtosis = m * float((centered**4).sum()) / square**2 - 3.0 if square > 0 else 0.0
     # The excess kurtosis of Σ a_i π_i to first order in 1/m; −6/5 is that of equally spaced ranks (Pitman
     # 1937).
     excess = (-1.2 * light_kurtosis - 6.0) / m

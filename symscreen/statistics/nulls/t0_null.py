@@ -58,9 +58,9 @@ def build_t0_null(target: SortedValues, seed: int) -> T0Null:
     -------
     T0Null
     """
-    centred, exponent = target.centered_values
+    centered, exponent = target.centered_values
     n = target.n
-    squares = float((target.tie_group_sizes * centred * centred).sum())
+    squares = float((target.tie_group_sizes * centered * centered).sum())
     deviation = math.sqrt(squares * n * (n + 1.0) / 12.0)  # exact for Σ y_i R_i, with ties in y
     scale = math.ldexp(4.0 / (n * (n - 1.0)) * deviation, exponent)
-    return T0Null(build_linear_rank_null(centred[target.tie_groups], seed), scale)
+    return T0Null(build_linear_rank_null(centered[target.tie_groups], seed), scale)

@@ -534,16 +534,16 @@ def relabel_order(order: Rows, values: Values, tied: Flags, inverse_rows: Rows, 
     """Replace row indices by those of the permuted rows, shape (m, n), and sort tied rows by index."""
     m, n = order.shape
     for f in range(m):
-        rows, relabelled = order[f], out[f]
+        rows, relabeled = order[f], out[f]
         for k in range(n):
-            relabelled[k] = inverse_rows[np.uint32(rows[k])]
+            relabeled[k] = inverse_rows[np.uint32(rows[k])]
         if not tied[f]:
             continue
         start = 0
         for k in range(1, n + 1):
             if k == n or values[f, rows[k]] != values[f, rows[start]]:
                 if k - start > 1:
-                    _sort_by_heap(relabelled[start:k])
+                    _sort_by_heap(relabeled[start:k])
                 start = k
 
 
@@ -739,7 +739,7 @@ def correlate(
 ) -> None:
     """Write the correlation of each row of `values`, shape (m, n), with the target; shape (m,)."""
     m, n = values.shape
-    centred = np.empty(n)
+    centered = np.empty(n)
     ones = np.ones(min(n, _BLOCK_ROWS))
     for f in range(m):
         z = values[f]
@@ -752,20 +752,20 @@ def correlate(
             half = -(exponent // 2)
             first, second = math.ldexp(1.0, int(half)), math.ldexp(1.0, int(-exponent - half))
             for i in range(n):
-                centred[i] = z[i] * first * second
-            z = centred
+                centered[i] = z[i] * first * second
+            z = centered
         mean = 0.0
         for start in range(0, n, _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, n)
             mean += compute_simd_dot(z[start:stop], ones, 0, stop - start)
         mean /= n
         for i in range(n):
-            centred[i] = z[i] - mean
+            centered[i] = z[i] - mean
         square = covariance = 0.0
         for start in range(0, n, _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, n)
-            square += compute_simd_dot(centred, centred, start, stop)
-            covariance += compute_simd_dot(centred, centered_target, start, stop)
+            square += compute_simd_dot(centered, centered, start, stop)
+            covariance += compute_simd_dot(centered, centered_target, start, stop)
         spread = math.sqrt(square) * target_spread
         out[f] = min(1.0, max(-1.0, covariance / spread)) if spread > 0.0 else 0.0
 
@@ -834,18 +834,18 @@ def fill_weighted_pearson(
 ) -> None:
     """Write Pearson's correlation of each feature, shape (m,)."""
     m, n = values.shape
-    centred, weighted = np.empty(n), np.empty(n)
+    centered, weighted = np.empty(n), np.empty(n)
     for f in range(m):
         for i in range(n):
-            centred[i] = values[f, i]
+            centered[i] = values[f, i]
         for _ in range(2):  # twice: a rounding error of the mean would be multiplied by the total weight
-            mean = compute_dot(centred, weights)
+            mean = compute_dot(centered, weights)
             for i in range(n):
-                centred[i] -= mean
+                centered[i] -= mean
         for i in range(n):
-            weighted[i] = weights[i] * centred[i]
-        norm = target_norm * np.sqrt(compute_dot(weighted, centred))
-        out[f] = min(1.0, max(-1.0, compute_dot(weighted_target, centred) / norm)) if norm > 0.0 else 0.0
+            weighted[i] = weights[i] * centered[i]
+        norm = target_norm * np.sqrt(compute_dot(weighted, centered))
+        out[f] = min(1.0, max(-1.0, compute_dot(weighted_target, centered) / norm)) if norm > 0.0 else 0.0
 
 
 @compile_kernel

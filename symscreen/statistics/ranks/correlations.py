@@ -124,11 +124,11 @@ def compute_correlations(values: NDArray[np.float64], target: NDArray[np.float64
     >>> compute_correlations(np.array([[1e300, 2e300, 3e300]]), np.array([1.0, 2.0, 4.0])).round(4).tolist()
     [0.982]
     """
-    centred = target - target.mean()
+    centered = target - target.mean()
     out = np.empty(len(values))
     # The kernel computes the dot products: the threads of BLAS would make the sum depend on their number.
     values = np.ascontiguousarray(values)
-    correlate(values, values.view(np.int64), centred, float(np.sqrt((centred * centred).sum())), out)
+    correlate(values, values.view(np.int64), centered, float(np.sqrt((centered * centered).sum())), out)
     return out
 
 

@@ -52,8 +52,8 @@ class SortedValues:
     @property
     def group_values(self) -> Values:
         """The first part of `centered_values` at each row; shape (n,)."""
-        centred, _ = self.centered_values
-        return centred if self.is_untied else centred[self.tie_groups]
+        centered, _ = self.centered_values
+        return centered if self.is_untied else centered[self.tie_groups]
 
     @lockfree_cached_property
     def doubled_ranks(self) -> Integers:

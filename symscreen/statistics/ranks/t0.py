@@ -355,9 +355,9 @@ def compute_ranking_metric(ordered: SortedBlock, target: SortedValues) -> NDArra
     """
     if not target.is_untied or ordered.short_keys is None:
         return _compute_metric(ordered.order, ordered.values, ordered.tied, target)
-    centred, exponent = target.centered_values
+    centered, exponent = target.centered_values
     sums = np.empty(len(ordered.values))
-    _fill_t0_sums_from_keys(*ordered.short_keys, *ordered.open_order_and_tied, ordered.values, centred, sums)
+    _fill_t0_sums_from_keys(*ordered.short_keys, *ordered.open_order_and_tied, ordered.values, centered, sums)
     return _scale_sums(sums, target.n, exponent)
 
 
@@ -380,10 +380,10 @@ def _compute_metric(
 ) -> NDArray[np.float64]:
     """Compute Δ − T0 of each feature, shape (m,), from its order."""
     n = target.n
-    centred, exponent = target.centered_values
+    centered, exponent = target.centered_values
     sums = np.empty(len(order))
     groups = _NO_GROUPS if target.is_untied else target.tie_groups  # which take as much memory as the values
-    _fill_t0_sums(order, values, tied, groups, target.is_untied, centred, sums)
+    _fill_t0_sums(order, values, tied, groups, target.is_untied, centered, sums)
     return _scale_sums(sums, n, exponent)
 
 
@@ -395,7 +395,7 @@ def _scale_sums(sums: Values, n: int, exponent: int) -> Values:
 @compile_kernel
 def _fill_t0_sums_from_keys(
     keys: Keys, first_key_rows: Integers, bits: int, is_open: Flags,
-    order: Rows, tied: Flags, values: Values, centred: Values, out: Values,
+    order: Rows, tied: Flags, values: Values, centered: Values, out: Values,
 ) -> None:  # fmt: skip
     """Write the sums of `_fill_t0_sums`, shape (m,), from sorted keys or, where they are open, the order."""
     n = keys.shape[1]
@@ -408,27 +408,27 @@ def _fill_t0_sums_from_keys(
             feature_keys = keys[first_key_rows[f]]
             for k in range(n):
                 doubled[feature_keys[k] & row_mask] = np.int32(2 * k + 1 - n)
-        out[f] = compute_dot(centred, doubled)
+        out[f] = compute_dot(centered, doubled)
 
 
 @compile_kernel
 def _fill_t0_sums(
-    order: Rows, values: Values, tied: Flags, group: Integers, untied: bool, centred: Values, out: Values
+    order: Rows, values: Values, tied: Flags, group: Integers, untied: bool, centered: Values, out: Values
 ) -> None:
     """Write Σ_i y_i (2 R_i(θ) − (n + 1)) of each feature, shape (m,)."""
     m, n = order.shape
     doubled = np.empty(n, dtype=np.int32)  # twice the ranks, minus n + 1
-    weights = np.empty(centred.size)
+    weights = np.empty(centered.size)
     for f in range(m):
         write_centered_ranks(order[f], values[f], tied[f], doubled)
         if untied:
-            out[f] = compute_dot(centred, doubled)
+            out[f] = compute_dot(centered, doubled)
         else:
-            out[f] = _sum_centered_ranks(doubled, group, centred, weights)
+            out[f] = _sum_centered_ranks(doubled, group, centered, weights)
 
 
 @compile_kernel
-def _sum_centered_ranks(doubled: Rows, group: Integers, centred: Values, weights: Values) -> float:
+def _sum_centered_ranks(doubled: Rows, group: Integers, centered: Values, weights: Values) -> float:
     """Compute Σ_i y_i (2 R_i(θ) − (n + 1)) from the centred ranks, shape (n,), for a target with ties.
 
     Integer sums over tied target values: the result does not depend on the order of their rows.
@@ -439,7 +439,7 @@ def _sum_centered_ranks(doubled: Rows, group: Integers, centred: Values, weights
         if i + 1 == doubled.size or group[i + 1] != group[i]:
             weights[group[i]] = float(total)
             total = 0
-    return float(compute_dot(centred, weights))
+    return float(compute_dot(centered, weights))
 
 
 def compute_multioutput_ranking_metrics(
@@ -463,9 +463,9 @@ def compute_multioutput_ranking_metrics(
     """
     n, metrics = sort_order.shape[1], np.empty((len(outputs), len(ordered.values)))
     for target, rows, sums in zip(outputs, sort_order, metrics, strict=True):
-        centred, exponent = target.centered_values
+        centered, exponent = target.centered_values
         _fill_multioutput_sums(
-            ordered.doubled_ranks, rows, target.tie_groups, target.is_untied, centred, sums
+            ordered.doubled_ranks, rows, target.tie_groups, target.is_untied, centered, sums
         )
         np.ldexp(2.0 / (n * (n - 1.0)) * sums, exponent, out=sums)
     return metrics
@@ -473,19 +473,19 @@ def compute_multioutput_ranking_metrics(
 
 @compile_kernel
 def _fill_multioutput_sums(
-    ranks: Ranks, rows: Rows, group: Integers, untied: bool, centred: Values, out: Values
+    ranks: Ranks, rows: Rows, group: Integers, untied: bool, centered: Values, out: Values
 ) -> None:
     """Write the sums of `_fill_t0_sums`, shape (m,), with identical bits; `rows` sorts the output."""
     m, n = ranks.shape
     doubled = np.empty(n, dtype=np.int32)  # twice the ranks, minus n + 1
-    weights = np.empty(centred.size)
+    weights = np.empty(centered.size)
     for f in range(m):
         for i in range(n):
             doubled[i] = ranks[f, np.uint32(rows[i])] - np.int32(n + 1)
         if untied:
-            out[f] = compute_dot(centred, doubled)
+            out[f] = compute_dot(centered, doubled)
         else:
-            out[f] = _sum_centered_ranks(doubled, group, centred, weights)
+            out[f] = _sum_centered_ranks(doubled, group, centered, weights)
 
 
 def compute_survival_ranking_metric(ordered: SortedBlock, target: CensoredTimes) -> NDArray[np.float64]:

@@ -50,10 +50,10 @@ def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedValues
     float64 array, shape (m,)
         In [−Δ, Δ], in the target's unit; exactly the negative for mirrored ranks.
     """
-    centred, exponent = target.centered_values
+    centered, exponent = target.centered_values
     sums = np.empty(len(ordered.order))
     fill_weighted_sums(
-        ordered.order, ordered.values, ordered.tied, target.weights, target.weights * centred, sums
+        ordered.order, ordered.values, ordered.tied, target.weights, target.weights * centered, sums
     )
     return np.asarray(np.ldexp(2.0 / target.pair_weight_sum * sums, exponent))
 
@@ -71,9 +71,9 @@ def compute_weighted_gini_mean_difference(target: WeightedValues) -> float:
     float
         Δ > 0, in the target's unit.
     """
-    centred, exponent = target.centered_values
+    centered, exponent = target.centered_values
     sums = np.empty(1)
-    fill_weighted_sums(*_build_target_block(target), target.weights, target.weights * centred, sums)
+    fill_weighted_sums(*_build_target_block(target), target.weights, target.weights * centered, sums)
     return float(np.ldexp(2.0 / target.pair_weight_sum * sums[0], exponent))
 
 
@@ -127,14 +127,14 @@ def compute_weighted_pearson(ordered: SortedBlock, target: WeightedValues) -> Va
     float64 array, shape (m,)
         In [−1, 1]; 0 for a constant feature.
     """
-    centred, _ = target.centered_values
+    centered, _ = target.centered_values
     weights = target.weights / target.weight_sum
-    spread = float(np.sqrt((weights * centred * centred).sum()))
+    spread = float(np.sqrt((weights * centered * centered).sum()))
     # Scaling by a power of two is exact and keeps squares from overflow and underflow.
     _, exponent = np.frexp(np.abs(ordered.values).max(axis=1, initial=0.0))
     scaled = np.ldexp(ordered.values, -exponent[:, None])
     out = np.empty(len(scaled))
-    fill_weighted_pearson(np.ascontiguousarray(scaled), weights, weights * centred, spread, out)
+    fill_weighted_pearson(np.ascontiguousarray(scaled), weights, weights * centered, spread, out)
     return out
 
 

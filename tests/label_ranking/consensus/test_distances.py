@@ -106,11 +106,11 @@ def test_the_triangle_inequality_holds_for_complete_rankings(couple, data):
 
 def test_one_ranking_is_compared_with_all_rows():
     rows = np.array(list(permutations([1.0, 2.0, 3.0])))
-    centre = [2.0, 1.0, 3.0]
+    center = [2.0, 1.0, 3.0]
     for measure in (kendall_distance, kendall_tau, kendall_tau_b, footrule, d2, order_list_tau):
-        repeated = np.tile(centre, (len(rows), 1))
-        assert np.array_equal(measure(rows, centre), measure(rows, repeated))
-        assert np.array_equal(measure(centre, rows), measure(repeated, rows))
+        repeated = np.tile(center, (len(rows), 1))
+        assert np.array_equal(measure(rows, center), measure(rows, repeated))
+        assert np.array_equal(measure(center, rows), measure(repeated, rows))
 
 
 def test_only_the_order_counts():

@@ -53,11 +53,11 @@ def test_without_draws_every_tree_is_the_tree(rng):
 
 
 def test_it_learns_and_tells_which_inputs_matter(rng):
-    x, y, centres = grid_of_six(rng, 500, 4, 1.5)
+    x, y, centers = grid_of_six(rng, 500, 4, 1.5)
     x = np.column_stack([x, rng.normal(size=(500, 2))])
     forest = ConsensusRankingForest(n_estimators=30, min_samples_leaf=10, max_features=None, random_state=0)
     forest.fit(x[:400], y[:400])
-    assert (forest.predict(x[400:]) == centres[400:]).all(axis=1).mean() > 0.85
+    assert (forest.predict(x[400:]) == centers[400:]).all(axis=1).mean() > 0.85
     assert forest.feature_importances_[:2].min() > 3 * forest.feature_importances_[2:].max()
 
 

@@ -51,12 +51,12 @@ def test_leaves_hold_the_median_of_their_rows(rng, method):
 def test_it_recovers_the_cells_of_a_piecewise_constant_set(rng):
     risks, right = [], []
     for _ in range(8):
-        x, y, centres = grid_of_six(rng, 1000, 5, 2.0)
+        x, y, centers = grid_of_six(rng, 1000, 5, 2.0)
         tree = ConsensusRankingTree(max_depth=3, min_samples_leaf=0.1).fit(x[:700], y[:700])
         near = KemenyNeighbors(5).fit(x[:700], y[:700])
         both = [model.predict(x[700:]) for model in (tree, near)]
         risks.append([kendall_distance(one, y[700:]).mean() for one in both])
-        right.append((both[0] == centres[700:]).all(axis=1).mean())
+        right.append((both[0] == centers[700:]).all(axis=1).mean())
     tree_risk, near_risk = np.mean(risks, axis=0)
     assert tree_risk < near_risk - 0.1
     assert np.mean(right) > 0.95
@@ -108,20 +108,20 @@ def test_importances_sum_to_the_dispersion_explained(rng):
 
 
 def test_categories_are_any_numbers_given_by_place_name_or_mask(rng):
-    colour = rng.choice([-3.0, 0.5, 8.0, 10.0], 80)
-    frame = pd.DataFrame({"size": rng.normal(size=80), "colour": colour})
-    y = np.where(np.isin(colour, [-3.0, 8.0])[:, None], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0])
+    color = rng.choice([-3.0, 0.5, 8.0, 10.0], 80)
+    frame = pd.DataFrame({"size": rng.normal(size=80), "colour": color})
+    y = np.where(np.isin(color, [-3.0, 8.0])[:, None], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0])
     for asked in (["colour"], [1], [-1], [False, True]):
         tree = ConsensusRankingTree(max_depth=1, categorical_features=asked).fit(frame, y)
         assert np.array_equal(tree.predict(frame), y)
         assert tree.categories_[1].tolist() == [-3.0, 0.5, 8.0, 10.0]
-    heavier = np.isin(colour, [-3.0, 8.0]).sum() * 2 >= 80
+    heavier = np.isin(color, [-3.0, 8.0]).sum() * 2 >= 80
     unseen = tree.predict(pd.DataFrame({"size": [0.0], "colour": [99.0]}))
     assert unseen.tolist() == [[1.0, 2.0, 3.0] if heavier else [3.0, 1.0, 2.0]]
 
 
 def test_a_penalty_prunes_and_cross_validation_finds_a_good_one(rng):
-    x, y, centres = grid_of_six(rng, 600, 4, 1.5)
+    x, y, centers = grid_of_six(rng, 600, 4, 1.5)
     full = ConsensusRankingTree().fit(x, y)
     chosen = ConsensusRankingTree(ccp_lambda="cv", random_state=0).fit(x, y)
     assert np.array_equal(
@@ -129,7 +129,7 @@ def test_a_penalty_prunes_and_cross_validation_finds_a_good_one(rng):
     )
     assert chosen.risks_.min() == chosen.risks_[chosen.penalties_ == chosen.ccp_lambda_][0]
     assert 6 <= (chosen.tree_.feature < 0).sum() < (full.tree_.feature < 0).sum() / 5
-    assert (chosen.predict(x) == centres).all(axis=1).mean() > 0.9
+    assert (chosen.predict(x) == centers).all(axis=1).mean() > 0.9
     assert len(ConsensusRankingTree(ccp_lambda=100.0).fit(x, y).tree_.feature) == 1
 
 

@@ -237,12 +237,12 @@ def test_exactly_collinear_features_do_no_harm(direction, criterion, rng):
     x, y = _ablation(rng)
     x = np.concatenate([x, 2.0 * x[:3] + 1.0, x[3:6] - x[6:9]])
     scores = _judge(_shown(x, y + rng.normal(size=80)), direction=direction, criterion=criterion, max_size=8)
-    centred = x[scores.selected] - x[scores.selected].mean(axis=1, keepdims=True)
-    assert np.linalg.matrix_rank(centred, tol=1e-9) == scores.record["size"]
+    centered = x[scores.selected] - x[scores.selected].mean(axis=1, keepdims=True)
+    assert np.linalg.matrix_rank(centered, tol=1e-9) == scores.record["size"]
     if direction == "backward":
         kept = sorted(set(range(30)) - set(scores.record["set_aside"]))
-        centred = x - x.mean(axis=1, keepdims=True)
-        assert np.linalg.matrix_rank(centred[kept], tol=1e-9) == len(kept) == 21
+        centered = x - x.mean(axis=1, keepdims=True)
+        assert np.linalg.matrix_rank(centered[kept], tol=1e-9) == len(kept) == 21
 
 
 @every_direction

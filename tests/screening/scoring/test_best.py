@@ -15,8 +15,8 @@ def table(rng):
 
 
 def _correlations(values):
-    centred = values - values.mean(axis=1, keepdims=True)
-    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    centered = values - values.mean(axis=1, keepdims=True)
+    unit = centered / np.linalg.norm(centered, axis=1, keepdims=True)
     return np.abs(unit @ unit.T)
 
 

@@ -125,8 +125,8 @@ def test_correlations_of_what_is_left_out_are_exact_up_to_their_errors(rng, ufun
     values = ufunc(members[left], members[right]).astype(np.longdouble)
     values = values / np.abs(values).max(axis=1, keepdims=True)
     values = values - values.mean(axis=1, keepdims=True)
-    centred = (target - target.mean()).astype(np.longdouble)
-    exact = values @ centred / np.sqrt((values * values).sum(axis=1) * (centred @ centred))
+    centered = (target - target.mean()).astype(np.longdouble)
+    exact = values @ centered / np.sqrt((values * values).sum(axis=1) * (centered @ centered))
     deviation = np.abs(found.correlations[~found.is_possible] - exact)
     assert (deviation <= found.errors[~found.is_possible]).all()
 

@@ -23,7 +23,7 @@ def _features(rng, m, n):
     return values
 
 
-def _centred(weights):
+def _centered(weights):
     return (weights - (weights.min() + weights.max()) / 2) / np.ptp(weights)
 
 
@@ -95,7 +95,7 @@ def test_sums_are_exact_at_any_length(rng, n):
     sums = best / (1.0 / np.sqrt(n * (n * n - 1.0) / 3.0))
     # of one stretch of rows the sum is exact; over several it is rounded once a stretch
     assert np.allclose(sums, np.array(exact, dtype=float), rtol=1e-14)
-    assert np.allclose(shuffles.weights / np.ptp(shuffles.weights), _centred(weights), atol=2.0**-20)
+    assert np.allclose(shuffles.weights / np.ptp(shuffles.weights), _centered(weights), atol=2.0**-20)
 
 
 def test_the_first_of_more_permutations_are_the_same(rng):

@@ -23,8 +23,8 @@ def compute_p_values(scores, x, statistics, sign="free"):
     """P-values of one feature for given values of Σ a_i b_i."""
     null = build_linear_rank_null(scores, 0)
     n = len(scores)
-    centred = scores - scores.mean()
-    unit = np.sqrt((centred * centred).sum() * n * (n + 1.0) / 12.0)
+    centered = scores - scores.mean()
+    unit = np.sqrt((centered * centered).sum() * n * (n + 1.0) / 12.0)
     block = sort_block(np.tile(x, (len(statistics), 1)))
     return null.compute_p_values(block, np.asarray(statistics) / unit, sign)
 
@@ -138,8 +138,8 @@ def test_a_target_with_three_dominant_rows_leaves_the_bound(rng):
 def test_a_rare_value_has_the_p_values_of_its_possible_rows(rng):
     scores = rng.normal(size=300)
     x = (np.arange(300) == 0).astype(float)
-    centred = scores - scores.mean()
-    s = np.sort(centred * 150.0)  # the rank of the single one is n/2 above that of the zeros
+    centered = scores - scores.mean()
+    s = np.sort(centered * 150.0)  # the rank of the single one is n/2 above that of the zeros
     expected = (np.abs(s)[None, :] >= np.abs(s)[:, None] * (1.0 - 1e-12)).mean(axis=1)
     np.testing.assert_allclose(compute_p_values(scores, x, s), expected, rtol=1e-9)
 
