@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
     # A search gives its laws in rounds; a later round may contain laws of those before.
     _Search: TypeAlias = Callable[[LawData], Iterator[list[Law]]]
-    _Stage: TypeAlias = tuple[str, _Search]
 
 
 def find_all_power_products(data: LawData) -> list[Law]:
@@ -69,17 +68,13 @@ def make_one_round_search(find: Callable[[LawData], list[Law]]) -> _Search:
     return search
 
 
-class ClosingRound(list["Law"]):
-    """The laws of a round that is the last one of its search if a law leaves nothing to explain."""
-
-
 def search_index_laws(data: LawData) -> Iterator[list[Law]]:
     """Search laws of one product of powers: functions of it and sums of two of its powers, then curves.
 
     Curves have many numbers, so they can be better by chance than a function that is enough.
     """
     rounds = search_single_index_laws(data)
-    yield ClosingRound([*next(rounds, []), *find_sums_of_two_powers(data)])
+    yield [*next(rounds, []), *find_sums_of_two_powers(data)]
     yield from rounds
 
 
@@ -97,18 +92,26 @@ def find_all_sums_of_inputs(data: LawData) -> list[Law]:
     ]
 
 
-_STAGES: tuple[_Stage, ...] = (
-    ("power products", make_one_round_search(find_all_power_products)),
-    ("single index", search_index_laws),
-    ("factor products", make_one_round_search(find_factor_products)),
-    ("transformed sums", search_transformed_sums),
-    ("curves", make_one_round_search(find_all_curves)),
-    ("sums of inputs", make_one_round_search(find_all_sums_of_inputs)),
-    ("rational forms", search_rational_forms),
-    ("algebraic relations", make_one_round_search(find_algebraic_relations)),
-    ("matched pairs", make_one_round_search(find_matched_pairs)),
+class _Stage(NamedTuple):
+    """A search with its name, and whether it ends after a round with a law that leaves nothing to explain."""
+
+    name: str
+    search: _Search
+    ends_if_sufficient: bool = False
+
+
+_STAGES = (
+    _Stage("power products", make_one_round_search(find_all_power_products)),
+    _Stage("single index", search_index_laws, ends_if_sufficient=True),
+    _Stage("factor products", make_one_round_search(find_factor_products)),
+    _Stage("transformed sums", search_transformed_sums),
+    _Stage("curves", make_one_round_search(find_all_curves)),
+    _Stage("sums of inputs", make_one_round_search(find_all_sums_of_inputs)),
+    _Stage("rational forms", search_rational_forms),
+    _Stage("algebraic relations", make_one_round_search(find_algebraic_relations)),
+    _Stage("matched pairs", make_one_round_search(find_matched_pairs)),
 )
-_DIMENSIONLESS_GROUPS: _Stage = ("dimensionless groups", make_one_round_search(find_laws_of_groups))
+_DIMENSIONLESS_GROUPS = _Stage("dimensionless groups", make_one_round_search(find_laws_of_groups))
 
 
 # points of the criterion that a clear winner may pay for its search and inner constants; the more stages have
@@ -146,22 +149,22 @@ def find_laws(
     monitor = SearchMonitor() if monitor is None else monitor
     nothing = ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0)
     found: list[FittedLaw] = []
-    for place, (name, search) in list_law_stages(data, effort, monitor.should_stop):
-        if (only_stage is not None and name != only_stage) or not monitor.start(name):
+    for place, stage in list_law_stages(data, effort, monitor.should_stop):
+        if (only_stage is not None and stage.name != only_stage) or not monitor.start(stage.name):
             continue
         known: set[Law] = set()
-        for laws in search(data):
+        for laws in stage.search(data):
             new = [law for law in laws if law not in known]
             known.update(new)
             fitted = fit_found_laws(new, data, effort.n_refined_laws)
-            found += [replace(each, law=replace(each.law, stage=name)) for each in fitted]
+            found += [replace(each, law=replace(each.law, stage=stage.name)) for each in fitted]
             found = _merge_equal_laws(found)
             if monitor.has_listener:
                 monitor.report(add_laws(nothing, found))
             max_cost = _MAX_COST + place * _COST_PER_STAGE
             if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
                 return found
-            if isinstance(laws, ClosingRound) and is_law_sufficient(found, data):
+            if stage.ends_if_sufficient and is_law_sufficient(found, data):
                 break
     return found
 
@@ -208,13 +211,13 @@ def list_law_stages(
         find_deep = partial(
             find_laws_of_deep_pool, n_formulas=effort.deep_pool_formulas, should_stop=should_stop
         )
-        stages = (*stages, (len(stages), (DEEP_POOL, make_one_round_search(find_deep))))
+        stages = (*stages, (len(stages), _Stage(DEEP_POOL, make_one_round_search(find_deep))))
     return stages if data.units is None else (*stages[:1], (0, _DIMENSIONLESS_GROUPS), *stages[1:])
 
 
 def list_stage_names() -> list[str]:
     """Return the names of the searches of the default effort in their order, with that of the groups."""
-    return [name for name, _ in (*_STAGES[:1], _DIMENSIONLESS_GROUPS, *_STAGES[1:])]
+    return [stage.name for stage in (*_STAGES[:1], _DIMENSIONLESS_GROUPS, *_STAGES[1:])]
 
 
 def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:

@@ -100,13 +100,14 @@ def test_later_stages_are_not_run_after_a_clear_winner(noise, rng, monkeypatch):
     runs = []
     search_stages = search._STAGES
     stages = [
-        (name, lambda data, stage=stage: runs.append(stage) or stage(data)) for name, stage in search_stages
+        stage._replace(search=lambda data, stage=stage: runs.append(stage.name) or stage.search(data))
+        for stage in search_stages
     ]
     monkeypatch.setattr(search, "_STAGES", stages)
     found = find_laws(
         build_law_data(frame, target, load_grammar("basic").add_operators(["sin", "cos"]), pool_limit=5000)
     )
-    assert runs == [stage for name, stage in search_stages if name == "power products"]
+    assert runs == ["power products"]
     assert {each.law.stage for each in found} == {"power products"}
 
 
@@ -114,7 +115,7 @@ def test_a_search_is_not_repeated_once_a_law_explains_all(rng, monkeypatch):
     frame = make_frame(rng, n=600, noise=0.01)
     target = frame.pop("force")
     data = build_law_data(frame, target, load_grammar("standard"), pool_limit=300)
-    (laws,) = (stage(data) for name, stage in search._STAGES if name == "power products")
+    (laws,) = (stage.search(data) for stage in search._STAGES if stage.name == "power products")
     first_round = next(laws)
     rounds = []
 
@@ -123,7 +124,7 @@ def test_a_search_is_not_repeated_once_a_law_explains_all(rng, monkeypatch):
             rounds.append(number)
             yield first_round[: 60 * number]
 
-    monkeypatch.setattr(search, "_STAGES", (("power products", search_in_rounds),))
+    monkeypatch.setattr(search, "_STAGES", (search._Stage("power products", search_in_rounds),))
     found = find_laws(data)
     assert rounds == [0, 1]
     assert "m*r*v*sin(angle)" in {str(each.law.terms[0]) for each in found}
