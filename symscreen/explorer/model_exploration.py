@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from symscreen.expressions.printing import format_mathml_body
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, quote, render_message
+from symscreen.results.fit_result import describe_fit_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +98,7 @@ class ModelExploration:
         names = ", ".join(escape_control_chars(formula.target) for formula in self.formulas)
         return {
             "title": f"Model of {names}",
-            "verdict": "",
+            "verdict": self._describe_verdict(),
             "summary": self._summarize(),
             "notices": [] if self.frame is None else [*map(escape_control_chars, self.frame.notices)],
             "columns": [{"text": "compl.", "meaning": "the complexity of the formula"}],
@@ -106,6 +108,13 @@ class ModelExploration:
             "can_explain": False,
             "exports": list_exports(self._formats),
         }
+
+    def _describe_verdict(self) -> str:
+        """Describe the verdict of the fit; empty if the bundle has no record of one."""
+        # the digest of a bundle does not cover its record, so that may hold anything
+        with suppress(KeyError, TypeError, ValueError):
+            return escape_control_chars(describe_fit_verdict(self.bundle.record))
+        return ""
 
     def trace(self, number: int) -> dict[str, Any] | None:
         """Return the target next to the prediction of a formula; None without rows."""

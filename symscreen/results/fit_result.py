@@ -94,6 +94,23 @@ class FitFigures(Protocol):
         ...
 
 
+def describe_fit_verdict(record: Mapping[str, Any]) -> str:
+    """Describe the verdict in the record of a fit, in one line."""
+    verdict = record["verdict"]
+    kind, p_value = verdict["kind"], verdict["p_value"]
+    if "undetermined" in verdict:
+        part = escape_control_chars(verdict["undetermined"])
+        return f"approximation: it leaves only rounding, but the rows do not determine {part}"
+    if "polynomial" in verdict:
+        rival = f"a polynomial of degree {verdict['polynomial']}"
+        return f"approximation: it leaves only rounding, but so does {rival} with fewer digits"
+    text = _NOTHING_YET if kind == "none" and "partial" in record else _VERDICTS[kind]
+    if "numbers" in verdict and "units" not in record:
+        names = [f"{value:.{_DIGITS}g} is {name}" for value, name in verdict["numbers"][:_MAX_NAMED]]
+        text = f"{text}; {', '.join(names)}"
+    return text if p_value is None else f"{text} (p = {p_value:.2g})"
+
+
 @dataclass(frozen=True, eq=False)
 class _BaseFitResult:
     """What fits of one target and of several targets have in common."""
@@ -195,19 +212,7 @@ class _BaseFitResult:
         formula with a part that the rows do not determine is an approximation, also if it leaves nothing.
         Coefficients of an exact formula are named, such as 1/(2*pi).
         """
-        verdict = self.record["verdict"]
-        kind, p_value = verdict["kind"], verdict["p_value"]
-        if "undetermined" in verdict:
-            part = escape_control_chars(verdict["undetermined"])
-            return f"approximation: it leaves only rounding, but the rows do not determine {part}"
-        if "polynomial" in verdict:
-            rival = f"a polynomial of degree {verdict['polynomial']}"
-            return f"approximation: it leaves only rounding, but so does {rival} with fewer digits"
-        text = _NOTHING_YET if kind == "none" and self.is_partial else _VERDICTS[kind]
-        if "numbers" in verdict and "units" not in self.record:
-            names = [f"{value:.{_DIGITS}g} is {name}" for value, name in verdict["numbers"][:_MAX_NAMED]]
-            text = f"{text}; {', '.join(names)}"
-        return text if p_value is None else f"{text} (p = {p_value:.2g})"
+        return describe_fit_verdict(self.record)
 
     @property
     def exclusion(self) -> str | None:

@@ -43,6 +43,20 @@ def test_the_quality_of_the_model_is_that_of_the_fit(model, stored):
     assert formula["text"] == stored.fitted.formula.round_numbers(6).equation
 
 
+def test_the_verdict_is_that_of_the_fit_and_a_damaged_record_has_none(model, stored, tmp_path):
+    assert model.describe()["verdict"] == stored.fitted.verdict
+    for verdict in (
+        {},
+        {"kind": "noise"},
+        {"kind": "noise", "p_value": "x"},
+        {"kind": "x", "p_value": None},
+        1,
+    ):
+        path = tmp_path / "damaged.json"
+        save_bundle(stored.fitted.formula, path, record={"verdict": verdict}, force=True)
+        assert open_exploration(str(path)).describe()["verdict"] == ""
+
+
 @pytest.mark.parametrize("format_name", ["numpy", "sql", "excel", "latex"])
 def test_the_model_is_exported(model, stored, format_name):
     assert model.export(format_name, 0).text == export_formulas(stored.fitted.formula, format_name)
