@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from symscreen.messages import escape_control_chars
@@ -11,12 +12,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from symscreen.expressions.tree import Expression
+
 
 _MAX_ROWS = 10
 _MAX_NOTICES = 3
 _LINE_WIDTH_CHARS = 110
 _MAX_CELL_CHARS = 60
 _MAX_NOTICE_CHARS = 200
+_HTML_DIGITS = 6  # significant digits
 
 
 def format_repr(heading: str, notices: Iterable[str], tables: dict[str, pd.DataFrame]) -> str:
@@ -116,3 +120,27 @@ def truncate_text(text: str, max_length: int) -> str:
     'a long…'
     """
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+
+
+def format_result_html(
+    equations: Iterable[str], notices: Iterable[str], table: pd.DataFrame, text_column: str = "term"
+) -> str:
+    """Format equations, notices and a table with a column of texts as HTML, with escaped names."""
+    import pandas as pd
+
+    lines = "<br>".join(escape(escape_control_chars(equation)) for equation in equations)
+    paragraphs = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
+    texts = {text_column: list(map(escape_control_chars, table[text_column]))}
+    safe = table.assign(**texts).rename(columns=escape_control_chars)
+    with pd.option_context("display.max_colwidth", None):  # formulas are not truncated
+        markup = safe.to_html(index=False, float_format=f"{{:.{_HTML_DIGITS}g}}".format)
+    return f"<p><code>{lines}</code></p>{paragraphs}{markup}"
+
+
+def format_equation_html(name: str, expression: Expression) -> str:
+    """Typeset an equation as MathML in a paragraph of its own."""
+    from symscreen.expressions.printing import format_mathml_body
+    from symscreen.expressions.tree import Column
+
+    sides = format_mathml_body(Column(name)), format_mathml_body(expression, _HTML_DIGITS)
+    return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._atomic_io import write_atomically
-from symscreen._repr import format_repr, format_summary
+from symscreen._repr import format_equation_html, format_repr, format_result_html, format_summary
 from symscreen.data import read_columns
 from symscreen.dynamics.simulation import integrate_system
 from symscreen.dynamics.trajectories import Run
@@ -355,6 +355,11 @@ class OdeResult:
             )
             lines.append(f"error of the forecast of held-out samples: {errors}")
         return (*lines, *self.notices)
+
+    def _repr_html_(self) -> str:
+        rounded = [formula.round_numbers(_DIGITS) for formula in self.formulas]
+        typeset = "".join(format_equation_html(each.target, each.expression) for each in rounded)
+        return typeset + format_result_html(self.equations, self.statements, self.constants)
 
     def __repr__(self) -> str:
         head = f"<{type(self).__name__}: {'; '.join(self.equations)}>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen._repr import format_equation_html, format_result_html
 from symscreen.backends import count_available_cores
 from symscreen.config.parsing import check_positive_int
 from symscreen.data import read_dataset
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
 
 
+_DIGITS = 6  # significant digits of coefficients
 _MAX_SIZE = 5
 # By size: the largest number of subsets, which take a minute or two on two cores.
 _MAX_SUBSETS = {1: 10**7, 2: 10**11, 3: 3 * 10**10, 4: 3 * 10**10, 5: 3 * 10**10}
@@ -93,6 +95,13 @@ class SubsetResult:
         least = _round_down(float(self.table.unexplained.iloc[-1]))
         claim = f"no other leaves less than {least:g} of the target's variance"
         return f"of {subsets}, {claim}, collinear ones aside"
+
+    def _repr_html_(self) -> str:
+        best = [model.round_numbers(_DIGITS) for model in self.models[:1]]
+        typeset = "".join(format_equation_html(model.target, model.expression) for model in best)
+        claims = (self.certificate, *self.notices)
+        shown = self.table[["r2", "unexplained", "formula"]]
+        return typeset + format_result_html((), claims, shown, "formula")
 
     def __repr__(self) -> str:
         rows = (f"{row.r2:.6f}  {row.formula}" for row in self.table.itertuples())
@@ -237,6 +246,6 @@ def _build_table(
             "columns": [tuple(dataset.names[member] for member in row) for row in members.tolist()],
             "r2": 1.0 - unexplained,
             "unexplained": unexplained,
-            "formula": [model.round_numbers(6).equation for model in models],
+            "formula": [model.round_numbers(_DIGITS).equation for model in models],
         }
     )

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from symscreen._repr import format_repr, format_summary
+from symscreen._repr import format_equation_html, format_repr, format_result_html, format_summary
 from symscreen.errors import OptionError
 from symscreen.expressions.grouped_formula import GroupedFormula, predict_model
 from symscreen.expressions.linear_formula import Formula, SharedFormula
@@ -21,7 +20,7 @@ from symscreen.messages import escape_control_chars, name_option
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -166,7 +165,7 @@ class _BaseFitResult:
         return format_repr(head, self._statements, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return _format_fit_html(self._rounded_equations, self._statements, self.terms)
+        return format_result_html(self._rounded_equations, self._statements, self.terms)
 
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
@@ -440,12 +439,8 @@ class FitResult(_BaseFitResult):
         )
 
     def _repr_html_(self) -> str:
-        from symscreen.expressions.printing import format_mathml_body
-        from symscreen.expressions.tree import Column
-
         rounded = self.formula.round_numbers(_DIGITS)
-        sides = format_mathml_body(Column(rounded.target)), format_mathml_body(rounded.expression, _DIGITS)
-        return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>{super()._repr_html_()}"
+        return format_equation_html(rounded.target, rounded.expression) + super()._repr_html_()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -487,21 +482,6 @@ class SharedFitResult(_BaseFitResult):
     def targets(self) -> tuple[str, ...]:
         """Names of the targets, in the order of the columns of the predictions."""
         return self.formula.targets
-
-
-def _format_fit_html(
-    equations: Iterable[str], notices: Iterable[str], table: pd.DataFrame, text_column: str = "term"
-) -> str:
-    """Format equations, notices and a table with a column of texts as HTML, with escaped names."""
-    import pandas as pd
-
-    lines = "<br>".join(escape(escape_control_chars(equation)) for equation in equations)
-    paragraphs = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
-    texts = {text_column: list(map(escape_control_chars, table[text_column]))}
-    safe = table.assign(**texts).rename(columns=escape_control_chars)
-    with pd.option_context("display.max_colwidth", None):  # formulas are not truncated
-        markup = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
-    return f"<p><code>{lines}</code></p>{paragraphs}{markup}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -561,6 +541,6 @@ class GroupedFitResult(_BaseFitResult):
         return format_repr(head, self._statements, {"constants": self.constants, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return _format_fit_html(
+        return format_result_html(
             self._rounded_equations, self._statements, self.constants, self.formula.column
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscreen._atomic_io import check_not_input, check_outputs_differ, check_writable
 from symscreen.data import read_frame
 from symscreen.fitting.fit import fit
+from symscreen.messages import escape_control_chars
 from symscreen.report.html_page import write_report
 from symscreen.report.page_template import check_report
 from symscreen.results.ranking_files import check_output, write_ranking
@@ -47,6 +49,11 @@ class StudyResult:
     screen: ScreenResult | None
     fit: AnyFitResult | None
     written: tuple[Path, ...]
+
+    def _repr_html_(self) -> str:
+        parts = [part for part in (self.fit, self.screen) if part is not None]
+        files = "".join(f"<p>written: {escape(escape_control_chars(str(path)))}</p>" for path in self.written)
+        return "".join(part._repr_html_() for part in parts) + files
 
 
 def run_study(path: str | Path, *, force: bool = False, **options: Any) -> StudyResult:

@@ -136,3 +136,27 @@ def test_names_are_text_in_every_view(table):
     for view in views:
         assert Page(view._repr_html_()).all("b") == []
         assert "\x00" not in view._repr_html_() + repr(view)
+
+
+@pytest.mark.slow
+def test_subsets_equations_of_motion_and_studies_are_read_in_a_notebook(table, tmp_path):
+    subsets = symscreen.find_best_subsets(table, target="y", n_best=1)
+    page = Page(subsets._repr_html_())
+    assert len(page.all("math")) == 1
+    assert page.texts["th"][:3] == ["r2", "unexplained", "formula"]
+    assert subsets.certificate in page.texts["p"]
+
+    t = np.linspace(0.0, 4.0, 81)
+    found = symscreen.discover_ode(
+        {"t": t, "x": np.exp(-0.5 * t)}, time="t", states="x", operators=["mul"], max_terms=2
+    )
+    page = Page(found._repr_html_())
+    assert len(page.all("math")) == 1
+    assert page.texts["code"] == list(found.equations)
+
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    study = symscreen.run_study(path, layers="u", unary="square", jobs=1)
+    page = Page(study._repr_html_())
+    assert study.screen.verdict in page.texts["strong"]
+    assert study.fit.verdict in page.texts["p"]
