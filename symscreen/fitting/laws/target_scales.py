@@ -11,6 +11,7 @@ import numpy as np
 from numpy.polynomial.legendre import legval
 
 from symscreen.fitting.laws.gauss_newton import estimate_with_errors
+from symscreen.statistics.spread_places import select_spread_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ _MAX_HALF_LIMIT = 0.2  # largest error of an exponent that may be a half
 _MAX_INTEGER_LIMIT = 0.45  # largest error of an exponent
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6
+_MAX_FACTOR_ROWS = 20_000  # rows of the regression that finds factors
 _MAX_DEGREE = 6  # of the polynomial of each logarithm
 
 
@@ -256,6 +258,8 @@ def find_factored_powers(
     dict of str to Fraction
         The inputs that factor out, with their exponents; 0 if the target does not depend on an input.
     """
+    rows = select_spread_places(len(target), _MAX_FACTOR_ROWS)
+    columns, target = {name: values[rows] for name, values in columns.items()}, target[rows]
     names = [name for name, values in columns.items() if (values != 0.0).all()]
     is_used = target != 0.0
     if not names or is_used.mean() < _MIN_USED_ROWS:
