@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from symscreen.expressions.tree import Expression
-
 
 _MAX_ROWS = 10
 _MAX_NOTICES = 3
@@ -135,12 +133,3 @@ def format_result_html(
     with pd.option_context("display.max_colwidth", None):  # formulas are not truncated
         markup = safe.to_html(index=False, float_format=f"{{:.{_HTML_DIGITS}g}}".format)
     return f"<p><code>{lines}</code></p>{paragraphs}{markup}"
-
-
-def format_equation_html(name: str, expression: Expression) -> str:
-    """Typeset an equation as MathML in a paragraph of its own."""
-    from symscreen.expressions.printing import format_mathml_body
-    from symscreen.expressions.tree import Column
-
-    sides = format_mathml_body(Column(name)), format_mathml_body(expression, _HTML_DIGITS)
-    return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>"

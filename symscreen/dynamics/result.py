@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._atomic_io import write_atomically
-from symscreen._repr import format_equation_html, format_repr, format_result_html, format_summary
+from symscreen._repr import format_repr, format_result_html, format_summary
 from symscreen.data import read_columns
 from symscreen.dynamics.simulation import integrate_system
 from symscreen.dynamics.trajectories import Run
 from symscreen.errors import DataError, OptionError
 from symscreen.expressions.linear_formula import SharedFormula
-from symscreen.expressions.printing import to_text
+from symscreen.expressions.printing import format_equation_html, to_text
 from symscreen.expressions.system_formula import SystemFormula
 from symscreen.expressions.traversal import compute_key
 from symscreen.grammar import OPERATORS

@@ -22,7 +22,7 @@ from symscreen.data.time_operators import split_time_column
 from symscreen.errors import OptionError
 from symscreen.expressions.operator_notations import find_notation
 from symscreen.expressions.traversal import fold_expression
-from symscreen.expressions.tree import Call, Constant
+from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
 from symscreen.grammar.operator import Precedence
@@ -490,3 +490,16 @@ def to_mathml(expression: Expression, digits: int = 4) -> str:
 def format_mathml_body(expression: Expression, digits: int = 4) -> str:
     """Format an expression as the content of a ``<math>`` element, see `to_mathml`."""
     return _MathmlPrinter(digits).write(expression)
+
+
+def format_equation_html(name: str, expression: Expression, digits: int = 6) -> str:
+    """Typeset an equation, the name of a column on its left side, as MathML in a paragraph of its own.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(format_equation_html("y", parse_expression("x**2")))
+    <p><math><mi>y</mi><mo>=</mo><msup><mi>x</mi><mn>2</mn></msup></math></p>
+    """
+    sides = format_mathml_body(Column(name)), format_mathml_body(expression, digits)
+    return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen._repr import format_equation_html, format_result_html
+from symscreen._repr import format_result_html
 from symscreen.backends import count_available_cores
 from symscreen.config.parsing import check_positive_int
 from symscreen.data import read_dataset
 from symscreen.errors import OptionError
 from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.printing import format_equation_html
 from symscreen.expressions.tree import Column
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.linear_models.exhaustive_subsets import find_best_models

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from symscreen._repr import format_equation_html, format_repr, format_result_html, format_summary
+from symscreen._repr import format_repr, format_result_html, format_summary
 from symscreen.errors import OptionError
 from symscreen.expressions.grouped_formula import GroupedFormula, predict_model
 from symscreen.expressions.linear_formula import Formula, SharedFormula
@@ -439,6 +439,8 @@ class FitResult(_BaseFitResult):
         )
 
     def _repr_html_(self) -> str:
+        from symscreen.expressions.printing import format_equation_html
+
         rounded = self.formula.round_numbers(_DIGITS)
         return format_equation_html(rounded.target, rounded.expression) + super()._repr_html_()
 

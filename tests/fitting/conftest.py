@@ -25,7 +25,7 @@ def run_only_stages(monkeypatch):
     """Return a function that leaves out the searches for laws without one of some names."""
 
     def leave_out_others(*names):
-        kept = tuple(stage for stage in search._STAGES if stage[0] in names)
+        kept = tuple(stage for stage in search._STAGES if stage.name in names)
         assert len(kept) == len(names)
         monkeypatch.setattr(search, "_STAGES", kept)
 

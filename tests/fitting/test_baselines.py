@@ -184,7 +184,7 @@ def test_a_fold_that_cannot_be_fitted_leaves_out_the_comparison(frame, monkeypat
 def test_a_part_of_a_search_runs_the_stage_that_found_the_law_and_no_other(frame, monkeypatch):
     frame["y"] = 3 * frame["a"] ** 2 / frame["b"] * np.exp(0.01 * np.sin(np.arange(60)))
     stages = search._STAGES
-    forbidden = [(name, None) for name, _ in stages if name != "power products"]
+    forbidden = [stage._replace(search=None) for stage in stages if stage.name != "power products"]
     monkeypatch.setattr(search, "_STAGES", (*forbidden[:1], stages[0], *forbidden[1:]))
     task = prepare_fit(frame, None, {"operators": "basic", "jobs": 1})
     found = run_search(replace(task, search_part=SearchPart("power products", 10.0)), [])

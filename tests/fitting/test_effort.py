@@ -165,10 +165,10 @@ def test_only_thorough_goes_on_after_a_law_that_is_exact(name, n_runs, rng, monk
     shrink_efforts(monkeypatch)
     runs = []
     first, *later = search._STAGES  # the first finds the law, and what others would find is of no matter
-    finds = [first[1], *(lambda _: iter(()) for _ in later)]
+    finds = [first.search, *(lambda _: iter(()) for _ in later)]
     stages = [
-        (stage, lambda data, find=find: runs.append(find) or find(data))
-        for (stage, _), find in zip(search._STAGES, finds, strict=True)
+        stage._replace(search=lambda data, find=find: runs.append(find) or find(data))
+        for stage, find in zip(search._STAGES, finds, strict=True)
     ]
     monkeypatch.setattr(search, "_STAGES", stages)
     columns = draw_columns(rng)

@@ -156,7 +156,7 @@ def test_subsets_equations_of_motion_and_studies_are_read_in_a_notebook(table, t
 
     path = tmp_path / "table.csv"
     table.to_csv(path, index=False)
-    study = symscreen.run_study(path, layers="u", unary="square", jobs=1)
+    study = symscreen.run_study(path, layers="u", unary="square", jobs=1, force=True)
     page = Page(study._repr_html_())
     assert study.screen.verdict in page.texts["strong"]
     assert study.fit.verdict in page.texts["p"]

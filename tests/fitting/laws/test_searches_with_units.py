@@ -16,7 +16,7 @@ from symscreen.fitting.laws.factor_products import find_factor_products
 from symscreen.fitting.laws.input_sums import find_laws_of_input_sums
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
-from symscreen.fitting.laws.search import make_one_round_search
+from symscreen.fitting.laws.search import _Stage, make_one_round_search
 from symscreen.fitting.laws.single_index import find_single_index_laws
 from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.grammar import load_grammar
@@ -111,8 +111,8 @@ def test_fit_with_units_finds_a_sum_with_simple_ratios(noise, rng, monkeypatch):
     monkeypatch.setitem(EFFORTS, "default", small)
     # these two are enough for this sum, and the others take most of the time
     stages = (
-        ("power products", make_one_round_search(find_power_products)),
-        ("transformed sums", search_transformed_sums),
+        _Stage("power products", make_one_round_search(find_power_products)),
+        _Stage("transformed sums", search_transformed_sums),
     )
     monkeypatch.setattr("symscreen.fitting.laws.search._STAGES", stages)
     first, second, angle = rng.uniform(1, 5, (3, 300))
