@@ -40,7 +40,7 @@ from symscreen.fitting.laws.sum_laws import build_sum_law, find_rounding_terms
 from symscreen.fitting.laws.target_scales import (
     SCALES,
     build_response,
-    find_factored_powers,
+    find_most_factors,
     predict_target,
 )
 
@@ -189,9 +189,7 @@ class _CurveSearch:
 
     def _choose_factors(self) -> list[Powers]:
         """Return the exponents of no factor C and, if there is one, of the power product that is one."""
-        factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
-            self.data.columns, self.data.target
-        )
+        factored = find_most_factors((self.columns, self.target), (self.data.columns, self.data.target))
         powers = {name: power for name, power in factored.items() if power}
         return [{}, powers] if powers and len(factored) < len(self.columns) else [{}]
 

@@ -275,6 +275,21 @@ def find_factored_powers(
     return {**{name: power for name, power in other.items() if power}, **best}
 
 
+def find_most_factors(*samples: tuple[Mapping[str, Values], Values]) -> dict[str, Fraction]:
+    """Find the power product of the most inputs that only multiply the target, in one of several samples.
+
+    Many rows help against noise, but they also show that the regression is an approximation. Of samples with
+    equally many factors, the first one decides.
+
+    Parameters
+    ----------
+    *samples : tuple of (mapping of str to float64 array, float64 array)
+        The inputs and the target on some of the rows.
+    """
+    found = [powers for columns, target in samples if (powers := find_factored_powers(columns, target))]
+    return max(found, key=lambda powers: sum(map(bool, powers.values())), default={})
+
+
 def _select_factors(
     names: Sequence[str], logs: Values, target: Values, degree: int, *, is_exact: bool
 ) -> dict[str, Fraction]:

@@ -52,7 +52,7 @@ from symscreen.fitting.laws.target_scales import (
     IDENTITY,
     SCALES,
     build_response,
-    find_factored_powers,
+    find_most_factors,
     predict_target,
 )
 from symscreen.fitting.laws.unit_dictionaries import restrict_dictionary, restrict_factor
@@ -207,10 +207,7 @@ class _SumSearch:
 
     def _list_plans(self) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
         """Yield the scales, power products and dictionaries that are combined."""
-        # many rows help against noise, but also show that the quadratic regression is an approximation
-        factored = find_factored_powers(self.columns, self.target) or find_factored_powers(
-            self.data.columns, self.data.target
-        )
+        factored = find_most_factors((self.columns, self.target), (self.data.columns, self.data.target))
         names = tuple(self.columns)
         choices: list[tuple[Powers, tuple[str, ...]]] = [({}, names)]
         rest = tuple(name for name in names if name not in factored)

@@ -5,7 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from symscreen.fitting.laws.target_scales import IDENTITY, SCALES, build_response, find_factored_powers
+from symscreen.fitting.laws.target_scales import (
+    IDENTITY,
+    SCALES,
+    build_response,
+    find_factored_powers,
+    find_most_factors,
+)
 
 POINTS = np.linspace(0.2, 0.9, 15)
 
@@ -59,6 +65,15 @@ def test_factors_of_a_wave_that_is_far_from_quadratic_are_found(rng, noise):
     target = p * np.sqrt(1 + 3 * np.cos(2 * t) ** 2) / r**3 * (1 + noise * rng.normal(size=800))
     powers = find_factored_powers({"p": p, "r": r, "t": t}, target)
     assert powers == {"p": Fraction(1), "r": Fraction(-3)}
+
+
+def test_the_sample_with_the_most_factors_decides(rng):
+    a, b, c = rng.uniform(1, 3, (3, 800))
+    one = {"a": a, "b": b, "c": c}, a * (b + c)
+    two = {"a": a, "b": b, "c": c}, a * c * (b + 1)
+    assert find_most_factors(one, two) == {"a": Fraction(1), "c": Fraction(1)}
+    assert find_most_factors(one, one) == find_factored_powers(*one) == {"a": Fraction(1)}
+    assert find_most_factors(({"a": a, "b": b}, a + b)) == {}
 
 
 def test_an_input_without_effect_has_the_power_zero(rng):
