@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _MIN_HIDDEN = 4  # options that a short help leaves out; fewer are shown
 _N_EXAMPLES = 2  # examples in the short help
+_LAST_GROUP = "Run"  # the last group of options before those without a group
+_SHORT_COLUMN = 17  # width of the names of options in the short help
 _RARE_IN_STUDIES = {"missing", "with_operators"}  # everyday options that the short help of studies leaves out
 _WHOLE_HELP = "symscreen.cli.options.whole_help"  # key in the context of click
 _NUMBER_TYPES = {"int": int, "float": float}
@@ -102,18 +104,28 @@ class GroupedCommand(click.Command):
             formatter.write_text(text)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write all options under headings, or the everyday ones and how many others there are."""
+        """Write options under headings: all of them, or the everyday ones and how many others there are."""
         hidden = [] if _is_whole_help(ctx) else self._list_hidden_options()
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             entry = parameter.get_help_record(ctx)
             if entry is None or not isinstance(parameter, click.Option) or parameter in hidden:
                 continue
-            group = getattr(parameter, "group", "")
-            groups.setdefault("" if hidden else group, []).append(entry)
-        for group in sorted(groups, key=lambda group: group == ""):
-            with formatter.section(group or "Options"):
-                formatter.write_dl(groups[group])
+            groups.setdefault(getattr(parameter, "group", ""), []).append(entry)
+        if hidden:
+            formatter.write_paragraph()
+        for group in sorted(groups, key=lambda each: (each == "", each == _LAST_GROUP)):
+            heading = group or ("Output and help" if len(groups) > 1 else "Options")
+            if hidden:  # without empty lines, so that the help fits on a screen
+                formatter.write_heading(heading)
+                with formatter.indentation():
+                    formatter.write_dl(
+                        [(name.ljust(_SHORT_COLUMN), text) for name, text in groups[group]],
+                        col_max=_SHORT_COLUMN,
+                    )
+            else:
+                with formatter.section(heading):
+                    formatter.write_dl(groups[group])
 
 
 def _is_whole_help(ctx: click.Context) -> bool:

@@ -241,8 +241,8 @@ class DataOptions:
         None,
         everyday=True,
         metavar="strict|ignore|FILE",
-        help="strict: only formulas that have a unit, with units from headers such as 'length (mm)'; a .toml "
-        "or .json file may give units, too.",
+        help="strict: only formulas that have a unit. Units come from headers such as 'length (mm)', or a "
+        ".toml or .json file.",
         doc='``"strict"`` generates only formulas that have a unit; units come from headers such as '
         '``length (mm)``. A .toml or .json file, or a mapping, ``{"length": "mm"}``, does the same and gives '
         "units itself. Values are first converted to base units. `symscreen.fit` reports the unit of each "

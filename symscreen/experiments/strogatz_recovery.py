@@ -56,6 +56,7 @@ from symscreen.expressions.tree import apply_operator, parse_expression
 from symscreen.fitting import estimate_coefficients, get_input_columns
 from symscreen.fitting.fit import fit
 from symscreen.grammar import OPERATORS, load_grammar
+from symscreen.linear_models.model_criteria import compute_search_penalty
 from symscreen.results.fit_result import FitResult
 from symscreen.screeners import PEARSON, T0, XI, parse_screeners
 from symscreen.screeners.column.correlation import SPEARMAN
@@ -399,15 +400,17 @@ def compute_truth_criterion(system: str, frame: pd.DataFrame, layers: str | None
     Returns
     -------
     float
-        EBIC = n·log(1 − R²) + (k + 1)·log n + 2·Σ_j log p_j with k terms, where p_j is the size of the first
-        space of the search that contains term j (`symscreen.fitting.score_models`); infinite if none does.
+        The EBIC of the model with k terms, n·log(1 − R²) + (k + 1)·log n + 2·Σ_j log p_j·n/(n − k − 1), where
+        p_j is the size of the first space of the search that contains term j
+        (`symscreen.fitting.score_models`); infinite if none does.
     """
     term_sizes = _find_term_space_sizes(system, layers)
     rows = {name: frame[name].to_numpy() for name in frame.columns.drop("target")}
     values = np.array([evaluate_expression(term, rows) for term, _ in term_sizes])
     unexplained_share = estimate_coefficients(values, frame["target"].to_numpy()).unexplained_share
-    search_penalty = 2 * sum(log(size) for _, size in term_sizes)
-    return len(frame) * log(unexplained_share) + (len(term_sizes) + 1) * log(len(frame)) + search_penalty
+    n, n_parameters = len(frame), len(term_sizes) + 1
+    search_penalty = compute_search_penalty(sum(log(size) for _, size in term_sizes), n, n_parameters)
+    return n * log(unexplained_share) + n_parameters * log(n) + search_penalty
 
 
 def make_task(dataset: Dataset, layers: str | None = None, **changes: Any) -> ScreeningTask:

@@ -10,7 +10,7 @@ import numpy as np
 
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.laws.gauss_newton import estimate_robust_covariance
-from symscreen.linear_models.model_criteria import EXACT_SHARE
+from symscreen.linear_models.model_criteria import EXACT_SHARE, compute_search_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,13 +105,13 @@ def score_models(
     criterion : {"ebic", "bic", "aic"}
         With k terms, c fitted constants inside them and an intercept, BIC is
         n·log(1 − R²) + (k + c + 1)·log n (Schwarz 1978). AIC has the penalty 2·(k + c + 1) (Akaike 1974).
-        EBIC adds 2·Σ log p_j to BIC, where p_j is the number of features that term j was chosen from (Chen
-        and Chen 2008, Biometrika 95, 759-771, with γ = 1). A search over many formulas can fit noise, and
-        only EBIC accounts for the size of the search.
+        EBIC adds 2·Σ log p_j·n/(n − k − c − 1) to BIC, where p_j is the number of features that term j was
+        chosen from (see `symscreen.linear_models.model_criteria.compute_search_penalty`). A search over many
+        formulas can fit noise, and only EBIC accounts for the size of the search.
     n_targets : int
         Number of targets K whose shares are averaged. The first term is then n·K·log of the mean share, the
         likelihood of n·K errors of equal variance, with each target in units of its standard deviation. The
-        number of parameters is K·(k + 1) + c. The terms are chosen once, so Σ log p_j is not multiplied.
+        number of parameters is K·(k + 1) + c. The terms are chosen once, so Σ log p_j is not multiplied by K.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def score_models(
     """
     terms = search_result.terms
     complexities, n_constants = terms.complexity.tolist(), terms.n_constants.tolist()
-    search_costs = [2.0 * log(size) if criterion == "ebic" else 0.0 for size in terms.search_sizes.tolist()]
+    log_sizes = list(map(log, terms.search_sizes.tolist()))
     parameter_cost = 2.0 if criterion == "aic" else log(n_rows)
     groups: dict[tuple[int, float], list[_Candidate]] = {}
     for members, share in [((), 1.0), *search_result.models.items()]:
@@ -136,7 +136,10 @@ def score_models(
         ):
             continue
         term_complexities = tuple(sorted((complexities[index] for index in members), reverse=True))
-        penalty = n_parameters * parameter_cost + sum(search_costs[index] for index in members)
+        penalty = n_parameters * parameter_cost
+        if criterion == "ebic":
+            log_choices = sum(log_sizes[index] for index in members)
+            penalty += compute_search_penalty(log_choices, n_targets * n_rows, n_parameters)
         score = n_targets * n_rows * log(max(share, EXACT_SHARE)) + penalty
         complexity = sum(term_complexities) + len(term_complexities)
         rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")

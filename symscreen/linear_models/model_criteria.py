@@ -84,6 +84,35 @@ def compute_criterion(
     return np.asarray(n * np.log(floored_rss) + n_parameters * penalty)
 
 
+def compute_search_penalty(log_choices: float, n: float, n_parameters: float) -> float:
+    """Compute what an information criterion adds for a model that is the best of many of its size.
+
+    Parameters
+    ----------
+    log_choices : float
+        log N, where N is the number of models that it was chosen from. If terms were chosen one by one, the
+        sum of the logarithms of the numbers of choices.
+    n : float
+        Number of rows, or of target values.
+    n_parameters : float
+        Number p of fitted numbers, with the intercept.
+
+    Returns
+    -------
+    float
+        2·log N·n/(n − p), at least 0. With a normal error, a column has a squared correlation above r² by
+        chance with a probability of about (1 − r²)^((n − p)/2). So the best of N columns lowers n·log RSS by
+        about this number. The extended BIC (Chen and Chen 2008, Biometrika 95, 759-771, with γ = 1) has the
+        limit for many rows, 2·log N. If n − p is below 1, it is taken as 1.
+
+    Examples
+    --------
+    >>> round(float(compute_search_penalty(np.log(1000.0), 50, 5)), 2)
+    15.35
+    """
+    return 2.0 * log_choices * n / max(n - n_parameters, 1.0)
+
+
 def assign_folds(n: int, n_folds: int, seed: int) -> NDArray[np.int64]:
     """Assign n rows, sorted by the target, to random folds that are balanced over the target.
 

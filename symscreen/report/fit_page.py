@@ -86,7 +86,10 @@ def build_fit_html(result: AnyFitResult, *, data: str = "DATA") -> str:
         "facts": _list_facts(result),
         "sections": [each for each in _build_sections(result, targets) if each["figures"]],
         "front_markup": draw_inline_svg(
-            lambda axes: draw_front(axes, result), _SIZE, "Error against complexity; see the table"
+            lambda axes: draw_front(axes, result),
+            _SIZE,
+            "Error against complexity; see the table",
+            is_traced=True,
         ),
         "front": _build_models(result.front),
         "others": _build_models(result.alternatives),
@@ -180,7 +183,7 @@ def _draw_dependences(plots: FitPlots, result: FitResult | SharedFitResult, targ
 
 
 def _draw(draw: Callable[[Axes], Any], title: str) -> str:
-    return draw_inline_svg(draw, _SIZE, escape_control_chars(title))
+    return draw_inline_svg(draw, _SIZE, escape_control_chars(title), is_traced=True)
 
 
 def _build_models(table: pd.DataFrame) -> dict[str, Any]:

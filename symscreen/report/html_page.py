@@ -37,6 +37,8 @@ from symscreen.report.figures.diagnostics import (
     draw_p_values,
     draw_redundancy,
     draw_scores,
+    get_funnel_size,
+    get_scores_size,
     list_reasons,
 )
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, fit_line, has_scatters
@@ -145,7 +147,7 @@ def build_page_content(
         "layers": [_build_layer(layer, reasons) for layer in record["layers"]],
         "funnel_markup": draw_inline_svg(
             lambda axes: draw_funnel(axes, record),
-            (6.4, 1.6 + 0.5 * len(record["layers"])),
+            get_funnel_size(record),
             "Funnel: for each layer the shares kept and pruned; the table below has the numbers",
         ),
         "headings": [each for each in _order_headings(result) if not each.is_detail],
@@ -276,7 +278,9 @@ def _build_best(result: ScreenResult, entries: list[ReportEntry]) -> dict[str, A
     markup, line = "", ""
     if has_scatters(result):
         title = "Target against the first formula, with its rank curve and a straight line"
-        markup = draw_inline_svg(lambda axes: draw_feature(axes, result, 1, has_line=True), _BEST_SIZE, title)
+        markup = draw_inline_svg(
+            lambda axes: draw_feature(axes, result, 1, has_line=True), _BEST_SIZE, title, is_traced=True
+        )
         line = _describe_line(result)
     return {
         "mathml": entries[0].mathml, "text": entries[0].text, "numbers": numbers, "markup": markup,
@@ -338,7 +342,7 @@ def _draw_score_picture(result: ScreenResult) -> str:
     shown = min(MAX_SCORES, len(result))
     return draw_inline_svg(
         lambda axes: draw_scores(axes, result),
-        (6.4, 1.0 + 0.26 * shown),
+        get_scores_size(shown),
         f"Scores of the best {shown} features; the ranking below has the numbers",
     )
 
@@ -347,7 +351,7 @@ def _draw_redundancy_map(result: ScreenResult) -> str:
     if result.data is None or len(result) < 2:
         return ""
     title = "Redundancy map; the ranking names the most similar feature of each feature"
-    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (5.2, 4.4), title)
+    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (4.4, 3.8), title)
 
 
 def _build_agreement(result: ScreenResult) -> dict[str, Any] | None:

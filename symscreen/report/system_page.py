@@ -179,7 +179,7 @@ def _draw_dependences(result: OdeResult) -> Iterator[str]:
 
 
 def _draw(draw: Callable[[Axes], None], size: tuple[float, float], title: str) -> str:
-    return draw_inline_svg(draw, size, escape_control_chars(title))
+    return draw_inline_svg(draw, size, escape_control_chars(title), is_traced=True)
 
 
 def _build_usages(result: OdeResult) -> list[dict[str, str]]:

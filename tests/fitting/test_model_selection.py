@@ -44,7 +44,7 @@ def _one(found, rows, criterion, members):
     [
         ("aic", 50 * log(0.2) + 2 * 3),
         ("bic", 50 * log(0.2) + 3 * log(50)),
-        ("ebic", 50 * log(0.2) + 3 * log(50) + 2 * (log(7) + log(11))),
+        ("ebic", 50 * log(0.2) + 3 * log(50) + 2 * (log(7) + log(11)) * 50 / (50 - 3)),
     ],
 )
 def test_a_criterion_is_its_formula(criterion, expected):

@@ -121,7 +121,7 @@ def test_the_mean_share_is_told_and_the_criterion_counts_every_number(two):
         assert one.score == pytest.approx(
             120 * log(one.unexplained_share)
             + 2 * (k + 1) * log(60)
-            + 2 * k * log(found.terms.search_sizes[0] if k else 1)
+            + 2 * k * log(found.terms.search_sizes[0] if k else 1) * 120 / (120 - 2 * (k + 1))
         )
     result = symscreen.fit(two, target="a,b", **SMALL)
     chosen = result.front[result.front["chosen"]].iloc[0]

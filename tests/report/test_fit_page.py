@@ -22,7 +22,7 @@ def table(rng):
 
 @pytest.fixture
 def _no_pictures(monkeypatch):
-    monkeypatch.setattr("symscreen.report.fit_page.draw_inline_svg", lambda *_: "<svg></svg>")
+    monkeypatch.setattr("symscreen.report.fit_page.draw_inline_svg", lambda *_, **__: "<svg></svg>")
 
 
 def _get_titles(page):

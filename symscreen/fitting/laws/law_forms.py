@@ -19,7 +19,7 @@ from symscreen.expressions.traversal import (
     iterate_constants,
     rebuild_expression,
 )
-from symscreen.expressions.tree import Call, Constant, apply_operator
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.laws.common_factors import (
     collect_powers,
@@ -32,7 +32,7 @@ from symscreen.fitting.laws.power_expressions import build_power_product, invert
 from symscreen.fitting.laws.simple_numbers import find_simple_numbers, measure_number, write_number
 from symscreen.fitting.laws.sum_laws import build_weighted_sum, is_usable
 from symscreen.grammar import OPERATORS
-from symscreen.linear_models.model_criteria import EXACT_SHARE
+from symscreen.linear_models.model_criteria import EXACT_SHARE, compute_search_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,6 +123,40 @@ def simplify_law(fitted: FittedLaw, data: LawData) -> FittedLaw:
         values = np.array([evaluate_expression(terms[0], data.columns)])
     simplified = replace(law, terms=tuple(terms))
     return replace(fitted, law=simplified, values=values) if data.allows(simplified) else fitted
+
+
+def write_power_terms(law: Law, data: LawData) -> Law:
+    """Write terms such as sqrt((2*sqrt(x))**3) as one product of powers without a number, x**0.75.
+
+    The coefficient of the term takes the number. A term stays as it is if the product is not simpler, or if
+    the grammar does not allow it.
+    """
+    terms = tuple(map(_write_power_term, law.terms))
+    if terms == law.terms:
+        return law
+    changed = replace(law, terms=terms)
+    return changed if data.allows(changed) else law
+
+
+def _write_power_term(term: Expression) -> Expression:
+    """Write a product of powers of columns without its number, if this is simpler.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(_write_power_term(parse_expression("sqrt((2*sqrt(x))**3)")))
+    x**0.75
+    >>> print(_write_power_term(parse_expression("exp(2*x)*y")))
+    exp(2*x)*y
+    """
+    factors = collect_powers(term)
+    powers: dict[Expression, Fraction] = {
+        base: power for base, power in factors.items() if not isinstance(base, Constant)
+    }
+    if not powers or not all(isinstance(base, Column) for base in powers):
+        return term
+    product = build_power_product(sort_powers(powers))
+    return product if compute_complexity(product) < compute_complexity(term) else term
 
 
 def write_readable_terms(law: Law, data: LawData) -> Law:
@@ -287,7 +321,7 @@ def compute_law_score(fitted: FittedLaw, n: int) -> float:
     """Return the EBIC of a law: with its share alone, forms with too many constants would be the best."""
     law = fitted.law
     n_parameters = len(law.terms) + law.has_intercept + law.n_constants
-    penalty = 2.0 * log(law.search_size) + n_parameters * log(n)
+    penalty = n_parameters * log(n) + compute_search_penalty(log(law.search_size), n, n_parameters)
     return n * log(max(fitted.unexplained_share, EXACT_SHARE)) + penalty
 
 

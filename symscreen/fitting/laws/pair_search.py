@@ -19,6 +19,7 @@ from symscreen.expressions.traversal import compute_complexity, compute_key, eva
 from symscreen.fitting.laws.direction_groups import N_DIRECTIONS, find_sums, project_formulas
 from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.pair_ranking import rank_pairs, rank_pairs_again
+from symscreen.linear_models.model_criteria import compute_search_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +61,8 @@ def rank_law(share: float, law: Law, n: int) -> RankedLaw:
     """Compute what orders a law that is fitted on n rows with the given RSS/TSS."""
     share = _MIN_SHARE if share <= _EXACT_SHARE else round_share(share)
     n_parameters = len(law.terms) + law.has_intercept + law.n_constants
-    score = n * log(share) / 2.0 + n_parameters * log(n) / 2.0 + log(law.search_size)
+    score = n * log(share) / 2.0 + n_parameters * log(n) / 2.0
+    score += compute_search_penalty(log(law.search_size), n, n_parameters) / 2.0
     return RankedLaw(score, sum(map(compute_complexity, law.terms)), share, law)
 
 

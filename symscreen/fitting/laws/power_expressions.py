@@ -25,7 +25,7 @@ def build_power_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expres
     Parameters
     ----------
     powers : sequence of (Expression, Fraction)
-        Bases and exponents; the denominators are 1, 2 or 3.
+        Bases and exponents. Denominators of 2 and 3 give roots, and others give powers such as x**0.75.
 
     Returns
     -------
@@ -43,6 +43,8 @@ def build_power_product(powers: Sequence[tuple[Expression, Fraction]]) -> Expres
     sqrt(x/y)
     >>> print(build_power_product([(x, Fraction(3, 2)), (y, Fraction(-1, 2))]))
     x*sqrt(x)/sqrt(y)
+    >>> print(build_power_product([(x, Fraction(3, 4)), (y, Fraction(-1, 3))]))
+    x**0.75/cbrt(y)
     """
     above = [(base, power) for base, power in powers if power > 0]
     below = [(base, -power) for base, power in powers if power < 0]
@@ -108,6 +110,9 @@ def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression 
     factors = []
     for base, power in powers:
         whole, rest = divmod(power.numerator, power.denominator)
+        if power.denominator > 3:
+            factors.append(apply_operator(OPERATORS["pow"], base, _write_fraction(power)))
+            continue
         if whole:
             factors.append(_raise(base, whole))
         if rest and power.denominator == 3:
@@ -116,6 +121,13 @@ def _build_factors(powers: Sequence[tuple[Expression, Fraction]]) -> Expression 
     if under_root:
         factors.append(apply_operator(OPERATORS["sqrt"], _multiply(under_root)))
     return _multiply(factors) if factors else None
+
+
+def _write_fraction(power: Fraction) -> Expression:
+    """Write a fraction as a decimal of at most three digits, or as a quotient."""
+    if 1000 % power.denominator == 0:
+        return Constant(float(power))
+    return _divide(Constant(power.numerator), Constant(power.denominator))
 
 
 def _raise(base: Expression, power: int) -> Expression:

@@ -26,6 +26,7 @@ from symscreen.fitting.laws.law_forms import (
     limit_search_size,
     merge_terms,
     simplify_law,
+    write_power_terms,
     write_readable_terms,
 )
 from symscreen.fitting.laws.law_selection import compute_law_complexity
@@ -171,7 +172,7 @@ def find_laws(
 
 def fit_found_laws(laws: Sequence[Law], data: LawData, n_refined: int) -> list[FittedLaw]:
     """Fit the laws of a search, the best with inner constants also inside, and write them in simple forms."""
-    defined = refine_undefined_laws(laws, data)
+    defined = refine_undefined_laws([write_power_terms(law, data) for law in laws], data)
     defined += merge_exponentials(defined, data)
     fitted = fit_laws(defined, data.columns, data.target, data.row_weights)
     fitted += fit_laws(merge_terms(fitted, data), data.columns, data.target, data.row_weights)

@@ -14,6 +14,7 @@ from symscreen.report.figures.feature import evaluate_feature, get_dataset
 from symscreen.report.figures.style import (
     CURVE,
     FAINT,
+    FIGURE_WIDTH,
     INK,
     MARK,
     PLAIN_TEXT,
@@ -81,7 +82,7 @@ def draw_funnel(axes: Axes, record: dict[str, Any]) -> None:
     axes.xaxis.grid(visible=True, color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.22 - 0.35 / len(layers)), ncols=3, frameon=False,
+        loc="upper center", bbox_to_anchor=(0.5, -0.22 - 0.35 / len(layers)), ncols=2, frameon=False,
         fontsize="small", labelcolor=INK,
     )  # fmt: skip
 
@@ -139,6 +140,17 @@ def draw_p_values(axes: Axes, result: ScreenResult) -> None:
 
 
 MAX_SCORES = 20  # features in the figure of scores
+_ROW_HEIGHT = 0.34  # inches of a feature: its name and its score
+
+
+def get_funnel_size(record: dict[str, Any]) -> tuple[float, float]:
+    """Return the width and height in inches of a figure with a bar for each layer."""
+    return FIGURE_WIDTH, 1.8 + 0.5 * len(record["layers"])
+
+
+def get_scores_size(n_features: int) -> tuple[float, float]:
+    """Return the width and height in inches of a figure with the scores of the best of some features."""
+    return FIGURE_WIDTH, 0.8 + _ROW_HEIGHT * min(MAX_SCORES, n_features)
 
 
 def draw_scores(axes: Axes, result: ScreenResult) -> None:
@@ -163,11 +175,15 @@ def draw_scores(axes: Axes, result: ScreenResult) -> None:
     axes.plot(scores, positions, linestyle="", marker="o", markersize=5, color=MARK)
     if column == "gini":
         _mark_no_relation(axes)
-    texts = [
-        f"{rank}. {shorten_label(text)}" for rank, text in zip(best["rank"], best["expression"], strict=True)
-    ]
-    axes.set_yticks(positions, texts, **PLAIN_TEXT)
-    axes.set_ylim(len(best) - 0.4, -0.6)
+    # Names beside the axes would leave no room for the scores on a narrow page.
+    for position, rank, text in zip(positions, best["rank"], best["expression"], strict=True):
+        axes.text(
+            0.0, position - 0.12, f"{rank}. {shorten_label(text)}", transform=axes.get_yaxis_transform(),
+            ha="left", va="bottom", fontsize="small", **PLAIN_TEXT,
+        )  # fmt: skip
+    axes.set_yticks(positions, [""] * len(best))
+    axes.tick_params(axis="y", length=0.0)
+    axes.set_ylim(len(best) - 0.6, -0.9)
     axes.set_xlabel("Gini correlation" if column == "gini" else shorten_label(name), **PLAIN_TEXT)
     despine(axes)
     axes.yaxis.grid(visible=True, color=FAINT, linewidth=0.6)
@@ -184,6 +200,7 @@ def _mark_no_relation(axes: Axes) -> None:
 
 
 MAX_REDUNDANCY_FEATURES = 30  # features in the redundancy map
+_RANK_STEP = 5  # ranks between two labels of the redundancy map
 _MAX_ROWS = 5000  # rows from which correlations are computed
 _CORRELATION_DIGITS = 3  # decimals
 _N_SHADES, _MAX_OPACITY = 16, 0.75  # text stays readable on the strongest shade
@@ -273,7 +290,9 @@ def draw_redundancy(axes: Axes, result: ScreenResult) -> None:
     correlations = compute_rank_correlations(result, MAX_REDUNDANCY_FEATURES)
     ranks = [str(rank) for rank in range(1, len(correlations) + 1)]
     _draw_shades(axes, np.nan_to_num(correlations), ranks)
-    axes.tick_params(labelsize="x-small")
+    shown = [0, *range(_RANK_STEP - 1, len(ranks), _RANK_STEP)]
+    axes.set_xticks(shown, [ranks[each] for each in shown], **PLAIN_TEXT)
+    axes.set_yticks(shown, [ranks[each] for each in shown], **PLAIN_TEXT)
     axes.set_xlabel("rank in the list", color=INK)
     axes.set_ylabel("rank in the list", color=INK)
     _draw_color_bar(axes, "|rank correlation|")

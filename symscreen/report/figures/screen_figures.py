@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symscreen.report.figures.diagnostics import (
-    MAX_SCORES,
     draw_agreement,
     draw_funnel,
     draw_p_values,
     draw_redundancy,
     draw_scores,
+    get_funnel_size,
+    get_scores_size,
 )
 from symscreen.report.figures.feature import draw_feature
 from symscreen.report.figures.style import draw_on_axes
@@ -65,7 +66,7 @@ class Plots:
         -------
         matplotlib.axes.Axes
         """
-        size = (6.4, 1.0 + 0.26 * min(MAX_SCORES, len(self.result)))
+        size = get_scores_size(len(self.result))
         return draw_on_axes(ax, size, lambda axes: draw_scores(axes, self.result))
 
     def funnel(self, ax: Axes | None = None) -> Axes:
@@ -80,7 +81,7 @@ class Plots:
         -------
         matplotlib.axes.Axes
         """
-        size = (6.4, 1.6 + 0.5 * len(self.result.record["layers"]))
+        size = get_funnel_size(self.result.record)
         return draw_on_axes(ax, size, lambda axes: draw_funnel(axes, self.result.record))
 
     def feature(self, rank: int, ax: Axes | None = None) -> Axes:

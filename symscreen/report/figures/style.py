@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import warnings
 from html import escape
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 INK, FAINT, MARK, CURVE = "#1f2328", "#c9ced6", "#0b62b8", "#c2410c"
 # Distinguishable without colour vision (Okabe and Ito 2008), and visible on white and on black.
 REASON_COLORS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8f98")
+FIGURE_WIDTH = 4.4  # inches: on a phone, letters are still ten pixels high
 _MAX_LABEL_LENGTH = 44  # characters
 _POWER_LIMITS = (-4, 4)  # of values that are written without a power of ten
 
@@ -111,7 +113,12 @@ _UNLABELED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as sha
 
 
 def draw_inline_svg(
-    draw: Callable[[Axes], None], size: tuple[float, float], title: str, *, is_labeled: bool = True
+    draw: Callable[[Axes], None],
+    size: tuple[float, float],
+    title: str,
+    *,
+    is_labeled: bool = True,
+    is_traced: bool = False,
 ) -> str:
     """Draw a figure as an ``<svg>`` element.
 
@@ -125,6 +132,9 @@ def draw_inline_svg(
         Alternative text for screen readers.
     is_labeled : bool
         Whether to leave space for axis labels.
+    is_traced : bool
+        Whether the page shows the values of the point under the pointer. The attribute ``data-axes`` then has
+        what its script needs, see `describe_axes`.
 
     Returns
     -------
@@ -150,12 +160,43 @@ def draw_inline_svg(
         draw(figure.add_subplot() if is_labeled else figure.add_axes(_UNLABELED_AXES))
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(content, format="svg", transparent=True, metadata=metadata)
+    data = f' data-axes="{escape(json.dumps(describe_axes(figure.axes[0])))}"' if is_traced else ""
     style = f' style="max-width:{_MAX_PIXELS_PER_INCH * size[0]:.0f}px"' if is_labeled else ""
     svg = content.getvalue().decode()
     view_box = re.search('viewBox="[^"]*"', svg)
     inner = _TAG.sub(_shorten_tag, _SPACE.sub("><", _REMOVED.sub("", svg[svg.index("<svg") :])))
-    root = f'<svg{style} {view_box[0] if view_box else ""} role="img" aria-label="{escape(title)}">'
+    root = f'<svg{style}{data} {view_box[0] if view_box else ""} role="img" aria-label="{escape(title)}">'
     return root + _INVISIBLE.sub("", inner.partition(">")[2])
+
+
+def describe_axes(axes: Axes) -> list[dict[str, Any]]:
+    """Describe how positions in an SVG of a figure become values: first the horizontal axis.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Drawn axes with linear or logarithmic scales.
+
+    Returns
+    -------
+    list of dict
+        For each axis its ``label``, its ``limits``, their positions ``at`` in points from the upper left
+        corner, and whether it ``is_log``.
+    """
+    width, height = (72.0 * pixels / axes.figure.dpi for pixels in axes.figure.bbox.size)
+    box = axes.get_position()
+    horizontal = [box.x0 * width, box.x1 * width]
+    vertical = [(1.0 - box.y0) * height, (1.0 - box.y1) * height]
+    sides = ((axes.xaxis, axes.get_xlim(), horizontal), (axes.yaxis, axes.get_ylim(), vertical))
+    return [
+        {
+            "label": axis.get_label_text(),
+            "limits": [float(f"{limit:.10g}") for limit in limits],
+            "at": [round(position, 2) for position in positions],
+            "is_log": axis.get_scale() == "log",
+        }
+        for axis, limits, positions in sides
+    ]
 
 
 def _shorten_tag(match: re.Match[str]) -> str:

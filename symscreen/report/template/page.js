@@ -20,6 +20,60 @@
   document.querySelectorAll("details").forEach((fold) => {
     fold.addEventListener("toggle", () => markScrolling(boxes.filter((box) => fold.contains(box))));
   });
+  // The pointer, or the arrow keys, show the values of a point of a picture.
+  const format = (value) => String(Number(value.toPrecision(3)));
+  function tracePoints(picture) {
+    const axes = JSON.parse(picture.dataset.axes);
+    const isInside = (position, { at }) => position > Math.min(...at) + 0.5 && position < Math.max(...at) - 0.5;
+    const points = [...picture.querySelectorAll("use")]
+      .map((point) => [Number(point.getAttribute("x")), Number(point.getAttribute("y"))])
+      .filter((point) => axes.every((axis, side) => isInside(point[side], axis)))
+      .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    if (!points.length) return;
+    const ring = document.createElementNS(picture.namespaceURI, "circle");
+    ring.setAttribute("class", "ring");
+    ring.setAttribute("r", "4");
+    const values = document.createElement("output");
+    values.className = "values";
+    values.textContent = "\u00a0";
+    picture.after(values);
+    picture.setAttribute("tabindex", "0");
+    let current = -1;
+    const computeValue = (position, { limits, at, is_log: isLog }) => {
+      const share = (position - at[0]) / (at[1] - at[0]);
+      return isLog ? limits[0] * (limits[1] / limits[0]) ** share : limits[0] + share * (limits[1] - limits[0]);
+    };
+    const show = (index) => {
+      if (index === current) return;
+      current = index;
+      const point = points[index];
+      ring.setAttribute("cx", point[0]);
+      ring.setAttribute("cy", point[1]);
+      picture.append(ring);
+      values.textContent = axes.map((axis, side) => `${axis.label}: ${format(computeValue(point[side], axis))}`).join("; ");
+    };
+    const hide = () => {
+      current = -1;
+      ring.remove();
+      values.textContent = "\u00a0";
+    };
+    picture.addEventListener("pointermove", (event) => {
+      const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+      const distances = points.map(([x, y]) => Math.hypot(x - place.x, y - place.y));
+      const nearest = distances.indexOf(Math.min(...distances));
+      if (distances[nearest] < 12) show(nearest);
+      else hide();
+    });
+    picture.addEventListener("pointerleave", hide);
+    picture.addEventListener("blur", hide);
+    picture.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      show(Math.min(points.length - 1, Math.max(0, current + step)));
+    });
+  }
+  document.querySelectorAll("svg[data-axes]").forEach(tracePoints);
   const table = document.getElementById("ranking");
   if (!table) return;
   const body = table.tBodies[0];
