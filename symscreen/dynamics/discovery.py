@@ -38,6 +38,7 @@ from symscreen.dynamics.smoothing import smooth_trajectories
 from symscreen.dynamics.stability import compute_stability
 from symscreen.dynamics.term_library import build_term_library
 from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
+from symscreen.dynamics.verdict import EXACT_ERROR, judge_system
 from symscreen.dynamics.weak_form import build_derivative_problem, build_weak_form
 from symscreen.errors import DataError, OptionError
 from symscreen.fitting.effort import EFFORTS
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
 _ALTERNATIVES = 8  # number of systems in the table of alternatives
 # by effort: largest number of searches around the best system so far
 _ROUNDS = {"quick": 1, "default": 4, "thorough": 8}
-_EXACT_ERROR = 1e-5  # residual of a system that is exact up to the integration, relative to the spread
 _LINEARIZED = 24  # smallest number of samples of a linearised segment
 _LINEARIZED_PARTS = 4  # number of linearised segments of a long run
 # by effort: number of formulas, relative to that of the pool of a fit
@@ -198,10 +198,16 @@ def _discover_in_one_thread(task: OdeTask) -> OdeResult:
         stability=compute_stability(problem, proposals, best.system),
         alternatives=tuple((score - compared[0][0], fit.system) for score, fit in compared[:_ALTERNATIVES]),
         level=task.options.level,
+        system_verdict=judge_system(task.trajectories, fitted_states, _get_longest_segment(final)),
         notices=(),
         operators=task.grammar.operators,
         record={"options": build_ode_options_record(task.options)},
     )
+
+
+def _get_longest_segment(fit: ShootingFit) -> int:
+    """Return the number of samples of the longest segment of a fit."""
+    return max(stop - start for _, start, stop in fit.edges)
 
 
 def split_trajectories(trajectories: Trajectories, share: float) -> tuple[Trajectories, Trajectories | None]:
@@ -264,7 +270,7 @@ def _search_system(task: OdeTask, choice: SystemChoice) -> tuple[SystemSearch, R
 def _is_exact(choice: SystemChoice, search: SystemSearch) -> bool:
     """Return whether the best system fits whole runs up to the error of the integration."""
     errors = np.sqrt(search.best.squares)
-    is_small = errors <= _EXACT_ERROR * choice.spreads[: len(errors)]
+    is_small = errors <= EXACT_ERROR * choice.spreads[: len(errors)]
     return bool(is_small.all()) and search.length == choice.longest
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.dynamics.equations import System
     from symscreen.dynamics.trajectories import Trajectories
+    from symscreen.dynamics.verdict import SystemVerdict
     from symscreen.expressions.linear_formula import Formula
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
@@ -67,6 +68,8 @@ class OdeResult:
         The best systems, with the difference of their score from the best; the chosen one is the first.
     level : float
         Coverage of the intervals.
+    system_verdict : SystemVerdict
+        Whether the equations are exact, a law within noise, or an approximation.
     notices : tuple of str
         Notices for the user.
     operators : mapping of str to Operator
@@ -84,6 +87,7 @@ class OdeResult:
     stability: tuple[tuple[float, ...], ...]
     alternatives: tuple[tuple[float, System], ...]
     level: float
+    system_verdict: SystemVerdict
     notices: tuple[str, ...]
     operators: Mapping[str, Operator] = field(repr=False)
     record: dict[str, Any] = field(repr=False)
@@ -290,6 +294,7 @@ class OdeResult:
                 {**row, "stability": row["stability"] if row["place"] == "coefficient" else None}
                 for row in self.constants.to_dict(orient="records")
             ],
+            "verdict": self.system_verdict.build_record(),
             "noise": self.residuals,
             "prediction_errors": self.prediction_errors,
             "alternatives": self.alternative_systems.to_dict(orient="records"),
@@ -342,10 +347,15 @@ class OdeResult:
         )
 
     @property
+    def verdict(self) -> str:
+        """Whether the equations are exact, a law within noise, or an approximation, in one line."""
+        return str(self.system_verdict)
+
+    @property
     def statements(self) -> tuple[str, ...]:
-        """What the result says of its equations, and the notices."""
+        """What the result says of its equations, the verdict first, and the notices."""
         noise = ", ".join(f"{value:.3g} in {name}" for name, value in self.residuals.items())
-        lines = [f"residuals: {noise}"]
+        lines = [self.verdict, f"residuals: {noise}"]
         if self.prediction_errors is not None:
             errors = ", ".join(
                 f"{name} grows without limit"

@@ -70,8 +70,10 @@ def build_system_html(result: OdeResult) -> str:
             _build_equation(result, formula.round_numbers(_DIGITS), equation.state)
             for formula, equation in zip(result.formulas, result.system.equations, strict=True)
         ],
+        "verdict": result.verdict,
+        "is_good": result.system_verdict.kind in {"exact", "noise"},
         "statements": [
-            escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.statements
+            escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.statements[1:]
         ],
         "sections": _build_sections(result),
         "usages": _build_usages(result),
