@@ -8,7 +8,6 @@ import pytest
 import symscreen
 from symscreen.dynamics.verdict import SystemVerdict, compute_block_p_value, judge_system
 
-
 _OPTIONS = {"states": ["x", "v"], "effort": "quick", "max_terms": 1}
 
 

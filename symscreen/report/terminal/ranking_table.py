@@ -334,14 +334,14 @@ def _describe_compared(result: ScreenResult) -> str:
 
 
 def _describe_exclusions(result: ScreenResult) -> list[str]:
-    """Describe how many candidates were left out, by reason."""
+    """Describe how many candidates were not scored, by reason."""
     counts: dict[str, int] = {}
     for layer in result.record["layers"]:
         for reason, count in layer["pruned"].items():
             counts[reason] = counts.get(reason, 0) + count
     reasons = [reason for reason in EXCLUSION_REASONS.values() if reason in counts]
-    text = ", ".join(f"{counts[reason]:,} {reason}" for reason in reasons)
-    return [f"also tried, and left out: {text}."] if counts else []
+    text = ", ".join(f"{reason} ({counts[reason]:,})" for reason in reasons)
+    return [f"not scored: {text}."] if counts else []
 
 
 def _format_count(number: int, singular: str, plural: str = "") -> str:
