@@ -186,6 +186,41 @@ def format_command(record: Mapping[str, Any], data: str = "DATA") -> str:
     return " ".join(words)
 
 
+def format_study_command(record: Mapping[str, Any], data: str = "DATA") -> str:
+    """Write the command line that repeats the steps of a study.
+
+    Parameters
+    ----------
+    record : mapping
+        The record of a result of the study.
+    data : str
+        The file of the table, which the command names if the study has no file of its own.
+
+    Returns
+    -------
+    str
+        With the options that replaced those of the study.
+
+    Examples
+    --------
+    >>> study = {"file": "rates.toml", "given": {"layers": "ub", "quiet": True}}
+    >>> print(format_study_command({"study": study}))
+    symscreen run rates.toml --layers ub --quiet
+    >>> print(format_study_command({}, "my data.csv"))
+    symscreen 'my data.csv'
+    """
+    study = record.get("study", {})
+    words = ["symscreen", *(["run", study["file"]] if "file" in study else [data])]
+    words = list(map(quote_shell_word, words))
+    for name, value in study.get("given", {}).items():
+        if isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words.append(_format_flag(name, text))
+    return " ".join(words)
+
+
 def _format_operators(record: Mapping[str, Any]) -> list[str]:
     """Name the operators, where they are not those of a shipped grammar."""
     written, name = record.get("grammar", {}), record["options"].get("operators")

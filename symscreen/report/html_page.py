@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.config.option_record import format_command
+from symscreen.config.option_record import format_command, format_study_command
 from symscreen.expressions.printing import to_mathml
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option, render_message
 from symscreen.report.columns import (
@@ -163,6 +163,7 @@ def build_page_content(
         "p_values": _build_p_values(result),
         "fit": None if fit is None else build_fit_section(fit),
         "command": format_command(record, data),
+        "study_command": format_study_command(record, data),
         "data": _list_data_facts(record),
         "record": _format_record(record),
     }

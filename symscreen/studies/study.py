@@ -149,7 +149,7 @@ class Study:
             for table in taking:
                 options.setdefault(table, {})[name] = value
         record = dict(self.record)
-        if record and given:
+        if given:
             record["given"] = record.get("given", {}) | {
                 name: _to_plain(each) for name, each in given.items()
             }
@@ -158,8 +158,7 @@ class Study:
     def redirect(self, output: str, file: str) -> Study:
         """Return the study with another file for an output, relative to the working folder."""
         record = dict(self.record)
-        if record:
-            record["given"] = record.get("given", {}) | {output: file}
+        record["given"] = record.get("given", {}) | {output: file}
         return replace(self, outputs={**self.outputs, output: relate_file(file, self.folder)}, record=record)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 
 import pandas as pd
 import pytest
 
 import symscreen
+from symscreen.cli.command import run_command
+from symscreen.config.option_record import format_study_command
 from symscreen.errors import OptionError, OutputError
 from symscreen.studies import read_study
 
@@ -92,3 +95,18 @@ def test_a_step_whose_table_is_missing_does_not_run(study):
     assert result.screen is None
     assert result.fit.formula.terms
     assert result.written == ()
+
+
+@pytest.mark.parametrize("names_study", [True, False])
+def test_the_command_of_a_result_repeats_the_study(study, tmp_path, monkeypatch, capsys, names_study):
+    monkeypatch.chdir(tmp_path)
+    source = study.name if names_study else "data.csv"
+    options = {"layers": "u", "unary": ["square", "sqrt"], "exclude": "x2", "effort": "quick"}
+    words = ["--layers", "u", "--unary", "square,sqrt", "--exclude", "x2", "--effort", "quick"]
+    assert run_command([source, *words, "--report", "first.html"]) == 0
+    printed = capsys.readouterr().out
+    result = symscreen.run_study(source, **options, force=True)
+    command = shlex.split(format_study_command(result.screen.record, "data.csv"))
+    assert command[0] == "symscreen"
+    assert run_command([*command[1:], "--force", "--report", "again.html"]) == 0
+    assert capsys.readouterr().out == printed

@@ -59,8 +59,8 @@ function tell(error) {
 
 // --- axes ---
 
-function chooseTicks(low, high, count) {
-  const rough = (high - low) / count || 1;
+function chooseTicks(low, high, count, isWhole = false) {
+  const rough = Math.max((high - low) / count || 1, isWhole ? 1 : 0);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough * 0.999);
   const ticks = [];
@@ -93,7 +93,7 @@ function drawAxes(svg, xs, ys, xName, yName) {
   const [xLow, xHigh] = findRange(xs), [yLow, yHigh] = findRange(ys);
   const toX = (x) => left + ((x - xLow) / (xHigh - xLow)) * (right - left);
   const toY = (y) => bottom - ((y - yLow) / (yHigh - yLow)) * (bottom - top);
-  for (const tick of chooseTicks(xLow, xHigh, Math.max(2, Math.floor(width / 110)))) {
+  for (const tick of chooseTicks(xLow, xHigh, Math.max(2, Math.floor(width / 110)), xs.every(Number.isInteger))) {
     draw(svg, "line", { class: "grid", x1: toX(tick), x2: toX(tick), y1: top, y2: bottom });
     draw(svg, "text", { x: toX(tick), y: bottom + 16, "text-anchor": "middle" }, format(tick));
   }
