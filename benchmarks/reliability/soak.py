@@ -112,8 +112,8 @@ def slope(times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 def enlarge_string_table() -> None:
     """Let Python's table of interned strings reach its final size.
 
-    Strings that come and go use up its slots, and after some hundred rounds it is made anew with twice as many.
-    Such a step of 7.3 MiB at a random time is not a growth of symscreen.
+    Strings that come and go use up its slots. After some hundred rounds it is made anew with twice as many, a
+    step of 7.3 MiB at a random time.
     """
     for number in range(_N_INTERNED):
         sys.intern(f"string {number}")
