@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from symscreen.errors import SymscreenError
     from symscreen.estimators import SymbolicClassifier, SymbolicRegressor, SymbolicScreener
     from symscreen.explain import Explanation, why
-    from symscreen.export.bundle import apply_bundle, load_bundle, save_bundle
+    from symscreen.export.bundle import load_bundle, save_bundle
+    from symscreen.export.bundle_application import apply_bundle
     from symscreen.fitting.baselines import Comparison, compare_baselines
     from symscreen.fitting.best_subsets import SubsetResult, find_best_subsets
     from symscreen.fitting.fit import fit
@@ -101,7 +102,7 @@ _HOMES = {
     "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
     "adapt": "symscreen.fitting.grouped.adaptation",
-    "apply_bundle": "symscreen.export.bundle",
+    "apply_bundle": "symscreen.export.bundle_application",
     "Explanation": "symscreen.explain",
     "check_screener": "symscreen.screeners.checks",
     "Comparison": "symscreen.fitting.baselines",

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from reliability.refusal_cases import FORMULAS, MILLION
 
 from symscreen import screen
-from symscreen.export.bundle import format_bundle
+from symscreen.export.bundle_documents import format_bundle
 from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import write_ranking
 

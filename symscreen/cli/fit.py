@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.data import SourceFrame
-    from symscreen.export.bundle import Bundle
+    from symscreen.export.bundle_documents import Bundle
     from symscreen.fitting.search_monitor import FitProgress, FitProgressListener
     from symscreen.fitting.search_stages import FitTask
     from symscreen.results.fit_result import AnyFitResult, FitResult
@@ -233,7 +233,7 @@ def _compute_values(source: Any, frame: SourceFrame, *, clip: bool) -> pd.DataFr
     """Compute formulas, or integrate equations of motion."""
     from symscreen.dynamics.prediction import integrate_runs
     from symscreen.export import apply_bundle, read_bundle
-    from symscreen.export.bundle import Bundle
+    from symscreen.export.bundle_documents import Bundle
     from symscreen.expressions.system_formula import SystemFormula
 
     bundle = source if isinstance(source, Bundle) else read_bundle(source)

@@ -24,9 +24,9 @@ from symscreen.screening.inference.numerical_error import estimate_numerical_err
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.final_classes import add_margin, find_streamed_representatives
 from symscreen.screening.scoring.rank_counting import compute_ranks
 from symscreen.screening.scoring.score_space import make_search_goals, score_space
-from symscreen.screening.scoring.streaming import add_margin, find_streamed_representatives
 from symscreen.screening.scoring.top_features import (
     compute_signatures,
     concatenate_features,

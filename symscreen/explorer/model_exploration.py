@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.data import SourceFrame
-    from symscreen.export.bundle import Bundle
+    from symscreen.export.bundle_documents import Bundle
 
 
 _DIGITS = 6  # significant digits of fitted numbers

@@ -1,7 +1,9 @@
 """Export fitted formulas: source text in other languages, JSON bundles, and seeds for other searches."""
 
 from symscreen.data import LevelIndicator
-from symscreen.export.bundle import apply_bundle, format_bundle, load_bundle, read_bundle, save_bundle
+from symscreen.export.bundle import load_bundle, read_bundle, save_bundle
+from symscreen.export.bundle_application import apply_bundle
+from symscreen.export.bundle_documents import format_bundle
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.formats import (

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from symscreen.data.documents import FiniteNumber, convert_document, format_place
 from symscreen.errors import FormulaError
-from symscreen.export.bundle import format_bundle, parse_bundle
+from symscreen.export.bundle_documents import format_bundle, parse_bundle
 from symscreen.expressions.input_ranges import clip_to_box, warn_outside_ranges
 from symscreen.expressions.linear_formula import Formula, evaluate_on_columns, read_inputs
 from symscreen.expressions.traversal import collect_inputs

@@ -2,20 +2,15 @@
 
 from symscreen.fitting.coefficients import (
     CoefficientEstimates,
-    build_model_table,
-    build_term_table,
-    compute_unexplained_share,
     estimate_coefficients,
     evaluate_terms,
-    fit_formulas,
     get_input_columns,
     get_targets,
     is_identifiable,
-    predict_on_dataset,
-    snap_coefficients,
 )
 from symscreen.fitting.constants import count_constants, fit_constants
 from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
+from symscreen.fitting.formula_fits import compute_unexplained_share, fit_formulas, predict_on_dataset
 from symscreen.fitting.model_selection import (
     Criterion,
     ScoredModel,
@@ -24,7 +19,9 @@ from symscreen.fitting.model_selection import (
     score_models,
     select_model,
 )
+from symscreen.fitting.model_tables import build_model_table, build_term_table
 from symscreen.fitting.path_search import find_path_models
+from symscreen.fitting.simple_coefficients import snap_coefficients
 from symscreen.fitting.subset_search import (
     FitData,
     ModelSearchBudget,

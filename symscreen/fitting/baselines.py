@@ -15,8 +15,9 @@ import numpy as np
 from symscreen.data import take_rows
 from symscreen.errors import InputError, OptionError
 from symscreen.expressions.linear_formula import Formula
-from symscreen.fitting.coefficients import get_input_columns, get_targets, predict_on_dataset
+from symscreen.fitting.coefficients import get_input_columns, get_targets
 from symscreen.fitting.fit import prepare_fit
+from symscreen.fitting.formula_fits import predict_on_dataset
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.row_splits import choose_folds
 from symscreen.fitting.search_monitor import FitProgress

@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.expansion import sort_features
-from symscreen.screening.scoring.streaming import find_simplest_features, find_top_features
+from symscreen.screening.scoring.best_features import find_simplest_features, find_top_features
 from symscreen.statistics.ranks.sorted_block import compute_affine_signatures
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import numpy as np
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import evaluate_expression, fold_expression, iterate_constants
 from symscreen.expressions.tree import Call, Constant
-from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets, predict_on_dataset
+from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
+from symscreen.fitting.formula_fits import predict_on_dataset
 from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
 from symscreen.fitting.laws.simple_numbers import write_number
 from symscreen.fitting.number_evidence import differentiate_term
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.expressions.linear_formula import Formula
     from symscreen.expressions.tree import Expression
-    from symscreen.fitting.coefficients import FormulaFits
+    from symscreen.fitting.formula_fits import FormulaFits
     from symscreen.fitting.model_selection import ScoredModel
     from symscreen.grammar import Grammar
     from symscreen.linear_models.row_weights import RowWeights

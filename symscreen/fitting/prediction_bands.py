@@ -20,7 +20,8 @@ from symscreen.export.prediction_band import build_cv_plus_record, build_split_r
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import collect_inputs
-from symscreen.fitting.coefficients import get_targets, predict_on_dataset
+from symscreen.fitting.coefficients import get_targets
+from symscreen.fitting.formula_fits import predict_on_dataset
 from symscreen.fitting.row_splits import choose_band_folds
 from symscreen.fitting.search_monitor import FitProgress
 from symscreen.fitting.training_medians import fill_from_rows

@@ -17,21 +17,11 @@ from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.expressions.traversal import collect_inputs, define_columns
-from symscreen.fitting.coefficients import (
-    TABLE_DIGITS,
-    build_model_table,
-    build_term_table,
-    compute_unexplained_share,
-    estimate_coefficients,
-    evaluate_terms,
-    fit_formulas,
-    get_targets,
-    is_identifiable,
-    predict_on_dataset,
-)
+from symscreen.fitting.coefficients import estimate_coefficients, evaluate_terms, get_targets, is_identifiable
 from symscreen.fitting.copied_rows import format_copy_notice
 from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
 from symscreen.fitting.fit_verdict import VERDICT_LEVEL, judge_model
+from symscreen.fitting.formula_fits import compute_unexplained_share, fit_formulas, predict_on_dataset
 from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.model_selection import (
@@ -42,6 +32,7 @@ from symscreen.fitting.model_selection import (
     score_models,
     select_model,
 )
+from symscreen.fitting.model_tables import TABLE_DIGITS, build_model_table, build_term_table
 from symscreen.fitting.number_evidence import compute_number_evidence
 from symscreen.fitting.prediction_bands import (
     CalibrationRows,
@@ -77,8 +68,8 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.expressions.linear_formula import Formula
-    from symscreen.fitting.coefficients import FormulaFits
     from symscreen.fitting.error_scale import ErrorScale
+    from symscreen.fitting.formula_fits import FormulaFits
     from symscreen.fitting.model_selection import Criterion
     from symscreen.fitting.search_monitor import SearchMonitor
     from symscreen.results.fit_result import AnyFitResult

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
-    from symscreen.fitting.coefficients import CoefficientEstimates, FormulaFits
+    from symscreen.fitting.coefficients import CoefficientEstimates
+    from symscreen.fitting.formula_fits import FormulaFits
     from symscreen.fitting.subset_search import ModelSearchResult
 
 

@@ -7,7 +7,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from symscreen.expressions.linear_formula import build_shared_formula
-from symscreen.fitting.coefficients import fit_formulas, get_targets
+from symscreen.fitting.coefficients import get_targets
+from symscreen.fitting.formula_fits import fit_formulas
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.required_inputs import keep_required_inputs
 from symscreen.messages import Message, name_option

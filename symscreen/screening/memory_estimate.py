@@ -20,8 +20,9 @@ from symscreen.expansion import (
 )
 from symscreen.screeners import PEARSON
 from symscreen.screening.scoring.correlation_bounds import estimate_bounds_bytes
+from symscreen.screening.scoring.final_classes import MAX_COMPARED_VALUES, add_margin
 from symscreen.screening.scoring.score_space import find_shortlist_kinds
-from symscreen.screening.scoring.streaming import MAX_BOUNDED_CHUNK, MAX_COMPARED_VALUES, add_margin
+from symscreen.screening.scoring.streaming import MAX_BOUNDED_CHUNK
 from symscreen.statistics.inference.statistic_counts import N_LEVELS
 
 if TYPE_CHECKING:

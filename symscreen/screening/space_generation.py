@@ -28,8 +28,9 @@ from symscreen.messages import name_option
 from symscreen.screeners import Screener
 from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes
 from symscreen.screening.scoring.block_scoring import Scorer, make_mirrored_spec
+from symscreen.screening.scoring.final_classes import add_margin, finalize_features
 from symscreen.screening.scoring.joint_screening import build_shortlist, run_joint_screener
-from symscreen.screening.scoring.streaming import add_margin, finalize_features, score_stream
+from symscreen.screening.scoring.streaming import score_stream
 from symscreen.screening.scoring.top_features import merge_rankings
 from symscreen.statistics.ranks.sorted_block import sort_block
 

@@ -22,7 +22,8 @@ from symscreen.errors import BackendError, OptionError
 from symscreen.screeners import T0, XI
 from symscreen.screening.run_control import RunControl
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
-from symscreen.screening.scoring.streaming import finalize_features, score_stream
+from symscreen.screening.scoring.final_classes import finalize_features
+from symscreen.screening.scoring.streaming import score_stream
 from symscreen.screening.scoring.top_features import FeatureTable
 
 OPTIONS = {"layers": "ub", "screener": "t0,xi", "top": 5, "chunk_size": 40}

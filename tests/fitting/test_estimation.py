@@ -8,13 +8,11 @@ import symscreen
 from symscreen.expressions.tree import parse_expression
 from symscreen.fitting import (
     compute_unexplained_share,
-    estimate_coefficients,
     evaluate_terms,
     fit_formulas,
     get_input_columns,
     is_identifiable,
     predict_on_dataset,
-    snap_coefficients,
 )
 
 
@@ -94,23 +92,6 @@ def test_a_term_undefined_in_a_row_predicts_nothing_there(rng):
     ((formula, _, _),) = fit_formulas([parse_expression("log(x1)")], inside, 0.95, snap=False)
     outside = table_of([[-1.0, 1.0, 2.0, 3.0, 4.0]], [1.0, 2.0, 3.0, 4.0, 5.0])
     assert np.isnan(predict_on_dataset(formula, outside)).tolist() == [True, False, False, False, False]
-
-
-def test_only_coefficients_near_simple_numbers_are_replaced_in_a_law(rng):
-    values = rng.uniform(1, 3, (3, 2000))
-    target = np.array([0.5, 1 / (4 * np.pi), 1.2345]) @ values + 0.01 * rng.normal(size=2000)
-    estimates = estimate_coefficients(values, target, has_intercept=False)
-    snapped = snap_coefficients(estimates, values, target, only_simple=True)
-    assert snapped[[0, 1]].tolist() == [0.0, 0.5]
-    assert snapped[3] != 1.2345
-    assert snapped[3] == pytest.approx(1.2345, abs=0.005)
-
-
-def test_a_simple_number_is_not_taken_where_others_are_as_near(rng):
-    values = rng.uniform(1, 3, (1, 20))
-    target = 7.31 * values[0] + 5.0 * rng.normal(size=20)
-    estimates = estimate_coefficients(values, target, has_intercept=False)
-    assert snap_coefficients(estimates, values, target, only_simple=True) is None
 
 
 @pytest.mark.slow

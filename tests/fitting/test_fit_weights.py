@@ -12,11 +12,12 @@ import symscreen
 from symscreen.errors import DataError, OptionError
 from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
-from symscreen.fitting.coefficients import estimate_coefficients, snap_coefficients
+from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.fitting.constants import fit_constants
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.refinement import refine_law
+from symscreen.fitting.simple_coefficients import snap_coefficients
 from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.grammar.custom_operators import define_family
 from symscreen.linear_models.row_weights import build_row_weights

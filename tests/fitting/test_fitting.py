@@ -329,7 +329,7 @@ def test_simple_numbers_are_those_of_the_formula_and_their_r2_its_own(rng):
 
 
 def test_simple_numbers_that_the_data_refuse_are_told(monkeypatch, rng):
-    monkeypatch.setattr("symscreen.fitting.coefficients.snap_coefficients", lambda *_, **__: None)
+    monkeypatch.setattr("symscreen.fitting.formula_fits.snap_coefficients", lambda *_, **__: None)
     result = run_fit(_job(_table(rng), snap=True))
     assert any("do not allow simple numbers" in notice for notice in result.notices)
 

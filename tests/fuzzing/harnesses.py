@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
-from fuzzing.seeds import IDENTITY
+from fuzzing.seeds import COMPRESSIONS, IDENTITY, SEEDS, SHEET, workbook_parts
 from helpers.explorer_cases import TOKEN, store_cases
 
 from symscreen._option_values import parse_name_list
@@ -40,7 +40,7 @@ from symscreen.evaluation.truth import parse_truth
 from symscreen.explorer.application import build_application
 from symscreen.explorer.exploration import open_exploration
 from symscreen.export import build_operators_from_record
-from symscreen.export.bundle import parse_bundle
+from symscreen.export.bundle_documents import parse_bundle
 from symscreen.export.formats import EXPORT_FORMATS
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
@@ -109,6 +109,43 @@ def read_parquet(data: bytes) -> None:
 
 def read_feather(data: bytes) -> None:
     read_dataset(_file("t.feather", data))
+
+
+def read_workbook(data: bytes) -> None:
+    """Read a workbook whose container is right, with the bytes as its sheet; or bytes that begin as a zip."""
+    body = data
+    if not data.startswith(b"PK"):
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as members:
+            for name, part in workbook_parts().items():
+                members.writestr(name, data if name == SHEET else part)
+        body = content.getvalue()
+    read_dataset(_file("t.xlsx", body))
+
+
+def read_compressed(data: bytes) -> None:
+    """Read a compressed file; its first byte chooses the kind."""
+    read_dataset(_file(f"t.csv{COMPRESSIONS[data[0] % len(COMPRESSIONS)] if data else '.gz'}", data[1:]))
+
+
+def read_database(data: bytes) -> None:
+    """Read a table of a database whose file is the bytes."""
+    path = _file("t.duckdb", data)
+    read_dataset(f"duckdb:{path}#t")
+
+
+@cache
+def _database() -> Path:
+    return _file("own.duckdb", SEEDS["database"][0])
+
+
+def read_database_table(data: bytes) -> None:
+    """Read a table of a database, whose name is the text; the database must stay as it is."""
+    before = _database().read_bytes()
+    try:
+        read_dataset(f"duckdb:{_database()}#{_text(data)}")
+    finally:
+        assert _database().read_bytes() == before
 
 
 def _framed(data: bytes, *beside: str) -> tuple[SourceFrame, list[str]]:
@@ -365,6 +402,10 @@ HARNESSES: dict[str, Callable[[bytes], None]] = {
     "json": read_json,
     "parquet": read_parquet,
     "feather": read_feather,
+    "workbook": read_workbook,
+    "compressed": read_compressed,
+    "database": read_database,
+    "database-table": read_database_table,
     "label-rankings": read_label_rankings,
     "stages": read_stages,
     "long-stages": read_long_stages,

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
+import tempfile
+import zipfile
+from datetime import date
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from symscreen.export.bundle import format_bundle
+from symscreen.export.bundle_documents import format_bundle
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
@@ -22,7 +31,7 @@ from symscreen.screening.scoring.streaming import StreamResult
 from symscreen.screening.scoring.top_features import make_empty_features
 from symscreen.statistics.inference.p_value_counts import count_p_values
 
-__all__ = ["IDENTITY", "SEEDS", "WORDS", "words_of"]
+__all__ = ["COMPRESSIONS", "IDENTITY", "SEEDS", "SHEET", "WORDS", "words_of", "workbook_parts"]
 
 IDENTITY = {"symscreen": "0", "options": {"layers": "ub", "top": 20, "screener": ["t0"]}, "data": {"rows": 9}}
 _COLUMNS = {
@@ -63,6 +72,63 @@ def _feather(table: pa.Table, compression: str | None) -> bytes:
     return sink.getvalue()
 
 
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+SHEET = "xl/worksheets/sheet1.xml"
+_CSV = b"b,a,t,y\n1,2,p,3\n4,5,q,6\n7,8,p,9\n3,1,q,5\n2,3,p,4\n"
+
+
+@cache
+def workbook_parts() -> dict[str, bytes]:
+    """Return the members of a small workbook by name."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["a", "day", "word", "y"])
+    for row in range(6):
+        book.active.append([row + 0.5, date(2020, 1, 1 + row), "pq"[row % 2], row * row])
+    content = io.BytesIO()
+    book.save(content)
+    with zipfile.ZipFile(content) as members:
+        return {name: members.read(name) for name in members.namelist()}
+
+
+def _workbook() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as members:
+        for name, part in workbook_parts().items():
+            members.writestr(name, part)
+    return content.getvalue()
+
+
+def _compressed() -> list[bytes]:
+    import zstandard
+
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as members:
+        members.writestr("t.csv", _CSV)
+    packed = (
+        gzip.compress(_CSV),
+        bz2.compress(_CSV),
+        lzma.compress(_CSV),
+        zstandard.ZstdCompressor().compress(_CSV),
+        archive.getvalue(),
+    )
+    return [bytes([kind]) + content for kind, content in enumerate(packed)]
+
+
+def _database() -> bytes:
+    """Return the file of a database with two tables and a view."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seed.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE TABLE t AS SELECT range AS a, range * 2.5 AS y FROM range(20)")
+            connection.execute('CREATE TABLE "u""v" AS SELECT range AS b, -range AS y FROM range(9)')
+            connection.execute("CREATE VIEW w AS SELECT a, y + 1 AS y FROM t WHERE a > 2")
+        return path.read_bytes()
+
+
 def _states() -> list[bytes]:
     """Return a checkpoint's arrays as one file, and one after the other."""
     tally = count_p_values(np.array([0.5, 0.25, 0.25]))
@@ -77,6 +143,18 @@ def _states() -> list[bytes]:
             np.save(sink, arrays[name])
             parts.append(sink.getvalue())
     return [body, b"".join(parts)]
+
+
+def _list_package_seeds() -> dict[str, list[bytes]]:
+    """Return the seeds of readers that need a package; an entry is empty where it is not installed."""
+    names = [b"t", b'u"v', b"w", b"main.t", b'main."u""v"', b"t; DROP TABLE t", b't" UNION SELECT 1']
+    has_duckdb = find_spec("duckdb") is not None
+    return {
+        "workbook": [workbook_parts()[SHEET], _workbook()] if find_spec("openpyxl") else [],
+        "compressed": _compressed() if find_spec("zstandard") else [],
+        "database": [_database()] if has_duckdb else [],
+        "database-table": names if has_duckdb else [],
+    }
 
 
 def _seeds() -> dict[str, list[bytes]]:
@@ -101,6 +179,18 @@ def _seeds() -> dict[str, list[bytes]]:
         ],
         "parquet": [_parquet(table, compression=kind) for kind in ("none", "snappy", "zstd")],
         "feather": [_feather(table, kind) for kind in (None, "zstd", "lz4")],
+        "workbook": [workbook_parts()[SHEET], _workbook()],
+        "compressed": _compressed(),
+        "database": [_database()],
+        "database-table": [
+            b"t",
+            b'u"v',
+            b"w",
+            b"main.t",
+            b'main."u""v"',
+            b"t; DROP TABLE t",
+            b't" UNION SELECT 1',
+        ],
         "label-rankings": [
             b"x,r\n1,a>b=c\n2,b>a\n3,c>`a`>b\n4,`d>`=a>b\n5,a>b\n6,b>c>a\n",
             b"x,a,b,c\n1,1,2,3\n2,2,,1\n3,1.5,1.5,3\n4,3,2,1\n5,0,0,9\n",
@@ -232,6 +322,14 @@ _KEYS: dict[str, tuple[str, ...]] = {
         *("GET ", "POST ", "HEAD ", "/{token}/", "open/", "formulas", "points", "why", "export", "?formula="),
         *("&formula=", "?format=", "csv", "numpy", "sql", "excel", "latex", "host: ", "origin: ", "\n\n"),
         *("sec-fetch-site: ", "127.0.0.1", "localhost", "%00", "%2e%2e/", "x1", "x2", "`a b`", "log("),
+    ),
+    "workbook": (
+        *("<row r=", "<c r=", 't="s"', 't="inlineStr"', 't="b"', 't="e"', "<v>", "</v>", "<is><t>", "<f>"),
+        *("<sheetData>", "</sheetData>", "<dimension ref=", "A1:XFD1048576", 's="1"', "&amp;", "&#0;"),
+    ),
+    "database-table": (
+        *('"', "''", ";", "--", "main.", "t", "w", "u", "SELECT ", "DROP TABLE ", "INSTALL ", "COPY ", "/*"),
+        *("read_csv('", "ATTACH '", "information_schema.tables", "duckdb_settings()", "pragma_version()"),
     ),
     "checkpoint-state": ("'descr': ", "'<i8'", "'<f8'", "'|O'", "'shape': ", "'fortran_order': ", "(0, 2)"),
 }

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 
 import pyarrow as pa
 import pytest
 from fuzzing.harnesses import HARNESSES, ending
 from fuzzing.mutation import mutated
 from fuzzing.seeds import SEEDS
+from helpers.requirements import needs
 
+from symscreen.data import read_dataset
 from symscreen.errors import InputError
 from symscreen.results.ranking_reader import read_ranking
 
-_SLOW = {"truth": 20, "export": 60, "checkpoint-run": 60}
+_SLOW = {"database": 40, "database-table": 60, "truth": 20, "export": 60, "checkpoint-run": 60}
+
+
+_PACKAGES = {
+    "workbook": "openpyxl",
+    "compressed": "zstandard",
+    "database": "duckdb",
+    "database-table": "duckdb",
+}
+_EACH_HARNESS = [
+    pytest.param(name, marks=[needs(_PACKAGES[name])] if name in _PACKAGES else []) for name in HARNESSES
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("harness", _EACH_HARNESS)
 def test_whatever_comes_is_read_or_refused(harness, rng):
     endings = [ending(harness, mutated(rng, harness)) for _ in range(_SLOW.get(harness, 200))]
     assert "refused" in endings
 
 
-@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("harness", _EACH_HARNESS)
 def test_the_seeds_themselves_are_read(harness):
     assert "read" in {ending(harness, seed) for seed in SEEDS[harness]}
 
@@ -101,6 +116,19 @@ def test_found(harness, data, words):
         HARNESSES[harness](data)
     assert words in str(caught.value)
     assert ending(harness, data) == "refused"
+
+
+def test_found_an_archive_whose_member_has_no_name(tmp_path):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("t.csv", "a,y\n1,2\n")
+    body = content.getvalue()
+    start = body.rindex(b"PK\x01\x02")  # the entry of the directory; the length of its name is at byte 28
+    nameless = body[: start + 28] + b"\0\0" + body[start + 30 :]
+    path = tmp_path / "t.csv.zip"
+    path.write_bytes(nameless)
+    with pytest.raises(InputError, match="truncated or damaged"):
+        read_dataset(path)
 
 
 @pytest.mark.parametrize("formula", ["x1 - cbrt(x*4**j4**9**9)", "y**9*max(x,1/0)"])

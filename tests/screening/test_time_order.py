@@ -14,7 +14,7 @@ from symscreen.cli.command import run_command
 from symscreen.config.option_record import format_command
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import build_indicators_from_record
-from symscreen.export.bundle import format_bundle, parse_bundle
+from symscreen.export.bundle_documents import format_bundle, parse_bundle
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import write_ranking

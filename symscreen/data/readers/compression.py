@@ -104,7 +104,8 @@ def _find_only_member(data: bytes, source: str) -> tuple[zipfile.ZipFile, str]:
     members = [
         member
         for member in archive.infolist()
-        if not member.is_dir() and not member.filename.startswith("__MACOSX/")
+        # member.is_dir() fails for a member without a name
+        if not member.filename.endswith("/") and not member.filename.startswith("__MACOSX/")
     ]
     if len(members) != 1:
         raise DataError(

@@ -25,7 +25,7 @@ from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.grammar import OPERATORS
-from symscreen.screening.scoring.streaming import find_simplest_features
+from symscreen.screening.scoring.best_features import find_simplest_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ import numpy as np
 
 from symscreen.screeners import JointInput
 from symscreen.screening.scoring.block_scoring import iterate_sorted_blocks
-from symscreen.screening.scoring.streaming import add_margin
+from symscreen.screening.scoring.final_classes import add_margin
 from symscreen.screening.scoring.top_features import (
     EquivalenceClasses,
     build_merged_classes,

@@ -21,13 +21,14 @@ from symscreen.screening.inference.error_control_columns import compute_error_co
 from symscreen.screening.inference.feature_safety import build_safety_record
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_values, make_mirrored_spec
 from symscreen.screening.scoring.distinct_features import select_distinct_features
+from symscreen.screening.scoring.final_classes import add_margin, finalize_classes
 from symscreen.screening.scoring.finalists import make_correlation_check, score_finalists
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
     update_class_sizes,
 )
-from symscreen.screening.scoring.streaming import add_margin, finalize_classes, score_stream
+from symscreen.screening.scoring.streaming import score_stream
 from symscreen.screening.scoring.top_features import (
     EquivalenceClasses,
     build_all_classes,

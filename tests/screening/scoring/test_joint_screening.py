@@ -23,12 +23,13 @@ from symscreen.data import read_dataset
 from symscreen.expressions.printing import to_text
 from symscreen.screeners import PEARSON, SCREENERS, T0, XI, JointScores
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.final_classes import add_margin
 from symscreen.screening.scoring.joint_screening import (
     build_shortlist,
     run_joint_screener,
     update_class_sizes,
 )
-from symscreen.screening.scoring.streaming import add_margin, score_stream
+from symscreen.screening.scoring.streaming import score_stream
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 

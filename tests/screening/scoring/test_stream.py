@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from helpers.screening_oracles import Whole, space_of, table_of
+from helpers.screening_oracles import space_of, table_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,13 +13,8 @@ from symscreen.screeners import PEARSON, T0, XI
 from symscreen.screening.run_control import RunControl
 from symscreen.screening.scoring import streaming
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, compute_threshold
-from symscreen.screening.scoring.streaming import (
-    _split_stages,
-    add_margin,
-    compute_chunk_size,
-    finalize_features,
-    score_stream,
-)
+from symscreen.screening.scoring.final_classes import finalize_features
+from symscreen.screening.scoring.streaming import _split_stages, compute_chunk_size, score_stream
 from symscreen.screening.scoring.top_features import FeatureTable, merge_distinct_losses, select_best_classes
 
 KEEPS = (
@@ -70,37 +65,6 @@ def test_chunks_hold_some_megabytes_of_values_and_never_nothing():
     assert compute_chunk_size(10) == compute_chunk_size(512) == 1 << 14
     assert compute_chunk_size(10_000) * 10_000 <= 1 << 23 < (compute_chunk_size(10_000) + 1) * 10_000
     assert compute_chunk_size(10**9) == 16
-
-
-def test_classes_that_are_equal_up_to_rounding_are_one_and_the_simplest_stands_for_them(rng):
-    table = table_of(rng, rows=20, inputs=2)
-    space = space_of(table, "b[mul] u[log] b[add]", "basic", unary=("log",), binary=("add", "mul"))
-    whole = Whole.of(table, space)
-    keep = TopKSpec(0, "affine", mirrored=True, limit=add_margin(100))
-    kept = score_stream(Scorer(space, table.target, (PEARSON,), "free", (keep,)), Threads(1), 9).top_features[
-        0
-    ]
-    # as if rounding had split every class
-    apart = whole.space.get_metadata(whole.numbers)
-    split = kept.take(np.zeros(len(whole.numbers), dtype=np.int64))
-    split = replace(
-        split,
-        number=whole.numbers,
-        signature=np.arange(len(whole.numbers), dtype=np.uint64),
-        complexity=apart.complexity,
-        keys=apart.keys,
-        class_size=np.ones(len(whole.numbers), dtype=np.int64),
-    )
-    settled = finalize_features(split, space, 100)
-    assert settled.class_size.sum() == len(whole.numbers)
-    values = space.compute_values(settled.number)
-    for number, own in zip(whole.numbers, whole.values, strict=True):
-        near = np.isclose(values, own, rtol=1e-12, atol=0).all(axis=1)
-        assert near.sum() == 1
-        simplest = settled.complexity[near][0]
-        assert simplest <= space.get_metadata(np.array([number])).complexity[0]
-    assert len(settled) < len(whole.numbers)
-    assert len(finalize_features(split, space, 2)) == 2
 
 
 def test_tasks_grow_up_to_the_largest_size(scorer, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from helpers.fitting_cases import every_feature, space_of, table_of
 
 from symscreen.backends import Threads
-from symscreen.screening.scoring.streaming import find_simplest_features, find_top_features
+from symscreen.screening.scoring.best_features import find_simplest_features, find_top_features
 
 
 @pytest.fixture
