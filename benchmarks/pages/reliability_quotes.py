@@ -140,17 +140,7 @@ def quote_soak(found: Results) -> dict[str, str]:
     """Quote the mixed runs, and how much memory stayed."""
     start, end = found["settled"]["resident_mib"]
     slope, error = found["slopes_per_hour"]["resident_mib"]
-    seconds, sizes = (
-        [row[found["samples"]["columns"].index(what)] for row in found["samples"]["rows"]]
-        for what in ("seconds", "resident_mib")
-    )
-    settled = [place for place, second in enumerate(seconds) if second > 0.2 * seconds[-1]]
-    step = max(settled[1:], key=lambda place: sizes[place] - sizes[place - 1])
-    step_mib = sizes[step] - sizes[step - 1]
     return {
-        "step_mib": f"{step_mib:.1f}",
-        "step_minutes": f"{seconds[step] / 60:.0f}",
-        "other_mib": f"{end - start - step_mib:.2f}",
         "minutes": format_number(found["minutes"], 2),
         "rounds": f"{found['rounds']:,}",
         "runs": f"{sum(found['runs'].values()):,}",
