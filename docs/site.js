@@ -1,4 +1,4 @@
-// Boxes that scroll are reachable by keyboard, and the buttons of code blocks are told apart by screen readers.
+// Make boxes that scroll reachable by keyboard, and give the buttons of code blocks labels for screen readers.
 // The theme adds both after the page has loaded, so this runs again when elements are added.
 (() => {
   "use strict";

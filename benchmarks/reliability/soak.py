@@ -112,8 +112,8 @@ def slope(times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 def enlarge_string_table() -> None:
     """Let Python's table of interned strings reach its final size.
 
-    Strings that come and go use up its slots. After some hundred rounds it is made anew with twice as many, a
-    step of 7.3 MiB at a random time.
+    Strings that come and go use up its slots. After some hundred rounds Python rebuilds the table with twice
+    as many, which is a step of 7.3 MiB at a random time.
     """
     for number in range(_N_INTERNED):
         sys.intern(f"string {number}")

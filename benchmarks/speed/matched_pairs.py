@@ -32,6 +32,7 @@ from symscreen.expressions.tree import apply_operator, parse_expression
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.grammar import OPERATORS, Grammar
+from symscreen.linear_models.model_criteria import compute_search_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -169,14 +170,15 @@ def is_plantable(values: np.ndarray, *, is_noisy: bool) -> bool:
 
 
 def compute_criterion(law: Law, data: LawData) -> float:
-    """Compute n·log(RSS)/2 + k·log(n)/2 + log N of a law."""
+    """Compute n·log(RSS)/2 + k·log(n)/2 + log N·n/(n − k) of a law."""
     values = [evaluate_expression(term, data.columns) for term in law.terms]
     design = np.column_stack([*values, *([np.ones(ROWS)] if law.has_intercept else [])])
     design = design / np.abs(design).max(axis=0)
     residuals = data.target - design @ np.linalg.lstsq(design, data.target, rcond=None)[0]
     n_parameters = design.shape[1] + law.n_constants
     square = max(float(residuals @ residuals), 1e-300)
-    return ROWS * log(square) / 2.0 + n_parameters * log(ROWS) / 2.0 + log(law.search_size)
+    penalty = n_parameters * log(ROWS) + compute_search_penalty(log(law.search_size), ROWS, n_parameters)
+    return (ROWS * log(square) + penalty) / 2.0
 
 
 def list_keys(numbers: Sequence[int] | None) -> Iterator[dict[str, Any]]:

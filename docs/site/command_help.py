@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 
 from symscreen.cli.command import VERBS, command
+from symscreen.cli.options import OTHER_OPTIONS
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ def read_help(name: str) -> CommandHelp:
     for parameter in found.get_params(context):
         record = parameter.get_help_record(context)
         if isinstance(parameter, click.Option) and record is not None:
-            heading = getattr(parameter, "group", "") or "Other options"
+            heading = getattr(parameter, "group", "") or OTHER_OPTIONS
             options.setdefault(heading, []).append((record[0], " ".join(record[1].split())))
-    if "Other options" in options:
-        options["Other options"] = options.pop("Other options")  # it comes last
+    if OTHER_OPTIONS in options:
+        options[OTHER_OPTIONS] = options.pop(OTHER_OPTIONS)  # it comes last
     return CommandHelp(name, usage, tuple(paragraphs), options)
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Verb = Callable[..., None]
 
 
+OTHER_OPTIONS = "Other options"
+"""Heading of the options without a group, which come last."""
+
 _MIN_HIDDEN = 4  # options that a short help leaves out; fewer are shown
 _N_EXAMPLES = 2  # examples in the short help
 _LAST_GROUP = "Run"  # the last group of options before those without a group
@@ -115,7 +118,7 @@ class GroupedCommand(click.Command):
         if hidden:
             formatter.write_paragraph()
         for group in sorted(groups, key=lambda each: (each == "", each == _LAST_GROUP)):
-            heading = group or ("Output and help" if len(groups) > 1 else "Options")
+            heading = group or (OTHER_OPTIONS if len(groups) > 1 else "Options")
             if hidden:  # without empty lines, so that the help fits on a screen
                 formatter.write_heading(heading)
                 with formatter.indentation():

@@ -15,6 +15,7 @@ from symscreen.config.fields import get_option, list_options
 from symscreen.config.ode_options import OdeOptions
 from symscreen.config.parsing import BUDGET_NONE, to_tuple
 from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.study_tables import STUDY_FIELDS
 from symscreen.expressions.printing import to_text
 from symscreen.grammar import list_grammar_names, load_grammar
 from symscreen.plugins import collect_origins
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symscreen._typing import Names
+    from symscreen.config.fields import Option
     from symscreen.fitting.search_stages import FitTask
     from symscreen.screeners import AnyScreener
     from symscreen.screening.task import ScreeningTask
@@ -215,9 +217,9 @@ def format_study_command(record: Mapping[str, Any], data: str = "DATA") -> str:
     for name, value in study.get("given", {}).items():
         if isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
-        else:
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words.append(_format_flag(name, text))
+        elif value is not None:
+            known = get_option(STUDY_FIELDS[name]) if name in STUDY_FIELDS else None
+            words += _format_values(name, value, known)
     return " ".join(words)
 
 
@@ -251,9 +253,18 @@ def _format_option(name: str, value: Any, options: Mapping[str, Any]) -> list[st
     if name in _SETTINGS:
         settings = options.get(_SETTINGS[name], {})
         value = ",".join(_format_screener(each, settings.get(each, {})) for each in value)
-    elif known.write is not None:
-        value = known.write(value)
-    return [_format_flag(name, str(each)) for each in (value if known.multiple else [value])]
+    return _format_values(name, value, known)
+
+
+def _format_values(name: str, value: Any, known: Option | None) -> list[str]:
+    """Write an option with its value, or once for each value. An output file of a study has no definition."""
+    if known is not None and known.multiple and not isinstance(value, str):
+        return [_format_flag(name, str(each)) for each in value]
+    if known is not None and known.write is not None:
+        value = value if isinstance(value, str) else known.write(value)
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    return [_format_flag(name, str(value))]
 
 
 def _format_flag(name: str, text: str) -> str:

@@ -1,8 +1,8 @@
 """Judge equations of motion: exact, a law within noise, or an approximation.
 
 If the equations miss a part of the motion, residuals of neighbouring samples are alike. Sums over blocks of
-neighbours are then larger than those of independent errors. Or the equations follow the samples only over
-short stretches, each with a start state of its own. Chaotic motion needs such stretches, too.
+neighbours are then larger than those of independent errors. Or a solution follows only short segments of a
+run, each from its own start state. Chaotic motion needs such segments, too.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.fitting.fit_verdict import VERDICT_LEVEL
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen._typing import Values
     from symscreen.dynamics.trajectories import Trajectories
 
-
-VERDICT_LEVEL = 0.01
-"""P-value below which equations are an approximation."""
 
 EXACT_ERROR = 1e-5
 """Residual of a system that is exact up to the integration, relative to the standard deviation of a state."""
@@ -32,7 +31,7 @@ _TEXTS = {
     "exact": "exact within the error of the integration",
     "noise": "law within noise: no sign that residuals of neighbouring samples are alike",
     "approximation": "approximation: residuals of neighbouring samples are alike",
-    "stretches": "approximation, or chaos: a solution follows {length} samples, and no whole run",
+    "segments": "approximation, or chaos: a solution follows {length} samples, and no whole run",
     "untested": "not tested: too few samples",
 }
 
@@ -43,10 +42,10 @@ class SystemVerdict:
 
     Parameters
     ----------
-    kind : {"exact", "noise", "approximation", "stretches", "untested"}
+    kind : {"exact", "noise", "approximation", "segments", "untested"}
         What the equations are.
     length : int
-        Number of samples of the longest stretch that one solution follows.
+        Number of samples of the longest segment that one solution follows.
     p_value : float or None
         P-value of the hypothesis that the errors of neighbouring samples are independent, over all states
         and block sizes. None if it was not tested.
@@ -80,7 +79,7 @@ def judge_system(trajectories: Trajectories, fitted_states: Sequence[Values], le
     fitted_states : sequence of float64 array, shape (at least d, n)
         The solution at the samples of each run; the measured states come first.
     length : int
-        Number of samples of the longest stretch that one solution follows.
+        Number of samples of the longest segment that one solution follows.
 
     Returns
     -------
@@ -101,14 +100,14 @@ def judge_system(trajectories: Trajectories, fitted_states: Sequence[Values], le
         p_values.append(compute_block_p_value(residuals))
     is_whole = length >= max(len(run.times) for run in trajectories.runs)
     if is_exact:
-        return SystemVerdict("exact" if is_whole else "stretches", length)
+        return SystemVerdict("exact" if is_whole else "segments", length)
     tested = [p_value for p_value in p_values if p_value is not None]
     if not tested:
         return SystemVerdict("untested", length)
     p_value = min(1.0, len(tested) * min(tested))
     if p_value < VERDICT_LEVEL:
         return SystemVerdict("approximation", length, p_value)
-    return SystemVerdict("noise", length, p_value) if is_whole else SystemVerdict("stretches", length)
+    return SystemVerdict("noise", length, p_value) if is_whole else SystemVerdict("segments", length)
 
 
 def compute_block_p_value(residuals: Sequence[Values]) -> float | None:

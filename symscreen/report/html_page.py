@@ -42,7 +42,7 @@ from symscreen.report.figures.diagnostics import (
     list_reasons,
 )
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, fit_line, has_scatters
-from symscreen.report.figures.style import draw_inline_svg
+from symscreen.report.figures.style import FIGURE_WIDTH, draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.page_template import check_report, render_page, write_page
 from symscreen.report.terminal.reading_notes import format_safety_mark
@@ -60,6 +60,7 @@ MAX_FEATURES = 500  # features on a page
 _MAX_PICTURES = 200  # features with a picture
 _BEST_SIZE = (5.4, 3.8)  # inches
 _THUMBNAIL_SIZE = (1.9, 1.2)  # inches
+_MAP_SIZE = (FIGURE_WIDTH, 3.8)  # inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +353,7 @@ def _draw_redundancy_map(result: ScreenResult) -> str:
     if result.data is None or len(result) < 2:
         return ""
     title = "Redundancy map; the ranking names the most similar feature of each feature"
-    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (4.4, 3.8), title)
+    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), _MAP_SIZE, title)
 
 
 def _build_agreement(result: ScreenResult) -> dict[str, Any] | None:

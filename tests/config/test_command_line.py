@@ -13,7 +13,7 @@ from helpers.requirements import require
 
 import symscreen
 from symscreen.cli.command import run_command
-from symscreen.config.option_record import format_command, quote_shell_word
+from symscreen.config.option_record import format_command, format_study_command, quote_shell_word
 
 RUNS = [
     {"layers": "u", "unary": "log", "fdr": 0.9, "max_correlation": 0.99, "class_members": 3, "top": 4},
@@ -44,6 +44,22 @@ def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     assert run_command([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
+
+
+def test_the_command_of_a_study_writes_lists_names_and_ranges_as_its_options_read_them():
+    given = {
+        "also": ["x1*x3", "-x1"],
+        "inputs": ["a,b", "c"],
+        "ranges": {"c": [0.0, 2.0]},
+        "report": "r.html",
+    }
+    command = format_study_command(
+        {"study": {"given": given | {"baselines": False, "layers": None}}}, "d.csv"
+    )
+    assert shlex.split(command) == [
+        *("symscreen", "d.csv", "--also", "x1*x3", "--also=-x1", "--inputs", "`a,b`,c"),
+        *("--ranges", "c=0.0:2.0", "--report", "r.html", "--no-baselines"),
+    ]
 
 
 RESPONSES = {

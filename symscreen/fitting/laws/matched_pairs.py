@@ -55,8 +55,8 @@ def find_matched_pairs(data: LawData) -> list[Law]:
         At most 60 of each kind, best first. The kinds are sums of one or two formulas, sums of two formulas
         and a simple third term, products of powers of two formulas, and those with powers of the inputs. If
         there are exact laws, these are the simplest ones. Otherwise they are the laws with the smallest
-        n·log(RSS)/2 + k·log(n)/2 + log N on the scale of y, with k coefficients and search size N; there are
-        none with a third term then.
+        n·log(RSS)/2 + k·log(n)/2 + log N·n/(n − k) on the scale of y, with k coefficients and search size N;
+        there are none with a third term then.
 
     Examples
     --------
