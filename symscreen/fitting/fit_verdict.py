@@ -83,7 +83,8 @@ def judge_model(
     dict
         ``kind``: ``exact``, ``noise`` (a law within noise), ``approximation`` or ``none``. ``p_value``: of
         the tests of lack of fit; None without a test. With several targets, it is the smallest of their
-        p-values, multiplied by their number. An approximation that leaves nothing but rounding has one of two
+        p-values, multiplied by their number. ``level``: the p-value below which a tested formula is an
+        approximation. An approximation that leaves nothing but rounding has one of two
         reasons: ``undetermined``, the part of the formula that the rows do not determine, or ``polynomial``,
         the degree of a polynomial that is as good and has shorter numbers. ``numbers``, only for an exact
         formula: its coefficients that are fractions or multiples of π, as pairs of value and text.
@@ -107,8 +108,13 @@ def judge_model(
     p_value = min(1.0, min(p_values) * len(p_values))
     if is_near_rounding and p_value >= _ROUNDING_LEVEL:
         return _judge_exact_formulas(formulas, dataset)
+    return build_tested_verdict(p_value)
+
+
+def build_tested_verdict(p_value: float) -> dict[str, Any]:
+    """Build the record of the verdict of a p-value of tests of lack of fit."""
     kind = "approximation" if p_value < VERDICT_LEVEL else "noise"
-    return {"kind": kind, "p_value": p_value}
+    return {"kind": kind, "p_value": p_value, "level": VERDICT_LEVEL}
 
 
 def compute_residuals(formula: Formula, dataset: Dataset) -> Values:

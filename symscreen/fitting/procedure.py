@@ -24,7 +24,9 @@ from symscreen.fitting.fit_verdict import VERDICT_LEVEL, judge_model
 from symscreen.fitting.formula_fits import compute_unexplained_share, fit_formulas, predict_on_dataset
 from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
+from symscreen.fitting.laws.law_selection import format_shape
 from symscreen.fitting.model_selection import (
+    CRITERION_MARGIN,
     ScoredModel,
     explains_rows,
     find_alternatives,
@@ -44,7 +46,7 @@ from symscreen.fitting.prediction_bands import (
 from symscreen.fitting.required_inputs import format_requirement_notices
 from symscreen.fitting.row_splits import choose_band_rows, choose_folds, choose_held_out_rows
 from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
-from symscreen.fitting.search_stages import FitTask, run_search
+from symscreen.fitting.search_stages import FitTask, build_law, refine_models, run_search
 from symscreen.fitting.subset_search import ModelSearchResult, compute_rounding_share
 from symscreen.fitting.term_safety import (
     add_unsafe_column,
@@ -75,9 +77,9 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import AnyFitResult
 
 
-_CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
+_MAX_REFINED_MODELS = 30  # best models with weights whose constants inside terms are fitted again
 _MAX_REFUSED = 500  # best models that may fail the tests; then there is no law
 _MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
@@ -218,7 +220,7 @@ def _build_model_tables(choice: _Choice, search_rows: Dataset) -> dict[str, Any]
     found, models, selected = choice.found, choice.models, choice.selected
     row_weights = choice.task.get_row_weights(search_rows)
     front = _add_chosen_model(find_pareto_front(models), selected)
-    alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
+    alternatives = find_alternatives(selected, models, CRITERION_MARGIN, _MAX_ALTERNATIVES)
     return {
         "front": build_model_table(
             found, search_rows, front, choice.criterion, selected, row_weights=row_weights
@@ -265,12 +267,13 @@ def _weigh_growing_errors(
     compared = {
         model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
     }
-    weighted = None
+    weighted, result = None, found
     chosen = _choose_model(found, models, None, search_rows, target)
+    form = _format_form(found, chosen)
     for _ in range(_MAX_WEIGHINGS):
         if not chosen.term_indices or chosen.unexplained_share <= EXACT_SHARE:
             break
-        terms = [found.terms.expressions[index] for index in chosen.term_indices]
+        terms = [result.terms.expressions[index] for index in chosen.term_indices]
         estimates = estimate_coefficients(
             evaluate_terms(terms, search_rows),
             target,
@@ -293,11 +296,19 @@ def _weigh_growing_errors(
             break
         result = weigh_models(found, compared.values(), target, row_weights)
         scored = score_models(result, task.count_rows(search_rows), criterion)
+        result = refine_models(replace(task, dataset=search_rows), result, scored[:_MAX_REFINED_MODELS])
+        scored = score_models(result, task.count_rows(search_rows), criterion)
         weighted = scale, task, result, scored
-        previous, chosen = chosen, _choose_model(result, scored, None, search_rows, target)
-        if chosen.term_indices == previous.term_indices:
+        chosen = _choose_model(result, scored, None, search_rows, target)
+        previous_form, form = form, _format_form(result, chosen)
+        if form == previous_form:
             break
     return weighted
+
+
+def _format_form(found: ModelSearchResult, model: ScoredModel) -> str:
+    """Return a text that is equal for models that differ in fitted numbers only."""
+    return format_shape(build_law(found, model))
 
 
 def _format_error_scale(scale: ErrorScale) -> str:

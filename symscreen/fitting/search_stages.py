@@ -25,6 +25,7 @@ from symscreen.fitting.laws.deep_pool import check_deep_memory
 from symscreen.fitting.laws.exclusion import compute_exclusion
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
+from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.search import find_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.model_selection import score_models
@@ -50,7 +51,7 @@ from symscreen.screening.task import ScreeningTask
 from symscreen.units import compute_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from symscreen._typing import Values
     from symscreen.data import Dataset
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.effort import Effort
     from symscreen.fitting.grouped.grouped_rows import FitGroups
     from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.model_selection import ScoredModel
     from symscreen.fitting.required_inputs import RequiredInputs
     from symscreen.fitting.search_monitor import FitProgressListener
     from symscreen.fitting.search_part import SearchPart
@@ -314,17 +316,39 @@ def drop_intercepts(task: SearchTask) -> list[FittedLaw]:
         return []
     ranked = score_models(found, task.fit.count_rows(task.fit.dataset), "ebic")
     laws = [
-        Law(
-            tuple(found.terms.expressions[index] for index in model.term_indices),
-            has_intercept=False,
-            search_size=float(np.prod(found.terms.search_sizes[list(model.term_indices)])),
-            n_constants=int(found.terms.n_constants[list(model.term_indices)].sum()),
-            stage=model.stage or "",
-        )
+        replace(build_law(found, model), has_intercept=False)
         for model in ranked[:_MAX_WITHOUT_INTERCEPT]
         if model.term_indices and model.has_intercept
     ]
     return fit_laws(laws, data.inputs, data.target.values, data.row_weights)
+
+
+def refine_models(fit: FitTask, found: ModelSearchResult, models: Iterable[ScoredModel]) -> ModelSearchResult:
+    """Add models whose constants inside terms are fitted again with the weights of the rows.
+
+    The constants of a search are those of rows with equal weights.
+    """
+    data = SearchTask(fit, [], found).data
+    law_data = _build_law_data(fit, data)
+    refined = [
+        refine_law(build_law(found, model), law_data)
+        for model in models
+        if found.terms.n_constants[list(model.term_indices)].any()
+    ]
+    laws = [law for law in refined if law is not None and law_data.allows(law)]
+    return add_laws(found, fit_laws(laws, data.inputs, data.target.values, data.row_weights))
+
+
+def build_law(found: ModelSearchResult, model: ScoredModel) -> Law:
+    """Build a law from a model of a search; it has at least one term."""
+    members = list(model.term_indices)
+    return Law(
+        tuple(found.terms.expressions[index] for index in members),
+        has_intercept=model.has_intercept,
+        search_size=float(np.prod(found.terms.search_sizes[members])),
+        n_constants=int(found.terms.n_constants[members].sum()),
+        stage=model.stage or "",
+    )
 
 
 def _searches_laws(fit: FitTask) -> bool:

@@ -107,7 +107,10 @@ def describe_fit_verdict(record: Mapping[str, Any]) -> str:
     if "numbers" in verdict and "units" not in record:
         names = [f"{value:.{_DIGITS}g} is {name}" for value, name in verdict["numbers"][:_MAX_NAMED]]
         text = f"{text}; {', '.join(names)}"
-    return text if p_value is None else f"{text} (p = {p_value:.2g})"
+    if p_value is None:
+        return text
+    level = f", level {verdict['level']:g}" if "level" in verdict else ""
+    return f"{text} (p = {p_value:.2g}{level})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import curve_fit
 
 import symscreen
+from symscreen.expressions.traversal import iterate_constants, rebuild_expression
+from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.error_scale import ErrorScale, estimate_error_scale
+from symscreen.fitting.feature_dictionary import make_empty_dictionary
+from symscreen.fitting.fit import prepare_fit
+from symscreen.fitting.laws.fitted_laws import add_laws, fit_laws
+from symscreen.fitting.laws.law import Law
+from symscreen.fitting.model_selection import score_models
+from symscreen.fitting.search_stages import refine_models
+from symscreen.fitting.subset_search import ModelSearchResult
 
 
 @pytest.mark.parametrize(("constant", "proportional"), [(0.0, 0.02), (0.5, 0.1), (0.05, 0.3)])
@@ -103,3 +115,24 @@ def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice(change_eff
     (term,) = result.formula.terms
     assert str(term) == "area*c*rho*v**2"
     assert result.record["error_scale"]["proportional"] == pytest.approx(0.01, rel=0.2)
+
+
+def test_constants_inside_terms_are_fitted_again_with_the_weights(rng):
+    s = np.sort(rng.uniform(0.1, 20, 200))
+    clean = 3.1 * s / (2.6 + s)
+    target = clean * (1.0 + 0.1 * rng.normal(size=200))
+    task = replace(prepare_fit({"s": s}, target, {"jobs": 1}), source_weights=clean**-2.0)
+    start = rebuild_expression(
+        parse_expression("s/(2.9 + s)"), number=lambda number: Constant(number.value, fitted=True)
+    )
+    law = Law((start,), has_intercept=False, search_size=50.0, n_constants=1, stage="curves")
+    nothing = ModelSearchResult(make_empty_dictionary(200), {}, 0, 0)
+    found = add_laws(nothing, fit_laws([law], {"s": s}, target))
+    (model,) = (each for each in score_models(found, 200, "ebic") if each.term_indices)
+    refined = refine_models(task, found, [model])
+    assert refined.terms.expressions[0] == start  # the model of the search stays
+    (constant,) = iterate_constants(refined.terms.expressions[1])
+    (_, expected), _ = curve_fit(lambda s, a, c: a * s / (c + s), s, target, [3.0, 2.9], sigma=clean)
+    assert constant.value == pytest.approx(expected, rel=1e-5)
+    assert refined.stages[1,] == "curves"
+    assert refined.models[1,] < refined.models[0,]

@@ -12,7 +12,7 @@ from symscreen.data import take_rows
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.safety import SafetyAnalysis
 from symscreen.expressions.traversal import collect_inputs, define_columns, evaluate_expression
-from symscreen.fitting.fit_verdict import VERDICT_LEVEL
+from symscreen.fitting.fit_verdict import build_tested_verdict
 from symscreen.fitting.grouped.candidate_terms import (
     list_factor_products,
     list_given_terms,
@@ -290,8 +290,7 @@ def _judge(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]:
     if is_exact(fitted.model, rows):
         return {"kind": "exact", "p_value": None}
     codes = rows.spread(np.arange(rows.n_groups, dtype=np.float64))
-    p_value = compute_lack_of_fit([*rows.columns.values(), codes], fitted.residuals)
-    return {"kind": "approximation" if p_value < VERDICT_LEVEL else "noise", "p_value": p_value}
+    return build_tested_verdict(compute_lack_of_fit([*rows.columns.values(), codes], fitted.residuals))
 
 
 def _build_group_record(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]:

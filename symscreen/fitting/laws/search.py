@@ -29,7 +29,7 @@ from symscreen.fitting.laws.law_forms import (
     write_power_terms,
     write_readable_terms,
 )
-from symscreen.fitting.laws.law_selection import compute_law_complexity
+from symscreen.fitting.laws.law_selection import compute_law_complexity, round_share
 from symscreen.fitting.laws.linear_combinations import find_laws_of_linear_combination
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
 from symscreen.fitting.laws.power_products import find_power_products
@@ -159,7 +159,7 @@ def find_laws(
             known.update(new)
             fitted = fit_found_laws(new, data, effort.n_refined_laws)
             found += [replace(each, law=replace(each.law, stage=stage.name)) for each in fitted]
-            found = _merge_equal_laws(found)
+            found = _share_search_sizes(_merge_equal_laws(found))
             if monitor.has_listener:
                 monitor.report(add_laws(nothing, found))
             max_cost = _MAX_COST + place * _COST_PER_STAGE
@@ -230,6 +230,29 @@ def _merge_equal_laws(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
         if known is None or each.law.search_size < known.law.search_size:
             merged[key] = each
     return list(merged.values())
+
+
+def _share_search_sizes(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
+    """Give forms of one function, whose shares are equal, the smallest of their search sizes.
+
+    Otherwise E/(c + 1/S) of one search would count as less probable than E*S/(S + c) of another.
+    """
+    keys = [_build_share_key(each) for each in fitted]
+    smallest: dict[tuple[int, bool, float], float] = {}
+    for key, each in zip(keys, fitted, strict=True):
+        smallest[key] = min(smallest.get(key, np.inf), each.law.search_size)
+    return [
+        each
+        if each.unexplained_share <= EXACT_SHARE or each.law.search_size == smallest[key]
+        else replace(each, law=replace(each.law, search_size=smallest[key]))
+        for key, each in zip(keys, fitted, strict=True)
+    ]
+
+
+def _build_share_key(fitted: FittedLaw) -> tuple[int, bool, float]:
+    """Return what forms of one function have in common."""
+    law = fitted.law
+    return len(law.terms), law.has_intercept, round_share(fitted.unexplained_share)
 
 
 def refine_undefined_laws(laws: Sequence[Law], data: LawData) -> list[Law]:

@@ -269,9 +269,9 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
         parts.append(Text("The time limit left out a part of the search."))
     parts.append(
         Text(
-            f"{record['models']:,} models of {record['searched']:,} features tried; chosen by "
-            f"{'ebic' if is_cv_left_out else record['criterion']}. same: the number of other models with as "
-            "many terms and the same error."
+            f"{record['models']:,} models tried, from spaces of {record['searched']:,} features together; "
+            f"chosen by {'ebic' if is_cv_left_out else record['criterion']}. same: the number of other "
+            "models with as many terms and the same error."
         )
     )
     return parts

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from symscreen.fitting.laws import search
 from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
 from symscreen.fitting.laws.law_forms import limit_search_size
-from symscreen.fitting.laws.search import _merge_equal_laws, find_laws
+from symscreen.fitting.laws.search import _merge_equal_laws, _share_search_sizes, find_laws
 from symscreen.grammar import load_grammar
 
 
@@ -71,6 +73,26 @@ def test_equal_laws_become_one_with_the_smallest_search_size():
         ({x}, False, 10.0),
         ({x}, True, 5.0),
     ]
+
+
+def test_forms_of_one_function_have_the_smallest_of_their_search_sizes(rng):
+    s, e = rng.uniform(1, 9, (2, 60))
+    target = 3.0 * e * s / (2.5 + s) + 0.01 * rng.normal(size=60)
+    sizes = {"e/(0.4 + 1/s)": 9e4, "e*s/(s + 2.5)": 1e4, "e*s/(s + 2.4)": 2e2}
+    laws = [
+        Law((parse_expression(text),), has_intercept=False, search_size=size, n_constants=1)
+        for text, size in sizes.items()
+    ]
+    laws.append(replace(laws[1], has_intercept=True, search_size=7.0))
+    shared = _share_search_sizes(fit_laws(laws, {"s": s, "e": e}, target))
+    assert [each.law.search_size for each in shared] == [1e4, 1e4, 2e2, 7.0]
+
+
+def test_exact_laws_keep_the_sizes_of_their_searches():
+    forms = [(parse_expression("x + y**2"), 9.0), (parse_expression("y**2 + x"), 1e4)]
+    fitted = fit_planted(*(Law((term,), has_intercept=False, search_size=size) for term, size in forms))
+    assert [each.law.search_size for each in _share_search_sizes(fitted)] == [9.0, 1e4]
+    assert all(each.unexplained_share == 0.0 for each in fitted)
 
 
 def test_a_law_costs_no_more_than_all_formulas_that_are_not_more_complex(rng):

@@ -83,7 +83,8 @@ def test_of_a_long_front_the_part_around_the_chosen_is_shown(result):
 def test_what_was_done_is_told(result):
     text = _flat(_printed(result))
     record = result.record
-    assert f"{record['models']:,} models of {record['searched']:,} features tried; chosen by ebic" in text
+    tried = f"{record['models']:,} models tried, from spaces of {record['searched']:,} features together"
+    assert f"{tried}; chosen by ebic" in text
     assert "the same 60 rows chose the terms" in text
     assert f"R2 = {result.r2:.6g}" in text
     split = symscreen.fit(
