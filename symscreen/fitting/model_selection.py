@@ -24,9 +24,6 @@ Criterion = Literal["ebic", "bic", "aic"]
 _SimplicityKey = tuple[int, bool, tuple[int, ...], tuple[int, ...]]
 
 _CRITERION_TOLERANCE = 2.0  # difference of the criterion up to which models are considered equally good
-CRITERION_MARGIN = 10.0
-"""Points of the criterion up to which models are alternatives; at the margin, the odds are 1 to e^5 = 148."""
-
 _MIN_ROWS_PER_PARAMETER = 5  # number of rows per parameter of a model
 # smallest number of rows that are left out; a model must be better than the mean without them
 _N_LEFT_OUT = 5
@@ -222,36 +219,13 @@ def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
     ScoredModel
         The least complex model within 2 points of the best, and of equally complex ones the best. Such a
         difference is "not worth more than a bare mention" (Kass and Raftery 1995, J. Am. Stat. Assoc. 90,
-        773-795). If a model within 10 points is simpler than this one, leaves less unexplained and has no
-        more parameters, the best such model: only the sizes of their searches speak against it, and a
-        smaller search does not make a formula that is both longer and worse more probable. If there are
-        exact formulas, the first of them.
-
-    Examples
-    --------
-    >>> longer = ScoredModel((0,), 0.0034, 11, -318.3, n_parameters=2)
-    >>> better = ScoredModel((1,), 0.0033, 7, -315.9, n_parameters=2)
-    >>> select_model([longer, better]).complexity
-    7
+        773-795). If there are exact formulas, the first of them.
     """
     best = models[0]
     if best.unexplained_share <= EXACT_SHARE:
         return best
     close_models = (model for model in models if model.score <= best.score + _CRITERION_TOLERANCE)
-    chosen = min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
-    alternatives = [model for model in models if model.score <= best.score + CRITERION_MARGIN]
-    while dominating := [model for model in alternatives if _dominates(model, chosen)]:
-        chosen = dominating[0]
-    return chosen
-
-
-def _dominates(model: ScoredModel, other: ScoredModel) -> bool:
-    """Return whether a model is simpler than another, leaves less unexplained and has no more parameters."""
-    return (
-        model.complexity < other.complexity
-        and model.unexplained_share < other.unexplained_share
-        and model.n_parameters <= other.n_parameters
-    )
+    return min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
 
 
 def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:

@@ -26,7 +26,6 @@ from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.laws.law_selection import format_shape
 from symscreen.fitting.model_selection import (
-    CRITERION_MARGIN,
     ScoredModel,
     explains_rows,
     find_alternatives,
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import AnyFitResult
 
 
+_CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
 _MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
 _MAX_REFINED_MODELS = 30  # best models with weights whose constants inside terms are fitted again
@@ -188,9 +188,7 @@ def _search_and_choose(
     monitor = build_monitor(search_task)
     found = run_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
-    all_models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
-    if options.unsafe == "drop":
-        all_models = select_safe_models(all_models, found.terms.expressions, task)
+    all_models = _score_allowed_models(found, task, search_rows, criterion)
     error_scale: ErrorScale | None = None
     weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
@@ -220,7 +218,7 @@ def _build_model_tables(choice: _Choice, search_rows: Dataset) -> dict[str, Any]
     found, models, selected = choice.found, choice.models, choice.selected
     row_weights = choice.task.get_row_weights(search_rows)
     front = _add_chosen_model(find_pareto_front(models), selected)
-    alternatives = find_alternatives(selected, models, CRITERION_MARGIN, _MAX_ALTERNATIVES)
+    alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     return {
         "front": build_model_table(
             found, search_rows, front, choice.criterion, selected, row_weights=row_weights
@@ -297,13 +295,23 @@ def _weigh_growing_errors(
         result = weigh_models(found, compared.values(), target, row_weights)
         scored = score_models(result, task.count_rows(search_rows), criterion)
         result = refine_models(replace(task, dataset=search_rows), result, scored[:_MAX_REFINED_MODELS])
-        scored = score_models(result, task.count_rows(search_rows), criterion)
+        scored = _score_allowed_models(result, task, search_rows, criterion)
         weighted = scale, task, result, scored
         chosen = _choose_model(result, scored, None, search_rows, target)
         previous_form, form = form, _format_form(result, chosen)
         if form == previous_form:
             break
     return weighted
+
+
+def _score_allowed_models(
+    found: ModelSearchResult, task: FitTask, search_rows: Dataset, criterion: Criterion
+) -> list[ScoredModel]:
+    """Score the models of a search, without unsafe ones if these must be left out."""
+    models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
+    if task.options.unsafe == "drop":
+        return select_safe_models(models, found.terms.expressions, task)
+    return models
 
 
 def _format_form(found: ModelSearchResult, model: ScoredModel) -> str:

@@ -183,21 +183,6 @@ def test_preferring_the_simpler_model_ends_at_two_points():
     assert find_alternatives(best, [best, near, far], inf, 1) == [near]
 
 
-def test_a_longer_formula_that_fits_worse_is_not_chosen_for_its_smaller_search():
-    longer = ScoredModel((0,), 0.0034, 11, -318.3, n_parameters=2)
-    shorter = ScoredModel((1,), 0.0033, 7, -315.9, n_parameters=2)
-    shortest = ScoredModel((2,), 0.0032, 5, -311.0, n_parameters=2)
-    assert select_model([longer, shorter]) is shorter
-    assert select_model([longer, shorter, shortest]) is shortest
-    for other in (
-        replace(shorter, score=-308.2),  # more than ten points
-        replace(shorter, n_parameters=3),
-        replace(shorter, unexplained_share=0.0035),
-        replace(shorter, complexity=11),
-    ):
-        assert select_model([longer, other]) is longer
-
-
 @pytest.mark.parametrize(("share", "is_kept"), [(0.9, False), (0.5, True)])
 def test_a_model_without_an_intercept_must_be_better_than_the_mean_by_a_parameter(share, is_kept):
     # with 30 rows, the share 0.9 gains 3.2 points, less than log 30 = 3.4
