@@ -53,7 +53,7 @@ class SystemVerdict:
     Examples
     --------
     >>> print(SystemVerdict("approximation", 100, 2e-9))
-    approximation: residuals of neighbouring samples are alike (p = 2e-09, level 0.01)
+    approximation: residuals of neighbouring samples are alike (p = 2e-09, level 1 %)
     """
 
     kind: str
@@ -62,7 +62,9 @@ class SystemVerdict:
 
     def __str__(self) -> str:
         text = _TEXTS[self.kind].format(length=self.length)
-        return text if self.p_value is None else f"{text} (p = {self.p_value:.2g}, level {VERDICT_LEVEL:g})"
+        if self.p_value is None:
+            return text
+        return f"{text} (p = {self.p_value:.2g}, level {100 * VERDICT_LEVEL:g} %)"
 
     def build_record(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _VERDICTS = {
     "none": "no formula: none is better than the mean",
     "exact": "exact: the formula leaves nothing but rounding",
-    "noise": "law within noise: no sign that the residuals depend on the inputs",
+    "noise": "law within noise: no sign that residuals depend on inputs",
     "approximation": "approximation: the residuals depend on the inputs",
 }
 _NOTHING_YET = "no formula found within the time limit"
@@ -109,7 +109,7 @@ def describe_fit_verdict(record: Mapping[str, Any]) -> str:
         text = f"{text}; {', '.join(names)}"
     if p_value is None:
         return text
-    level = f", level {verdict['level']:g}" if "level" in verdict else ""
+    level = f", level {100 * verdict['level']:g} %" if "level" in verdict else ""
     return f"{text} (p = {p_value:.2g}{level})"
 
 
