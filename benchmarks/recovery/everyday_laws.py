@@ -6,8 +6,9 @@ law is drawn as four tables: 500 rows without noise, 500 rows with errors of 1 %
 the target, and 60 rows with errors of 2 % of it and with errors of 2 % of each value.
 
 A law is found if the formula agrees with it on 1,000 fresh rows of the same ranges: to 1e-8 without noise,
-and otherwise to twice the error of a fit of two constants, 2·noise·√(2/n). All errors are root mean squares,
-relative to that of the law.
+and otherwise to twice the error of a fit of two constants, 2·noise·√(2/n). The error is the root mean square
+of the differences, each divided by the size that the noise is relative to: the root mean square of the law,
+or each value, but at least a twentieth of the root mean square.
 
 It takes about half an hour of one core.
 """
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from symscreen.expressions.tree import Expression
 
-EXACT_ERROR, N_FRESH, N_CONSTANTS = 1e-8, 1_000, 2
+EXACT_ERROR, N_FRESH, N_CONSTANTS, MIN_SIZE = 1e-8, 1_000, 2, 0.05
 HEAD = ("rows", "noise", "laws", "found", "median seconds")
 
 
@@ -71,6 +72,11 @@ class Table(NamedTuple):
             return "none"
         return f"{100 * self.noise:g} % of {'each value' if self.is_relative else 'the root mean square'}"
 
+    def compute_sizes(self, target: np.ndarray) -> np.ndarray:
+        """Compute what errors are relative to, for a target without noise."""
+        typical = np.sqrt(np.mean(target**2))
+        return np.maximum(np.abs(target), MIN_SIZE * typical) if self.is_relative else typical
+
 
 TABLES = (Table(500, 0.0), Table(500, 0.01), Table(60, 0.02), Table(60, 0.02, is_relative=True))
 
@@ -79,14 +85,15 @@ def measure(law: Law, table: Table, seed: int) -> dict[str, Any]:
     """Fit one table, and compare the formula with the law on fresh rows; one undefined there is not found."""
     rng = np.random.default_rng(seed)
     columns, target = law.draw(table.n_rows, rng)
-    size = target if table.is_relative else np.sqrt(np.mean(target**2))
-    noisy = target + table.noise * size * rng.normal(size=table.n_rows) if table.noise else target
+    noisy = target
+    if table.noise:
+        noisy = target + table.noise * table.compute_sizes(target) * rng.normal(size=table.n_rows)
     start = perf_counter()
     result = symscreen.fit({**columns, "target": noisy}, target="target", jobs=1)
     seconds = perf_counter() - start
     fresh, truth = law.draw(N_FRESH, np.random.default_rng(seed + 1))
     errors = np.asarray(result.predict(pd.DataFrame(fresh))) - truth
-    error = float(np.sqrt(np.mean(errors**2) / np.mean(truth**2)))
+    error = float(np.sqrt(np.mean((errors / table.compute_sizes(truth)) ** 2)))
     limit = 2.0 * table.noise * float(np.sqrt(N_CONSTANTS / table.n_rows)) if table.noise else EXACT_ERROR
     return {
         "law": law.name,

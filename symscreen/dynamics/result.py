@@ -353,9 +353,14 @@ class OdeResult:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What the result says of its equations, the verdict first, and the notices."""
+        """The verdict and the details."""
+        return (self.verdict, *self.details)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What the result says of its equations besides the verdict: residuals, forecast and notices."""
         noise = ", ".join(f"{value:.3g} in {name}" for name, value in self.residuals.items())
-        lines = [self.verdict, f"residuals: {noise}"]
+        lines = [f"residuals: {noise}"]
         if self.prediction_errors is not None:
             errors = ", ".join(
                 f"{name} grows without limit"

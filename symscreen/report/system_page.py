@@ -72,9 +72,7 @@ def build_system_html(result: OdeResult) -> str:
         ],
         "verdict": result.verdict,
         "is_good": result.system_verdict.kind in {"exact", "noise"},
-        "statements": [
-            escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.statements[1:]
-        ],
+        "statements": [escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.details],
         "sections": _build_sections(result),
         "usages": _build_usages(result),
         "left_sides": escape_control_chars(", ".join(formula.target for formula in result.formulas)),
