@@ -31,10 +31,19 @@ def test_the_parts_of_the_standard_deviation_are_estimated(constant, proportiona
     )
 
 
-def test_equal_errors_are_never_weighted(rng):
-    for _ in range(300):
-        predictions = rng.lognormal(0, 1, 200)
-        assert estimate_error_scale(predictions, rng.standard_t(4, 200)) is None
+def test_equal_errors_are_weighted_in_at_most_one_table_of_a_thousand(rng):
+    n_weighted = sum(
+        estimate_error_scale(rng.lognormal(0, 1, n), rng.standard_t(4, n)) is not None
+        for n in (40, 60, 200, 1000)
+        for _ in range(1000)
+    )
+    assert n_weighted <= 11  # of 4,000; more have a probability of 0.001
+
+
+def test_relative_errors_are_found_in_most_small_tables(rng):
+    predictions = rng.uniform(1, 10, (200, 60))
+    scales = [estimate_error_scale(each, 0.02 * each * rng.normal(size=60)) for each in predictions]
+    assert sum(scale is not None for scale in scales) >= 150
 
 
 def test_errors_that_shrink_or_are_few_are_not_weighted(rng):
