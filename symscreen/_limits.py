@@ -53,6 +53,12 @@ _CGROUP_V1_FILES = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_ina
 _CGROUP_V2_FILES = ("memory.max", "memory.current", "inactive_file")
 _M_ARENA_MAX = -8  # parameter of mallopt in glibc's malloc.h
 
+_SYSTEM_LIMIT = "the limit on this process's memory, and "
+REDUCTION_HINTS = (
+    "use fewer operators, inputs or layers",
+    f"prune the pool between layers with {name_option('pool_size', 200)}",
+)
+
 
 @dataclass(frozen=True)
 class MemoryLimit:
@@ -243,13 +249,6 @@ def format_bytes(n_bytes: int) -> str:
         if n_bytes >= unit:
             return f"{n_bytes / unit:.1f} {name}"
     return f"{n_bytes / 1e3:.1f} kB"
-
-
-_SYSTEM_LIMIT = "the limit on this process's memory, and "
-REDUCTION_HINTS = (
-    "use fewer operators, inputs or layers",
-    f"prune the pool between layers with {name_option('pool_size', 200)}",
-)
 
 
 def read_resident_bytes() -> int:

@@ -36,6 +36,8 @@ _REFERENCE = re.compile(
     f"(?P<typed>[^{_END}{_SEPARATOR}]*){_SEPARATOR}(?P<literal>[^{_END}{_SEPARATOR}]*){_END}"
 )
 
+_MAX_LISTED = 10
+
 
 @dataclass(frozen=True)
 class OptionStyle:
@@ -461,9 +463,6 @@ def find_close_names(word: str, known_names: Iterable[str]) -> list[str]:
         folded.setdefault(name.strip().casefold(), name)
     close = difflib.get_close_matches(word.strip().casefold(), list(folded), n=3, cutoff=0.6)
     return [folded[name] for name in close]
-
-
-_MAX_LISTED = 10
 
 
 def format_names(names: Collection[str]) -> str:

@@ -41,6 +41,18 @@ _ADDRESS_PATTERN = re.compile(rf"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:{_HOST_PATTERN
 _INPROC_PATTERN = re.compile(r"inproc://[^/]{1,253}/(\d{1,10})/\d{1,10}", re.ASCII)
 _LOGGER_NAMES = ("distributed", "tornado", "asyncio")
 
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+
+_TASKS_PER_WORKER = 16  # tasks per worker and stage, so that no worker waits long for the last one
+_MAX_TASK_CHUNKS = 256  # chunks per task: a few seconds of work
+_MAX_MERGED_TASKS = 8  # tasks whose outcomes a worker merges before they are returned
+_RUNNING_TASKS_PER_WORKER = 4  # tasks per worker in progress
+_MAX_ATTEMPTS = 5  # attempts for a run of tasks whose workers are lost
+_POLL_INTERVAL_S = 2.0  # interval between two checks for workers
+_NO_WORKERS_TIMEOUT_S = 60.0  # time without any worker before the run fails
+_SHUTDOWN_TIMEOUT_S = 5.0  # time for the cluster to shut down
+
 
 def check_address(address: str) -> None:
     """Check that an address may be that of a scheduler that this process can reach.
@@ -288,19 +300,6 @@ def _get_first_line(error: BaseException) -> str:
     """Return the first line of an error message, at most 120 characters."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return escape_control_chars(lines[0])[:120]
-
-
-Task = TypeVar("Task")
-Outcome = TypeVar("Outcome")
-
-_TASKS_PER_WORKER = 16  # tasks per worker and stage, so that no worker waits long for the last one
-_MAX_TASK_CHUNKS = 256  # chunks per task: a few seconds of work
-_MAX_MERGED_TASKS = 8  # tasks whose outcomes a worker merges before they are returned
-_RUNNING_TASKS_PER_WORKER = 4  # tasks per worker in progress
-_MAX_ATTEMPTS = 5  # attempts for a run of tasks whose workers are lost
-_POLL_INTERVAL_S = 2.0  # interval between two checks for workers
-_NO_WORKERS_TIMEOUT_S = 60.0  # time without any worker before the run fails
-_SHUTDOWN_TIMEOUT_S = 5.0  # time for the cluster to shut down
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-_RANKING_SUFFIXES = (".csv", ".parquet")
-
-
 def _parse_column_names(
     ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
@@ -109,8 +106,9 @@ def _read_formulas(
     from symscreen.expressions.grouped_formula import GroupedFormula
     from symscreen.expressions.linear_formula import Formula, SharedFormula
     from symscreen.expressions.system_formula import SystemFormula
+    from symscreen.results.ranking_files import TABLE_SUFFIXES
 
-    if Path(path).suffix.lower() in _RANKING_SUFFIXES:
+    if Path(path).suffix.lower() in TABLE_SUFFIXES:
         return _read_ranking_formulas(path, rank)
     try:
         bundle = read_bundle(path)

@@ -57,8 +57,8 @@ def inputs(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen inputs data.csv --target y --exclude id --out inputs.csv
       symscreen inputs data.csv --level 0.001 --permutations 499
     """
-    from symscreen.report.terminal.input_table import build_screened_input_table
     from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.screened_input_table import build_screened_input_table
     from symscreen.screening.input_screening.input_screen import screen_inputs
 
     check_output_path(out, list_input_files(data, options), force=force)

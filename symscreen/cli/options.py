@@ -225,7 +225,7 @@ def _make_click_option(
     details["type"] = click.Choice(known.choices) if known.choices else _NUMBER_TYPES.get(kind, str)
     if known.value_if_bare is not None:
         details |= {"is_flag": False, "flag_value": known.value_if_bare}
-    if "FILE" in (known.metavar or ""):
+    if known.takes_file:
         details |= {"shell_complete": complete_files}
     if not any(field.default is unset for unset in (None, False, ())):
         details |= {"default": field.default, "show_default": True}

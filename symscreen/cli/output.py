@@ -103,7 +103,7 @@ def open_progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("growing the space", total=None, rate="", best="")
+        task = bar.add_task("generating formulas", total=None, rate="", best="")
 
         def update(done: int, total: int, best: str = "") -> None:
             speed = bar.tasks[0].speed

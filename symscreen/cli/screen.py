@@ -33,7 +33,7 @@ def screen(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Expand, score, rank and print.
+    """Generate formulas from the columns, score each against the target, and print the best.
 
     \b
     Examples:

@@ -21,7 +21,8 @@ class Conflict:
     option, other : str
         The names.
     reason : str
-        The message; ``{option}`` and ``{other}`` are the options as the command line has them.
+        The message. ``{option}`` and ``{other}`` stand for the options with their values, ``{name}`` and
+        ``{other_name}`` for the names alone.
     remedy : str, optional
         The name of an option with which the two can be used together.
     """
@@ -212,17 +213,17 @@ def check_conflicts(options: ScreenOptions) -> None:
     symscreen.errors.OptionError: top='all' shows every feature, and search='race' drops most:
     use search='exact'
     """
-    _check(options, CONFLICTS)
+    _refuse_conflicts(options, CONFLICTS)
 
 
 def check_weight_conflicts(options: ScreenOptions) -> None:
     """Refuse what cannot be inferred where rows have different weights, as `check_conflicts` does."""
-    _check(options, WEIGHT_CONFLICTS)
+    _refuse_conflicts(options, WEIGHT_CONFLICTS)
 
 
 def check_split_conflicts(options: ScreenOptions) -> None:
     """Refuse what a screen with held-out rows does not have, as `check_conflicts` does."""
-    _check(options, SPLIT_CONFLICTS)
+    _refuse_conflicts(options, SPLIT_CONFLICTS)
 
 
 def check_per_conflicts(options: FitOptions) -> None:
@@ -244,7 +245,7 @@ def check_per_conflicts(options: FitOptions) -> None:
     """
     if options.per_inner and options.per is None:
         raise OptionError(f"{name_option('per_inner')} needs groups: give {name_option('per')}")
-    _check(options, PER_CONFLICTS)
+    _refuse_conflicts(options, PER_CONFLICTS)
 
 
 def check_band_conflicts(options: FitOptions) -> None:
@@ -274,12 +275,12 @@ def check_band_conflicts(options: FitOptions) -> None:
             f"{name_option('bands_level', options.bands_level)} is the level of a prediction band: give "
             f"{name_option('bands')}, too"
         )
-    _check(options, BAND_CONFLICTS)
+    _refuse_conflicts(options, BAND_CONFLICTS)
     if options.bands == "cv+":
-        _check(options, CV_PLUS_CONFLICTS)
+        _refuse_conflicts(options, CV_PLUS_CONFLICTS)
 
 
-def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
+def _refuse_conflicts(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
     for conflict in conflicts:
         is_resolved = conflict.remedy is not None and _is_used(options, conflict.remedy)
         if _is_used(options, conflict.option) and _is_used(options, conflict.other) and not is_resolved:

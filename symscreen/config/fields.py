@@ -79,6 +79,10 @@ class Option:
         Whether ``--help`` shows it where a verb has many options.
     metavar : str or None
         What the command line shows in the place of a value.
+    is_column : bool
+        Whether a value is the name of a column.
+    takes_file : bool
+        Whether a value may be a file, whose name the command line completes.
     choices : tuple of str
         The values allowed, if there are few.
     parse : callable or None
@@ -120,6 +124,8 @@ class Option:
     short_flag: str = ""
     everyday: bool = False
     metavar: str | None = None
+    is_column: bool = False
+    takes_file: bool = False
     choices: tuple[str, ...] = ()
     parse: Callable[[str, str], Any] | None = None
     check: Callable[[str, Any], Any] | None = None
@@ -205,7 +211,7 @@ def check_option(field: Field[Any], value: Any) -> Any:
         return value
     if known.check is not None:
         return known.check(name, value)
-    return read_value(name, value, annotation, names_column=known.metavar == "COL")
+    return read_value(name, value, annotation, names_column=known.is_column)
 
 
 def list_options(

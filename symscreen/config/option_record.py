@@ -73,8 +73,8 @@ def build_ode_options_record(options: OdeOptions) -> dict[str, Any]:
 
 
 def _describe_weights(task: FitTask) -> str | None:
-    """Return the column of the weights; None if they have no effect."""
-    if task.source_weights is None:
+    """Return the column of the weights; None if they have no effect, or are estimates of 1/variance."""
+    if task.source_weights is None or task.has_estimated_weights:
         return None
     return task.options.weights if isinstance(task.options.weights, str) else "given"
 

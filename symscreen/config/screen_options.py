@@ -99,6 +99,7 @@ class DataOptions:
         short_flag="-t",
         everyday=True,
         metavar="COL",
+        is_column=True,
         check=check_target,
         help="The target column, or several, A,B; else target, label, y or the last.",
         doc="The target's column. By default the column named ``target``, ``label`` or ``y``, in this order, "
@@ -126,6 +127,7 @@ class DataOptions:
     event: str | None = option(
         None,
         metavar="COL",
+        is_column=True,
         help="The target is a time until an event; this column is 1 where it happened then, else 0.",
         doc="The target is a time until an event. This column is 1 where the event happened at that time, and"
         " 0 where observation ended before it. T0 counts the pairs of rows for which it is known which "
@@ -241,6 +243,7 @@ class DataOptions:
         None,
         everyday=True,
         metavar="strict|ignore|FILE",
+        takes_file=True,
         help="strict: only formulas that have a unit. Units come from headers such as 'length (mm)', or a "
         ".toml or .json file.",
         doc='``"strict"`` generates only formulas that have a unit; units come from headers such as '
@@ -264,6 +267,7 @@ class DataOptions:
     weights: str | None = option(
         None,
         metavar="COL",
+        is_column=True,
         help="The weight of each row: a column of numbers; only their ratios matter.",
         doc="A column with the weight of each row; only ratios matter, and the column is not an input. A pair"
         " of rows has the product of their weights, so an integer weight is equivalent to as many equal "
@@ -278,6 +282,7 @@ class DataOptions:
     groups: str | None = option(
         None,
         metavar="COL",
+        is_column=True,
         help="Rows with the same label in this column stay together in halves, intervals, permutations.",
         doc="A column of labels: text, numbers or dates. Rows with the same label stay together when rows are"
         " halved (`stability`), left out (`intervals`) or permuted (`permutations`). The column is not an"
@@ -289,6 +294,7 @@ class DataOptions:
     time: str | None = option(
         None,
         metavar="COL",
+        is_column=True,
         help="The column of times, numbers or dates; operators such as lag1, diff and mean7 need it.",
         doc="The column of times, numbers or dates. It orders the rows, which may be in any order in the "
         "table, and is no input unless `inputs` names it. The unary operators of the grammar may then be "
@@ -304,6 +310,7 @@ class DataOptions:
     trajectory: str | None = option(
         None,
         metavar="COL",
+        is_column=True,
         help="The column that distinguishes runs (--time); by default the table is one run.",
         doc="The column that distinguishes runs: numbers, text or dates. By default the table is one run. It "
         "needs `time`, and is no input unless `inputs` names it.",
@@ -339,6 +346,7 @@ class SpaceOptions:
         "basic",
         everyday=True,
         metavar="NAME|FILE|a,b",
+        takes_file=True,
         help="The grammar: the name of a shipped one, a TOML file, or a list of operators.",
         doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
         "`unary` and `binary`.",
@@ -836,6 +844,7 @@ class FitOptions(ScreenOptions):
         None,
         everyday=True,
         metavar="NAME|FILE|a,b",
+        takes_file=True,
         help="The grammar: the name of a shipped one, a TOML file, or a list of operators; by default "
         "standard, or basic with --unary, --binary or --preset.",
         doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
@@ -870,6 +879,7 @@ class FitOptions(ScreenOptions):
     weights: str | ArrayLike | None = option(  # type: ignore[assignment]  # a screen takes a column only
         None,
         metavar="COL",
+        is_column=True,
         help="The weight of each row: a column of numbers; only their ratios matter.",
         doc="The weight of each row: the name of a column, which is then not an input, or an array. Only "
         "ratios matter. The weights apply to coefficients, intervals, the criterion, R² and the test of lack "
@@ -886,11 +896,12 @@ class FitOptions(ScreenOptions):
         None,
         everyday=True,
         metavar="COL",
+        is_column=True,
         help="A column of groups, which have coefficients of their own in one shared formula.",
         doc="A column of groups, numbers or text, which is then not an input. All groups share the terms. "
         "The criterion decides which coefficients they share, too, and which differ from group to group. "
-        "The result is a `GroupedFitResult`. It cannot be combined with `preset`, `weights`, `units`, "
-        '`must_use`, `split` or ``criterion="cv"``.',
+        "The result is a `GroupedFitResult`. The options that a fit of groups does not have are in "
+        "`symscreen.config.conflicts.PER_CONFLICTS`.",
         type="str",
         verbs=("fit",),
     )
@@ -987,8 +998,9 @@ class FitOptions(ScreenOptions):
         doc='A prediction band for new rows. With ``"split"`` (split conformal) half of the rows that '
         "`split` keeps from the search calibrate the band, and the others estimate the coefficients. With "
         '``"cv+"`` the whole fit is repeated without each of 10 folds. Both assume that the rows of the '
-        "table and the new row are exchangeable, so a band cannot be combined with `time`, `per` or "
-        "`weights`. See `FitResult.predict_interval`.",
+        "table and the new row are exchangeable, so they cannot have `weights`. The options that a band "
+        "excludes are in `symscreen.config.conflicts` (`PER_CONFLICTS`, `BAND_CONFLICTS` and "
+        "`CV_PLUS_CONFLICTS`). See `FitResult.predict_interval`.",
         verbs=("fit",),
     )
     bands_level: float = option(

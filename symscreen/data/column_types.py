@@ -40,6 +40,8 @@ _DESCRIPTIONS: Mapping[ColumnKind, str] = {
     "too fine": "distinct integers or decimals that are equal in double precision (subtract an offset)",
 }
 
+NO_INDICATORS: Mapping[str, DerivedColumn] = {}  # a plain dict, which can be pickled
+
 
 @dataclass(frozen=True, slots=True)
 class LevelIndicator:
@@ -184,8 +186,6 @@ class TimeColumn:
 
 
 DerivedColumn = LevelIndicator | FilledColumn | MissingIndicator | TimeColumn
-
-NO_INDICATORS: Mapping[str, DerivedColumn] = {}  # a plain dict, which can be pickled
 
 
 @dataclass(frozen=True, eq=False)

@@ -245,7 +245,7 @@ def read_columns(
         frame,
         columns=frame.columns | {name: column for name, column in derived.items() if column is not None},
     )
-    require_columns(frame, unique_names, "the screen")
+    require_columns(frame, unique_names, "the formulas")
     # + 0.0 replaces −0.0 by 0.0, as in a Dataset
     return {name: _get_numbers(frame, name) + 0.0 for name in unique_names}
 

@@ -35,10 +35,10 @@ from symscreen.dynamics.result import OdeResult
 from symscreen.dynamics.shooting import compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.simulation import forecast_errors
 from symscreen.dynamics.smoothing import smooth_trajectories
-from symscreen.dynamics.stability import compute_stability
+from symscreen.dynamics.system_verdict import EXACT_ERROR, judge_system
 from symscreen.dynamics.term_library import build_term_library
+from symscreen.dynamics.term_stability import compute_stability
 from symscreen.dynamics.trajectories import MIN_SAMPLES, Trajectories, read_trajectories
-from symscreen.dynamics.verdict import EXACT_ERROR, judge_system
 from symscreen.dynamics.weak_form import build_derivative_problem, build_weak_form
 from symscreen.errors import DataError, OptionError
 from symscreen.fitting.effort import EFFORTS

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.dynamics.equations import System
+    from symscreen.dynamics.system_verdict import SystemVerdict
     from symscreen.dynamics.trajectories import Trajectories
-    from symscreen.dynamics.verdict import SystemVerdict
     from symscreen.expressions.linear_formula import Formula
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator

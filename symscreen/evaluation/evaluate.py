@@ -50,6 +50,19 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
     from symscreen.screeners import AnyScreener, Sign
 
+_METRICS: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.bool_]], float]] = {
+    "average_precision": average_precision,
+    "pr_auc": pr_auc,
+    "roc_auc": roc_auc,
+    "first_correct": compute_first_correct_rank,
+}
+_BOUNDS: Mapping[str, Callable[[TruncatedRanking], tuple[float, float]]] = {
+    "average_precision": compute_average_precision_bounds,
+    "pr_auc": compute_pr_auc_bounds,
+    "roc_auc": compute_roc_auc_bounds,
+    "first_correct": compute_first_correct_bounds,
+}
+
 
 class RankedResult(Protocol):
     """A ranking with its record: a `ScreenResult`, or the result of `read_ranking`."""
@@ -393,20 +406,6 @@ def evaluate_bounds(
     import pandas as pd
 
     return Evaluation(pd.DataFrame([row]), {}, parsed_truth, criterion, correct, metrics, has_bounds=True)
-
-
-_METRICS: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.bool_]], float]] = {
-    "average_precision": average_precision,
-    "pr_auc": pr_auc,
-    "roc_auc": roc_auc,
-    "first_correct": compute_first_correct_rank,
-}
-_BOUNDS: Mapping[str, Callable[[TruncatedRanking], tuple[float, float]]] = {
-    "average_precision": compute_average_precision_bounds,
-    "pr_auc": compute_pr_auc_bounds,
-    "roc_auc": compute_roc_auc_bounds,
-    "first_correct": compute_first_correct_bounds,
-}
 
 
 def _compute_metric(metric: Metric, loss: NDArray[np.float64], correct: NDArray[np.bool_]) -> float:

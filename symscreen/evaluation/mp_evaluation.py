@@ -61,6 +61,26 @@ MODERATE_ROWS = (
 )
 WIDE_ROWS = slice(3 * _ROWS_PER_RANGE, N_SAMPLE_ROWS)
 
+# (operator number, first argument, last argument, None) for an operation, where a unary operator repeats its
+# argument; (−1, −1, −1, leaf) for a leaf, a column name or a number
+Node = tuple[int, int, int, str | float | None]
+
+DIGITS = 400  # decimal digits of the arithmetic
+_ERROR_DIGITS = 360  # decimal digits that are accurate relative to the peak
+
+# a value and its peak, or None if the value is undefined
+PreciseValue = tuple[Any, Any] | None
+ValueCache = dict[tuple[int, int], PreciseValue]
+
+# exceptions of mpmath at a pole or far outside the domain of a function
+_EVALUATION_ERRORS = (ArithmeticError, ValueError)
+
+# functions of one argument with the same name in sympy and mpmath
+_SHARED_FUNCTIONS = frozenset({
+    "exp", "log", "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth",
+    "asin", "acos", "atan", "asinh", "erf", "erfc", "sign", "floor",
+})  # fmt: skip
+
 
 @lru_cache(maxsize=4096)
 def draw_rows(name: str, salt: int = 0) -> NDArray[np.float64]:
@@ -144,11 +164,6 @@ def select_rows_to_check(defined: NDArray[np.bool_]) -> list[int]:
     ]
     wide = WIDE_ROWS.start + np.flatnonzero(defined[WIDE_ROWS])
     return [int(row) for row in np.concatenate((*moderate, wide))]
-
-
-# (operator number, first argument, last argument, None) for an operation, where a unary operator repeats its
-# argument; (−1, −1, −1, leaf) for a leaf, a column name or a number
-Node = tuple[int, int, int, str | float | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,14 +315,6 @@ def _iterate_operations(
         yield operator, arguments, indices
 
 
-DIGITS = 400  # decimal digits of the arithmetic
-_ERROR_DIGITS = 360  # decimal digits that are accurate relative to the peak
-
-# a value and its peak, or None if the value is undefined
-PreciseValue = tuple[Any, Any] | None
-ValueCache = dict[tuple[int, int], PreciseValue]
-
-
 def compute_precise_value(
     graph: ExpressionGraph, node: int, row: int, cache: ValueCache, sampler: ColumnSampler = draw_rows
 ) -> PreciseValue:
@@ -369,10 +376,6 @@ def _compute_node(
     except _EVALUATION_ERRORS:
         return None
     return value, max(peaks)
-
-
-# exceptions of mpmath at a pole or far outside the domain of a function
-_EVALUATION_ERRORS = (ArithmeticError, ValueError)
 
 
 @lru_cache(maxsize=1)
@@ -449,13 +452,6 @@ def _get_function(sympy_function: Any) -> Callable[..., Any]:
         if callable(function) and sympy_function.__name__ in _SHARED_FUNCTIONS
         else _wrap_sympy_function(sympy_function)
     )
-
-
-# functions of one argument with the same name in sympy and mpmath
-_SHARED_FUNCTIONS = frozenset({
-    "exp", "log", "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth",
-    "asin", "acos", "atan", "asinh", "erf", "erfc", "sign", "floor",
-})  # fmt: skip
 
 
 def _wrap_sympy_function(sympy_function: Any) -> Callable[..., Any]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
+_RECALL_TOLERANCE = 1e-12  # absorbs rounding errors of a recall
+
 
 def group_ties(loss: Values, correct: Flags) -> tuple[Values, Counts]:
     """Group the features with equal losses.
@@ -61,9 +63,6 @@ def group_ties(loss: Values, correct: Flags) -> tuple[Values, Counts]:
         )
     distinct, group = np.unique(np.where(np.isnan(losses), np.inf, losses), return_inverse=True)
     return distinct, group.astype(np.int64)
-
-
-_RECALL_TOLERANCE = 1e-12  # absorbs rounding errors of a recall
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     from symscreen._typing import Flags, Values
     from symscreen.evaluation.precision_recall import PrecisionRecallCurve
 
+CurveArea = Literal["roc", "pr", "ap"]
+TruthMode = Literal["one", "all"]
+ScoreProtocol = Literal["share", "paper"]
+
+_AREA_FUNCTIONS = {"roc": roc_auc, "pr": pr_auc, "ap": average_precision}
+_ROUNDING_TOLERANCE = 1e-9  # of sums of probabilities
+
 
 class MeanCurve(NamedTuple):
     """Mean of precision-recall curves.
@@ -125,14 +132,6 @@ def average_curves(curves: Sequence[PrecisionRecallCurve]) -> MeanCurve:
     if len(defined) > 1:
         error = precisions.std(axis=0, ddof=1) / np.sqrt(len(defined))
     return MeanCurve(recalls, precisions.mean(axis=0), error)
-
-
-CurveArea = Literal["roc", "pr", "ap"]
-TruthMode = Literal["one", "all"]
-ScoreProtocol = Literal["share", "paper"]
-
-_AREA_FUNCTIONS = {"roc": roc_auc, "pr": pr_auc, "ap": average_precision}
-_ROUNDING_TOLERANCE = 1e-9  # of sums of probabilities
 
 
 def select_top_features(loss: Values, size: int = 3) -> Values:

@@ -78,6 +78,24 @@ MAX_TERMS = 64  # most additive terms of a truth
 # an inactive input is set to the first of these values at which the formula is defined
 _PLACEHOLDER_VALUES = (1, 2, -1, 3, 5)
 
+# exceptions of sympy for forms that it cannot sort, compare or evaluate, such as asin(sin(1e108)); the
+# FormulaError for a form that cannot be expressed is a ValueError
+_SYMPY_ERRORS = (ArithmeticError, AttributeError, RuntimeError, TypeError, ValueError)
+
+_RELATIVE_TOLERANCE = 1e-6  # of double-precision values that agree
+
+_MIN_ROWS = 4  # fewest random points at which a truth has a real value
+
+Criterion = Literal["active", "terms", "exact"]
+
+CRITERIA: dict[str, str] = {
+    "active": "contains inputs of the truth, and no others",
+    "terms": "equal, up to an affine map, to a term of the truth or a sum of some of them",
+    "exact": "equal, up to an affine map, to the whole truth",
+}
+
+_MAX_SUMMED_TERMS = 10  # most terms for comparing all their sums
+
 
 def find_additive_terms(
     expression: Expression, active_inputs: Sequence[str]
@@ -129,11 +147,6 @@ def find_additive_terms(
 
 class _TooManyTermsError(Exception):
     """More terms than `MAX_TERMS`."""
-
-
-# exceptions of sympy for forms that it cannot sort, compare or evaluate, such as asin(sin(1e108)); the
-# FormulaError for a form that cannot be expressed is a ValueError
-_SYMPY_ERRORS = (ArithmeticError, AttributeError, RuntimeError, TypeError, ValueError)
 
 
 def _choose_placeholders(expression: Expression, active_inputs: Sequence[str]) -> dict[str, Any]:
@@ -203,9 +216,6 @@ def _to_float(number: Any) -> float:
         raise FormulaError(f"the coefficient {number} is not a real number")
     value, peak = result
     return 0.0 if abs(value) <= bound_numerical_error(peak) else float(value)
-
-
-_RELATIVE_TOLERANCE = 1e-6  # of double-precision values that agree
 
 
 def find_independent_expressions(
@@ -321,9 +331,6 @@ def _is_different(old: PreciseValue, new: PreciseValue) -> bool:
     )
 
 
-_MIN_ROWS = 4  # fewest random points at which a truth has a real value
-
-
 @dataclass(frozen=True, slots=True)
 class Truth:
     """A known formula with its inputs and terms.
@@ -416,17 +423,6 @@ def _check_defined(expression: Expression, text: str, inputs: Sequence[str]) -> 
             f"the truth {text!r} has a real value at {np.isfinite(values).sum()} of {N_SAMPLE_ROWS} random "
             f"points of both signs and magnitudes from 0.001 to a million; at least {_MIN_ROWS} are needed"
         )
-
-
-Criterion = Literal["active", "terms", "exact"]
-
-CRITERIA: dict[str, str] = {
-    "active": "contains inputs of the truth, and no others",
-    "terms": "equal, up to an affine map, to a term of the truth or a sum of some of them",
-    "exact": "equal, up to an affine map, to the whole truth",
-}
-
-_MAX_SUMMED_TERMS = 10  # most terms for comparing all their sums
 
 
 def find_correct_features(

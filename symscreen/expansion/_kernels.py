@@ -38,6 +38,8 @@ CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
 FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG, WIDE_RANGE_FLAG = 1, 2, 4
 _MAX_RUN_LENGTH = 1024  # candidates processed together
 
+_EMPTY = np.uint64(0)
+
 
 class CandidateStatus(IntEnum):
     """Whether a candidate is kept, or why it is excluded."""
@@ -294,9 +296,6 @@ def recompute_keys(
             for word in range(2):
                 a, b = key_words[side, word, moving], key_words[1 - side, word, staying]
                 keys[k, word] = reduce_once(a + b) if key_source == SUM else multiply_residues(a, b)
-
-
-_EMPTY = np.uint64(0)
 
 
 @compile_kernel

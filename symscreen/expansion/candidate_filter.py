@@ -48,6 +48,9 @@ _MAX_TASKS = 32  # tasks per stage
 _MIN_TASK_SIZE = 1 << 16  # candidates or entries per task; smaller tasks do not pay for a thread
 _CHECK_INTERVAL = 1 << 20  # candidates between two checks of the deadline
 
+_REPRESENTATIVE = 255  # temporary status of a kept candidate that has duplicates
+_SCAN_SIZE = 1 << 20  # statuses processed together; a multiple of 8
+
 
 def estimate_duplicate_search_bytes(n_candidates: int) -> int:
     """Estimate the memory in bytes of a duplicate search among n candidates."""
@@ -256,10 +259,6 @@ def _group_buckets(bounds: Numbers, max_entries: int) -> Iterator[tuple[int, int
         stop = int(np.searchsorted(bounds, bounds[start] + max_entries, side="right")) - 1
         start, group_range = max(stop, start + 1), (start, max(stop, start + 1))
         yield group_range
-
-
-_REPRESENTATIVE = 255  # temporary status of a kept candidate that has duplicates
-_SCAN_SIZE = 1 << 20  # statuses processed together; a multiple of 8
 
 
 def estimate_filter_bytes(n_candidates: int) -> int:

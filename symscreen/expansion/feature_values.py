@@ -48,6 +48,15 @@ _TILE_BYTES = 1 << 20  # bytes of the values of all required nodes, so that they
 _MIN_ROWS = 16  # rows per tile
 _BATCH_NODES = 1 << 12  # requested nodes that are computed together
 
+# smaller blocks wait for the interpreter lock more often, larger ones exceed the processor's cache
+_BLOCK_BYTES = 1 << 22
+_MIN_BLOCK_FEATURES = 4  # features per block if there are many rows
+_BYTES_PER_VALUE = 80  # bytes per value of a block: arguments, values, order, ranks and keys
+
+_TILE_ROWS = 1 << 13  # rows processed together, so that tens of arrays fit the cache
+_MAX_DECIMAL_PLACES = 22  # 10^22 is the largest power of ten that a double represents exactly
+_MAX_EXACT_INTEGER = 2.0**53  # integer up to which all integers are exact in float64
+
 
 def compute_node_values(
     symbols: SymbolTable, nodes: NodeArray, node_indices: NDArray[np.int64], columns: NDArray[np.float64]
@@ -143,12 +152,6 @@ def _run_plan(
                 else:
                     tile[a:b] = symbols.operators[code].numeric(tile[left], tile[right])
         out[:, first:last] = tile[plan.output_indices]
-
-
-# smaller blocks wait for the interpreter lock more often, larger ones exceed the processor's cache
-_BLOCK_BYTES = 1 << 22
-_MIN_BLOCK_FEATURES = 4  # features per block if there are many rows
-_BYTES_PER_VALUE = 80  # bytes per value of a block: arguments, values, order, ranks and keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,11 +321,6 @@ def _apply_operator(
             values = np.ascontiguousarray(numeric(*columns), dtype=np.float64)
     compute_bounds(values, low, high)
     return values, low, high
-
-
-_TILE_ROWS = 1 << 13  # rows processed together, so that tens of arrays fit the cache
-_MAX_DECIMAL_PLACES = 22  # 10^22 is the largest power of ten that a double represents exactly
-_MAX_EXACT_INTEGER = 2.0**53  # integer up to which all integers are exact in float64
 
 
 def compute_error_bound(

@@ -65,6 +65,9 @@ _BATCH_CANDIDATES = 1 << 18  # candidates processed together; a multiple of 8
 _LONG_LAYER_CANDIDATES = 1 << 20  # candidates; shorter layers take less than a second and ignore the deadline
 _LONG_LAYER_VALUES = 1 << 25  # computed values; the same limit for evaluation
 
+_SEARCH_RESERVED_BYTES = 100_000_000  # bytes that a search needs in addition to scoring
+_MEMBER_BYTES = 300  # bytes per pool member without values
+
 
 @dataclass(frozen=True, eq=False)
 class LayerConfig:
@@ -426,10 +429,6 @@ def prune_inputs(
     n_excluded = Counter(count.n_excluded) + Counter({CandidateStatus.PRUNED: len(inputs) - len(kept)})
     pool = pool.select(np.union1d(pool.constant_indices, kept))
     return pool, replace(count, n_excluded=dict(n_excluded), n_features=len(kept))
-
-
-_SEARCH_RESERVED_BYTES = 100_000_000  # bytes that a search needs in addition to scoring
-_MEMBER_BYTES = 300  # bytes per pool member without values
 
 
 def expand(

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     Exponents = NDArray[np.int64]
     UnitIds = NDArray[np.int32]
 
+_BATCH_PAIRS = 1 << 20  # pairs of unit ids whose units are computed together
+
+_KEY_BLOCK_SIZE = 1 << 14  # candidates whose keys are computed together, so that they fit the cache
+_NO_WORDS = np.empty((2, 2, 0), dtype=np.uint64)
+_NO_KEYS = np.empty((0, 2), dtype=np.uint64)
+
 
 @dataclass(frozen=True, slots=True)
 class NestingRules:
@@ -102,9 +108,6 @@ def compile_rules(grammar: Grammar, symbols: SymbolTable) -> NestingRules:
         )
 
     return NestingRules(build_masks(dict(grammar.forbid_within)), build_masks(dict(grammar.forbid)))
-
-
-_BATCH_PAIRS = 1 << 20  # pairs of unit ids whose units are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,11 +281,6 @@ def _number_rows(rows: Exponents) -> tuple[UnitIds, NDArray[np.int64]]:
     rows = np.column_stack((np.zeros(len(rows), dtype=np.int64), rows))  # numpy rejects rows of length 0
     _, first, numbers = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return numbers.reshape(-1).astype(np.int32), first
-
-
-_KEY_BLOCK_SIZE = 1 << 14  # candidates whose keys are computed together, so that they fit the cache
-_NO_WORDS = np.empty((2, 2, 0), dtype=np.uint64)
-_NO_KEYS = np.empty((0, 2), dtype=np.uint64)
 
 
 def compute_tie_break_rank(

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import MonotoneParents
     from symscreen.statistics.workspace import Workspace
 
+_SPARSE_FACTOR = 16  # numbers per feature above which chunks are counted in features
+
 
 @dataclass(frozen=True, eq=False)
 class UserFormulas:
@@ -121,9 +123,6 @@ def _compute_valid_values(
     if is_constant(values.min(), values.max(), np.abs(operands).max()):
         raise FormulaError(f"{name_option('also', to_text(expression))} is constant on these data")
     return values
-
-
-_SPARSE_FACTOR = 16  # numbers per feature above which chunks are counted in features
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,23 @@ _LARGEST_VALUE_TOLERANCE = 1e-13
 _PAIR_TOLERANCE = 1e-9  # largest difference of equal values, relative to the larger value of the row
 _BATCH_VALUES = 1 << 17  # values of features, or of pairs of features, processed together
 
+_STATS_BATCH_VALUES = 1 << 15  # values processed together: few, so that intermediate results stay in cache
+
+_MAX_SAMPLE_ROWS = 64  # rows
+_MIN_SAMPLE_ROWS = 8  # rows
+_SAMPLE_VALUES = 1 << 20  # values of the whole pool in the sample rows
+_BATCH_CANDIDATES = 1 << 16  # candidates whose arguments are listed together
+_ROUNDING_MARGIN = 1 + 1e-12  # factor that covers the rounding error of a bound
+
+_KERNEL_OPERATORS: dict[Any, int] = {
+    np.add: _kernels.ADD,
+    np.subtract: _kernels.SUBTRACT,
+    np.multiply: _kernels.MULTIPLY,
+    np.divide: _kernels.DIVIDE,
+    np.minimum: _kernels.MINIMUM,
+    np.maximum: _kernels.MAXIMUM,
+}
+
 
 def is_constant(
     low: NDArray[np.float64], high: NDArray[np.float64], scale: NDArray[np.float64]
@@ -233,9 +250,6 @@ def _split_batches(indices: NDArray[np.int64], n: int) -> Iterator[NDArray[np.in
     return (indices[first : first + step] for first in range(0, len(indices), step))
 
 
-_STATS_BATCH_VALUES = 1 << 15  # values processed together: few, so that intermediate results stay in cache
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureStats:
     """Statistics of features over all rows, as parallel arrays.
@@ -310,22 +324,6 @@ def compute_feature_stats(values: NDArray[np.float64]) -> FeatureStats:
     for first in range(0, q, step := max(1, _STATS_BATCH_VALUES // n)):
         min_abs[first : first + step] = np.abs(values[first : first + step]).min(axis=1)
     return FeatureStats(values.min(axis=1), values.max(axis=1), min_abs, compute_projection(values))
-
-
-_MAX_SAMPLE_ROWS = 64  # rows
-_MIN_SAMPLE_ROWS = 8  # rows
-_SAMPLE_VALUES = 1 << 20  # values of the whole pool in the sample rows
-_BATCH_CANDIDATES = 1 << 16  # candidates whose arguments are listed together
-_ROUNDING_MARGIN = 1 + 1e-12  # factor that covers the rounding error of a bound
-
-_KERNEL_OPERATORS: dict[Any, int] = {
-    np.add: _kernels.ADD,
-    np.subtract: _kernels.SUBTRACT,
-    np.multiply: _kernels.MULTIPLY,
-    np.divide: _kernels.DIVIDE,
-    np.minimum: _kernels.MINIMUM,
-    np.maximum: _kernels.MAXIMUM,
-}
 
 
 def is_provably_valid(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -81,6 +81,20 @@ _SHORT_SPECS = SCREENER_SPECS | {
     "forest": "forest[rule=none,trees=20]",
 }
 
+_FIGURE5_N_ROWS = 100
+_DRAWN_SCREENERS = ("t0", "xi", "bart", "lasso", "scad", "stepwise")  # more curves would overlap
+_MEASURES = ("average_precision", "pr_auc", "roc_auc")
+_CHOICE_MEASURES = ("aip", "paper_auc", "paper_pr_auc")  # measures of the choice of three features
+_BOX_TITLES = {
+    "pr_auc": "area under precision against recall, whole ranking",
+    "paper_pr_auc_drawn": "the same of three chosen features with random scores, as in the paper",
+}
+
+_FIGURE6_SCREENERS = ("t0", "bart", "lasso", "scad", "stepwise")  # those of the paper
+_FIGURE6_NOISE_VARIANCES = (0.0, 0.01, 0.1, 1.0)
+_FIGURE6_ROW_COUNTS = (50, 100, 200)
+_STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"), ("v", (0, (5, 1, 1, 1))))
+
 
 @dataclass(frozen=True, eq=False)
 class AblationScreening:
@@ -144,16 +158,6 @@ def screen_additive_model(
     )
     correct = find_correct_features(result.expressions, parse_truth(data.truth), "active")
     return AblationScreening(get_ranking_losses(result), correct)
-
-
-_FIGURE5_N_ROWS = 100
-_DRAWN_SCREENERS = ("t0", "xi", "bart", "lasso", "scad", "stepwise")  # more curves would overlap
-_MEASURES = ("average_precision", "pr_auc", "roc_auc")
-_CHOICE_MEASURES = ("aip", "paper_auc", "paper_pr_auc")  # measures of the choice of three features
-_BOX_TITLES = {
-    "pr_auc": "area under precision against recall, whole ranking",
-    "paper_pr_auc_drawn": "the same of three chosen features with random scores, as in the paper",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,12 +337,6 @@ FIGURE5_EXPERIMENT = Experiment(
     extras=("bart",),
     supported_settings=("repeats",),
 )
-
-
-_FIGURE6_SCREENERS = ("t0", "bart", "lasso", "scad", "stepwise")  # those of the paper
-_FIGURE6_NOISE_VARIANCES = (0.0, 0.01, 0.1, 1.0)
-_FIGURE6_ROW_COUNTS = (50, 100, 200)
-_STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"), ("v", (0, (5, 1, 1, 1))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ BART_TREES = {"trees": 50, "depth": 10}
 _BART_CHAINS = {"replicates": 5, "burn": 250, "draws": 1000}  # the default chains of bartMachine
 _SHORT_BART_CHAINS = {"replicates": 2, "burn": 100, "draws": 200}
 
+_MAX_LISTED_VALUES = 6  # largest number of values of a tuple that the description of a size lists
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSettings:
@@ -172,9 +174,6 @@ class Experiment:
     extras: tuple[str, ...] = ()
     supported_settings: tuple[str, ...] = ()
     required_data: str = ""
-
-
-_MAX_LISTED_VALUES = 6  # largest number of values of a tuple that the description of a size lists
 
 
 def describe_size(experiment: Experiment, settings: ExperimentSettings) -> str:

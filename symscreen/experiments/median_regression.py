@@ -44,6 +44,12 @@ if TYPE_CHECKING:
 _PRIOR_CHOICES = 0.5  # added per label, so that a label that is always last has a positive weight
 _LOG_WEIGHT_TOLERANCE, _MAX_STEPS = 1e-8, 10_000
 
+_LABEL_COUNTS = (3, 5, 8)  # n in the paper
+_PHI = {"constant": np.inf, "mallows 2": 2.0, "mallows 1": 1.0}
+_N_ROWS, _TRAIN_SHARE = 1000, 0.7  # N in the paper, and the share of training rows
+_MAX_DEPTH, _MIN_LEAF_SHARE, _N_NEIGHBORS = 3, 0.1, 5
+_METHODS = ("crit", "knn", "baseline")
+
 
 @dataclass(frozen=True, eq=False)
 class ClusterRankingModel:
@@ -129,13 +135,6 @@ def _sum_by_label(labels: NDArray[np.int64], values: NDArray[Any], n_labels: int
     return np.asarray(
         np.bincount(labels.ravel(), weights=values.ravel(), minlength=n_labels), dtype=np.float64
     )
-
-
-_LABEL_COUNTS = (3, 5, 8)  # n in the paper
-_PHI = {"constant": np.inf, "mallows 2": 2.0, "mallows 1": 1.0}
-_N_ROWS, _TRAIN_SHARE = 1000, 0.7  # N in the paper, and the share of training rows
-_MAX_DEPTH, _MIN_LEAF_SHARE, _N_NEIGHBORS = 3, 0.1, 5
-_METHODS = ("crit", "knn", "baseline")
 
 
 @dataclass(frozen=True, slots=True)

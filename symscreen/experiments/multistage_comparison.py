@@ -64,6 +64,28 @@ if TYPE_CHECKING:
 PUBLISHED_IMPROVEMENTS = {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13, "SVD": math.nan}
 N_REPLICATIONS = 50  # simulated tables per reading in the paper
 
+SHOWN_COLUMNS = ["method", "overall", "overall_se", "e01", "e02", "e12", "balanced", "inconsistent"]
+
+_ERROR_COLUMNS = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
+
+LAMBDAS = (0.001, 0.005, 0.01)
+RECOMMENDER = "ours"
+RECOMMENDER_COMMON_LEVEL = "ours, common level"
+# by name: the parameters of a recommender that are not the default
+_RECOMMENDERS: dict[str, dict[str, Any]] = {
+    RECOMMENDER: {},
+    RECOMMENDER_COMMON_LEVEL: {},
+    "ours, sum over n·m": {"normalization": "grid"},
+}
+_NETWORK_DEPTHS = {"few": (1, 3), "all": (1, 2, 3, 5, 7, 9, 11)}
+
+MAIN_READING = "chained, deviation"
+FEATURES_READING = "chained, features of 50 and 40 levels"
+
+_SHOWN_ARTICLE_COLUMNS = ["method", "balanced", "balanced_se", "b01", "b02", "b12", "overall", "inconsistent"]
+
+_MAIN_READINGS = (MAIN_READING, FEATURES_READING)
+
 
 def compute_implied_errors(baseline_errors: dict[str, float]) -> dict[str, float]:
     """Compute the error of the recommender that the published improvements imply.
@@ -85,11 +107,6 @@ def compute_implied_errors(baseline_errors: dict[str, float]) -> dict[str, float
     {'GradBoost': 0.171, 'SVM': 0.16000000000000003}
     """
     return {name: (1.0 - PUBLISHED_IMPROVEMENTS[name]) * error for name, error in baseline_errors.items()}
-
-
-SHOWN_COLUMNS = ["method", "overall", "overall_se", "e01", "e02", "e12", "balanced", "inconsistent"]
-
-_ERROR_COLUMNS = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
 
 
 def average_runs(runs: pd.DataFrame) -> pd.DataFrame:
@@ -145,18 +162,6 @@ def format_order(table: pd.DataFrame, column: str = "overall") -> str:
     return " < ".join(
         f"{name} {error:.3f}" for name, error in zip(ranked["method"], ranked[column], strict=True)
     )
-
-
-LAMBDAS = (0.001, 0.005, 0.01)
-RECOMMENDER = "ours"
-RECOMMENDER_COMMON_LEVEL = "ours, common level"
-# by name: the parameters of a recommender that are not the default
-_RECOMMENDERS: dict[str, dict[str, Any]] = {
-    RECOMMENDER: {},
-    RECOMMENDER_COMMON_LEVEL: {},
-    "ours, sum over n·m": {"normalization": "grid"},
-}
-_NETWORK_DEPTHS = {"few": (1, 3), "all": (1, 2, 3, 5, 7, 9, 11)}
 
 
 @dataclass(frozen=True)
@@ -339,8 +344,6 @@ def _build_three_feature_options(n_rows: int) -> dict[str, Any]:
     return {"n_users": n_rows, "n_items": n_rows, "n_rows": n_rows, **levels}
 
 
-MAIN_READING = "chained, deviation"
-FEATURES_READING = "chained, features of 50 and 40 levels"
 FEATURES_ONLY_READINGS: Mapping[str, Mapping[str, Any]] = {
     "chained, three features a side, 10,000 rows": _build_three_feature_options(10_000),
     "chained, three features a side, 20,000 rows": _build_three_feature_options(20_000),
@@ -468,7 +471,6 @@ ARTICLES_SIZES: Mapping[ExperimentSize, _ArticlesSize] = {
     ),
     "full": _ArticlesSize(1.0, 5, 3, _ARTICLES_PLAN),
 }
-_SHOWN_COLUMNS = ["method", "balanced", "balanced_se", "b01", "b02", "b12", "overall", "inconsistent"]
 
 
 def run_articles(settings: ExperimentSettings) -> ExperimentOutcome:
@@ -500,7 +502,7 @@ def run_articles(settings: ExperimentSettings) -> ExperimentOutcome:
     runs = run_article_folds(chains, size.grids, folds, settings.seed, settings.report_progress)
     errors = average_runs(runs).sort_values("balanced", kind="stable", ignore_index=True)
     tables = {
-        "articles": errors[_SHOWN_COLUMNS],
+        "articles": errors[_SHOWN_ARTICLE_COLUMNS],
         "improvements": compute_improvements(runs, (RECOMMENDER, RECOMMENDER_COMMON_LEVEL), "balanced"),
         "errors": errors,
         "folds": runs,
@@ -621,7 +623,6 @@ class _SimulationSize:
     articles: ExperimentSize | None = None
 
 
-_MAIN_READINGS = (MAIN_READING, FEATURES_READING)
 SIMULATION_SIZES: Mapping[ExperimentSize, _SimulationSize] = {
     "small": _SimulationSize(
         2, (MAIN_READING,), (), 1, 2, (("n_users", 40), ("n_items", 40)), is_short=True, articles="small"

@@ -66,12 +66,6 @@ PUBLISHED = {name: dict(zip(_COLUMNS, row, strict=True)) for name, row in _ROWS.
 SEMI_SYNTHETIC_SETS = tuple(_ROWS)[:16]
 REAL_SETS = tuple(_ROWS)[16:]
 
-
-def get_best_published(set_name: str) -> float:
-    """Return the highest published coefficient of a set."""
-    return max(value for value in PUBLISHED[set_name].values() if not math.isnan(value))
-
-
 _SHALLOW_DEPTH = 5  # not stated; deeper trees come too near full trees on fried, calhousing and pendigits
 _PROBABILITY_DIGITS = 3  # decimals of the class probabilities that define the published rankings
 _SKLEARN_SETS = ("iris", "wine")  # sets that scikit-learn ships
@@ -79,8 +73,17 @@ _SKLEARN_SETS = ("iris", "wine")  # sets that scikit-learn ships
 _GRID = {"max_features": [1.0, "sqrt", "log2"], "max_depth": [5, 10, 15, None]}
 _AIMED_MEAN_TAU, _AIMED_WINS = 0.815, 12  # goals over all semi-synthetic sets
 
-
 _TABLE_4_LEARNERS = ("RF", "DT", "DTS", "RFT", "DTT")
+
+_NO_BEST_REMARK = (
+    "symscreen's default estimator is not run at this size; the small size has it for two sets, the full "
+    "size for all of them."
+)
+
+
+def get_best_published(set_name: str) -> float:
+    """Return the highest published coefficient of a set."""
+    return max(value for value in PUBLISHED[set_name].values() if not math.isnan(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,12 +361,6 @@ def _format_remarks(tables: Mapping[str, pd.DataFrame], *, shipped: bool) -> tup
         "published ones."
     )
     return (columns, distance, best, *((ours_sets,) if shipped else ()))
-
-
-_NO_BEST_REMARK = (
-    "symscreen's default estimator is not run at this size; the small size has it for two sets, the full "
-    "size for all of them."
-)
 
 
 def _format_best_remark(best: pd.DataFrame) -> str:

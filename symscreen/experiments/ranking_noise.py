@@ -56,6 +56,23 @@ MALLOWS_THETAS = tuple(round(0.6 + 0.2 * number, 1) for number in range(20))  # 
 _MAX_DEVIATION = 5.0  # twenty times the bound of the noise: practically uniform
 _MAX_BISECTIONS = 30
 
+PUBLISHED_FILE = "SFN_mallows_rankings.csv.gz"
+
+_STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
+
+# ten features per label, as in the text, or five for all labels, as in the published set
+_FAMILIES: dict[str, Callable[[np.random.Generator], RankingOracle]] = {
+    "SFN": draw_sfn_oracle,
+    "LFN": draw_lfn_oracle,
+    "SFN published": partial(draw_sfn_oracle, as_published=True),
+    "LFN published": partial(draw_lfn_oracle, as_published=True),
+}
+_SHALLOW_DEPTH = 5
+
+_SFN_FAMILIES = ("SFN", "SFN published")
+
+LEARNER_NAMES = ("shallow", "full", "forests", "honest")
+
 
 @dataclass(frozen=True, eq=False)
 class NoisySet:
@@ -194,9 +211,6 @@ def _measure_set(figure: int, operator: str, parameter: float, ranks: Values, tr
     )
 
 
-PUBLISHED_FILE = "SFN_mallows_rankings.csv.gz"
-
-
 def measure_published_sets(folder: Path) -> pd.DataFrame:
     """Compare the published Mallows rankings with the Mallows model.
 
@@ -256,9 +270,6 @@ def _invert_orders(orders: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.argsort(orders, axis=1) + 1.0, dtype=np.float64)
 
 
-_STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
-
-
 def draw_levels(sets: pd.DataFrame, figure: int, family: str) -> Figure:
     """Draw the mean coefficient of each learner against the noise level.
 
@@ -309,16 +320,6 @@ def _draw_panel(axis: Axes, sets: pd.DataFrame, level: str) -> None:
     axis.plot(levels[level], levels["beta"], color="0.6", linewidth=0.8)
 
 
-# ten features per label, as in the text, or five for all labels, as in the published set
-_FAMILIES: dict[str, Callable[[np.random.Generator], RankingOracle]] = {
-    "SFN": draw_sfn_oracle,
-    "LFN": draw_lfn_oracle,
-    "SFN published": partial(draw_sfn_oracle, as_published=True),
-    "LFN published": partial(draw_lfn_oracle, as_published=True),
-}
-_SHALLOW_DEPTH = 5
-
-
 @dataclass(frozen=True, slots=True)
 class _NoisePlan:
     """Divisions into folds, folds, families, rows, trees, and the levels of the noise."""
@@ -332,7 +333,6 @@ class _NoisePlan:
     thetas: tuple[float, ...] = MALLOWS_THETAS
 
 
-_SFN_FAMILIES = ("SFN", "SFN published")
 SIZES: Mapping[ExperimentSize, _NoisePlan] = {
     "small": _NoisePlan(1, 2, 400, 5, _SFN_FAMILIES, (0.02,), (1.0,)),
     "medium": _NoisePlan(
@@ -340,9 +340,6 @@ SIZES: Mapping[ExperimentSize, _NoisePlan] = {
     ),
     "full": _NoisePlan(5, 10, 10_000, 50),
 }
-
-
-LEARNER_NAMES = ("shallow", "full", "forests", "honest")
 
 
 def _make_learners(n_trees: int) -> Mapping[str, LearnerFactory]:

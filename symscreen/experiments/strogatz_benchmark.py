@@ -42,6 +42,42 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^v<>"
 
+_RULE_REMARK = (
+    "Exact: the coefficients of a fit with snap are rounded to three decimals, and those below 1e-4 are set "
+    "to 0. Then the formula minus the truth is constant after its numbers are rounded to three decimals, or "
+    "the formula divided by the truth is a non-zero constant. This is SRBench's rule (La Cava and others "
+    "2021, definition 4.1). It accepts a wrong intercept and, in a formula of one term, a wrong coefficient. "
+    "Here identities are proved, not simplified. Structure: the formula equals the truth with other "
+    "coefficients."
+)
+_NOISE_REMARK = (
+    "Noise ratio: standard deviation of the normal noise over the root mean square of the target. Noise is "
+    "added to all 400 rows. Without noise, all draws are the same, so one fit counts for all. Snapping takes "
+    "the simplest numbers in the 95 % intervals if an F test accepts them jointly, so some correct "
+    "structures are not exact. R² is computed on 10,000 fresh rows without noise, uniform over the range of "
+    "each input."
+)
+_PRIOR_KNOWLEDGE_REMARK = (
+    "Prior knowledge of ours: the functions of these equations and few others (+, -, *, /, sin, cos, square, "
+    "cube, inverse, 1 and 2; one grammar for all tables), sums of at most four terms of three layers, a "
+    "preference for simple numbers, and all 400 rows. SRBench's methods had 300 of the 400 rows, their own "
+    "and usually larger sets of functions, formulas limited only in length, and up to 8 hours. The published "
+    "percentages are means over the same 14 tables and ten seeds, of the best of SRBench's fourteen methods "
+    "and RILS-ROLS. Both use the same tables, but the tasks differ."
+)
+
+_NOISE_RATIOS = (0.0, 0.001, 0.01, 0.1)
+_SMALL_SPACE, _LARGE_SPACE = "bub", "ubb"
+
+Fits = dict[tuple[str, float], list[Recovery]]
+"""Fits by table and noise ratio, one per draw."""
+Screenings = dict[tuple[str, float, str], list[dict[str, ScreenerPerformance]]]
+"""Performances of the screeners by table, noise ratio and space, one mapping per draw."""
+
+_AIMED_COUNTS = {0.0: 14, 0.001: 13, 0.01: 9, 0.1: 4}
+_MEASURES = ("average_precision", "recall_20", "recall_100")
+_FORMULA_DIGITS = 5
+
 
 def draw_recovery(summary: pd.DataFrame) -> Figure:
     """Draw the percentage of recovered equations against the noise, with the goals and SRBench's results.
@@ -129,31 +165,6 @@ def _draw_space(axes: Axes, screening: pd.DataFrame) -> None:
 def _compute_geometric_mean(values: pd.Series) -> float:
     """Compute the geometric mean."""
     return float(np.exp(np.log(values).mean()))
-
-
-_RULE_REMARK = (
-    "Exact: the coefficients of a fit with snap are rounded to three decimals, and those below 1e-4 are set "
-    "to 0. Then the formula minus the truth is constant after its numbers are rounded to three decimals, or "
-    "the formula divided by the truth is a non-zero constant. This is SRBench's rule (La Cava and others "
-    "2021, definition 4.1). It accepts a wrong intercept and, in a formula of one term, a wrong coefficient. "
-    "Here identities are proved, not simplified. Structure: the formula equals the truth with other "
-    "coefficients."
-)
-_NOISE_REMARK = (
-    "Noise ratio: standard deviation of the normal noise over the root mean square of the target. Noise is "
-    "added to all 400 rows. Without noise, all draws are the same, so one fit counts for all. Snapping takes "
-    "the simplest numbers in the 95 % intervals if an F test accepts them jointly, so some correct "
-    "structures are not exact. R² is computed on 10,000 fresh rows without noise, uniform over the range of "
-    "each input."
-)
-_PRIOR_KNOWLEDGE_REMARK = (
-    "Prior knowledge of ours: the functions of these equations and few others (+, -, *, /, sin, cos, square, "
-    "cube, inverse, 1 and 2; one grammar for all tables), sums of at most four terms of three layers, a "
-    "preference for simple numbers, and all 400 rows. SRBench's methods had 300 of the 400 rows, their own "
-    "and usually larger sets of functions, formulas limited only in length, and up to 8 hours. The published "
-    "percentages are means over the same 14 tables and ten seeds, of the best of SRBench's fourteen methods "
-    "and RILS-ROLS. Both use the same tables, but the tasks differ."
-)
 
 
 def format_remarks(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
@@ -259,10 +270,6 @@ def _format_absent_terms(terms: pd.DataFrame) -> str:
         for system, term, space, spaces in zip(*columns, strict=True)
     ]
     return "Terms that a space does not contain: " + "; ".join(cases) + "." if cases else ""
-
-
-_NOISE_RATIOS = (0.0, 0.001, 0.01, 0.1)
-_SMALL_SPACE, _LARGE_SPACE = "bub", "ubb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,16 +429,6 @@ EXPERIMENT = Experiment(
     sizes=SIZES,
     supported_settings=("repeats", "noise_ratios"),
 )
-
-
-Fits = dict[tuple[str, float], list[Recovery]]
-"""Fits by table and noise ratio, one per draw."""
-Screenings = dict[tuple[str, float, str], list[dict[str, ScreenerPerformance]]]
-"""Performances of the screeners by table, noise ratio and space, one mapping per draw."""
-
-_AIMED_COUNTS = {0.0: 14, 0.001: 13, 0.01: 9, 0.1: 4}
-_MEASURES = ("average_precision", "recall_20", "recall_100")
-_FORMULA_DIGITS = 5
 
 
 def build_summary_table(fits: Fits, misses: pd.DataFrame) -> pd.DataFrame:

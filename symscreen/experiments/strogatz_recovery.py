@@ -87,6 +87,18 @@ _N_ROWS = 200
 _MAX_UNEXPLAINED_SHARE = 1e-18  # share of the truth's variance up to which a difference is rounding
 _MAX_DENOMINATOR = 10_000
 
+GRAMMAR = "strogatz"
+_N_FRESH_ROWS = 10_000
+_MAX_TARGET_RATIO = 10.0  # fresh rows with a larger |truth|/max|target| are close to a pole
+
+MAX_TIE_DIFFERENCE = 2.0
+"""Difference of the criterion within which `symscreen.fit` chooses the simpler model."""
+
+COLUMN_SCREENERS = (T0, XI, PEARSON, SPEARMAN)
+JOINT_SCREENER = "lasso"
+_SHORTLIST_SIZE = 1000  # best features by T0 that the joint screener receives
+_LOSS_DIGITS = 12  # decimals: rounding noise must not break ties
+
 
 @dataclass(frozen=True, slots=True)
 class Equality:
@@ -218,11 +230,6 @@ def _sum_terms(weights: Sequence[Fraction], terms: Sequence[Expression]) -> Expr
         total = weighted if total is None else apply_operator(OPERATORS["add"], total, weighted)
     assert total is not None  # noqa: S101  # there is at least one term
     return total
-
-
-GRAMMAR = "strogatz"
-_N_FRESH_ROWS = 10_000
-_MAX_TARGET_RATIO = 10.0  # fresh rows with a larger |truth|/max|target| are close to a pole
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,10 +364,6 @@ def _draw_fresh_rows(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     }
 
 
-MAX_TIE_DIFFERENCE = 2.0
-"""Difference of the criterion within which `symscreen.fit` chooses the simpler model."""
-
-
 def diagnose_miss(chosen: float, truth: float) -> str:
     """Find the cause of a miss.
 
@@ -440,12 +443,6 @@ def _find_term_space_sizes(system: str, layers: str | None) -> tuple[tuple[Expre
             if i not in sizes and len(find_affine_copies_in_space(space, [term], columns)):
                 sizes[i] = float(space.size)
     return tuple((term, sizes.get(i, float("inf"))) for i, term in enumerate(terms))
-
-
-COLUMN_SCREENERS = (T0, XI, PEARSON, SPEARMAN)
-JOINT_SCREENER = "lasso"
-_SHORTLIST_SIZE = 1000  # best features by T0 that the joint screener receives
-_LOSS_DIGITS = 12  # decimals: rounding noise must not break ties
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,6 +80,12 @@ _BART_OPTIONS = {
     "draws": 150,
 }
 
+_SHARED_TIES_RULE = "the best, ties shared"
+_ALL_TIES_RULE = "the best, all of ties"
+_FIRST_TIE_RULE = "the best, first of ties"
+# rules that reproduce the published rows of each method on the short range
+_SHORT_DESIGN_RULES = {"t0": _ALL_TIES_RULE, "kendall": _FIRST_TIE_RULE, "pearson": _FIRST_TIE_RULE}
+
 
 @dataclass(frozen=True, slots=True)
 class _Table1Plan:
@@ -135,11 +141,6 @@ COUNTING_RULES: dict[str, Callable[[Values], Values]] = {
     "the three worst": lambda losses: _select_three_best(-losses),
     "better than half": lambda losses: (losses < 0.5).astype(np.float64),
 }
-_SHARED_TIES_RULE = "the best, ties shared"
-_ALL_TIES_RULE = "the best, all of ties"
-_FIRST_TIE_RULE = "the best, first of ties"
-# rules that reproduce the published rows of each method on the short range
-_SHORT_DESIGN_RULES = {"t0": _ALL_TIES_RULE, "kendall": _FIRST_TIE_RULE, "pearson": _FIRST_TIE_RULE}
 
 
 def run(settings: ExperimentSettings) -> ExperimentOutcome:

@@ -62,33 +62,6 @@ _NOISE_VARIANCE = 0.1
 _POOL_KINDS: tuple[PoolKind, ...] = ("cumulative", "strict")
 _TABLE_NAMES = ("glider1", "glider2", "vdp1", "vdp2")
 
-
-@dataclass(frozen=True, slots=True)
-class _System:
-    """A table with operators, an order of layers, and kinds of pools."""
-
-    name: str
-    table_name: str
-    layers: str
-    unary: tuple[str, ...]
-    binary: tuple[str, ...] = ()
-    pools: tuple[PoolKind, ...] = _POOL_KINDS
-
-    def get_published(self, screener: str) -> tuple[str, ...]:
-        """Return the published formulas of a screener; none if it is not in the table of the paper."""
-        printed = _PUBLISHED.get(screener)
-        return tuple(printed[_TABLE_NAMES.index(self.table_name)].split(" or ")) if printed else ()
-
-
-_SYSTEMS = (
-    _System("glider1", "glider1", "ub", ("sin", "square"), ("add", "sub")),
-    _System("glider2", "glider2", "ubb", ("cos", "id"), ("sub", "div")),
-    _System("vdp1", "vdp1", "ubb", ("cube",), ("add", "sub")),
-    _System("vdp1 with id", "vdp1", "ubb", ("cube", "id"), ("add", "sub")),
-    _System("vdp2", "vdp2", "ubb", ("cube",), ("add", "sub")),
-    _System("vdp2, inputs only", "vdp2", "u", ("id",), pools=("cumulative",)),
-)
-
 # as the paper prints them, one column per table
 _PUBLISHED = {
     "bart": ("x2**2", "cos(x2) / x2 - x1 - x2", "x1**3 + x2**3 - x2**3", "x2"),
@@ -123,6 +96,35 @@ _SCREENER_SPECS = {
 }
 _SHORT_SPECS = {"lasso": "lasso[folds=5]", "bart": write_bart_spec(is_short=True)}
 _TREE_SCREENERS = frozenset({"bart", "forest"})
+
+_Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """A table with operators, an order of layers, and kinds of pools."""
+
+    name: str
+    table_name: str
+    layers: str
+    unary: tuple[str, ...]
+    binary: tuple[str, ...] = ()
+    pools: tuple[PoolKind, ...] = _POOL_KINDS
+
+    def get_published(self, screener: str) -> tuple[str, ...]:
+        """Return the published formulas of a screener; none if it is not in the table of the paper."""
+        printed = _PUBLISHED.get(screener)
+        return tuple(printed[_TABLE_NAMES.index(self.table_name)].split(" or ")) if printed else ()
+
+
+_SYSTEMS = (
+    _System("glider1", "glider1", "ub", ("sin", "square"), ("add", "sub")),
+    _System("glider2", "glider2", "ubb", ("cos", "id"), ("sub", "div")),
+    _System("vdp1", "vdp1", "ubb", ("cube",), ("add", "sub")),
+    _System("vdp1 with id", "vdp1", "ubb", ("cube", "id"), ("add", "sub")),
+    _System("vdp2", "vdp2", "ubb", ("cube",), ("add", "sub")),
+    _System("vdp2, inputs only", "vdp2", "u", ("id",), pools=("cumulative",)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,6 @@ class _FirstChoice:
 
 
 _ChoiceCells = dict[tuple[str, str, str, str], list[_FirstChoice]]  # by system, pool, screener and sign
-_Row = dict[str, Any]
 
 
 def _parse_readings(printed: str) -> tuple[Expression, ...]:

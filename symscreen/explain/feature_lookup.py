@@ -36,7 +36,7 @@ from symscreen.expressions.traversal import (
     iterate_postorder,
 )
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
-from symscreen.screening.space_generation import build_space
+from symscreen.screening.space_generation import generate_presorted_space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +52,17 @@ if TYPE_CHECKING:
     from symscreen.screening.task import ScreeningTask
 
     Columns = Mapping[str, NDArray[np.float64]]
+
+_MAX_COMPLEXITY = 40  # largest complexity of a formula that sympy rewrites
+_MAX_DEGREE = 12  # largest sum of the degrees of numerator and denominator
+_MAX_SYMBOLS = 6  # largest number of columns and functions in such a formula
+_RATIONAL_OPERATORS = frozenset({"neg", "square", "cube", "inv", "add", "sub", "mul", "div"})
+_POWER_DEGREES = {"square": 2, "cube": 3}
+
+_BATCH_CANDIDATES = 1 << 17  # candidates whose keys are computed together
+_AFFINE_TOLERANCE = 1e-9  # largest error of an affine copy, relative to the range; rounding gives about 1e-15
+
+_PROJECTION_TOLERANCE = 2e-9  # projections of features that are equal up to rounding are closer than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +190,6 @@ def describe_domain_violation(
     }
 
 
-_MAX_COMPLEXITY = 40  # largest complexity of a formula that sympy rewrites
-_MAX_DEGREE = 12  # largest sum of the degrees of numerator and denominator
-_MAX_SYMBOLS = 6  # largest number of columns and functions in such a formula
-_RATIONAL_OPERATORS = frozenset({"neg", "square", "cube", "inv", "add", "sub", "mul", "div"})
-_POWER_DEGREES = {"square": 2, "cube": 3}
-
-
 def build_equivalent_forms(expression: Expression) -> list[Expression]:
     """Build equivalent forms of a formula: factored, expanded, and over a common denominator.
 
@@ -249,10 +253,6 @@ def _bound_degree(expression: Expression) -> int:
         number=lambda _: 1,
         call=lambda call, degrees: sum(degrees) * _POWER_DEGREES.get(call.operator.name, 1),
     )
-
-
-_BATCH_CANDIDATES = 1 << 17  # candidates whose keys are computed together
-_AFFINE_TOLERANCE = 1e-9  # largest error of an affine copy, relative to the range; rounding gives about 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,9 +403,6 @@ def pick_simplest(space: Space, numbers: Numbers) -> int:
     return int(numbers[sort_features(features.keys, features.complexity)[0]])
 
 
-_PROJECTION_TOLERANCE = 2e-9  # projections of features that are equal up to rounding are closer than this
-
-
 @dataclass(frozen=True, eq=False)
 class PrunedFeature:
     """A feature that was pruned between layers.
@@ -517,5 +514,7 @@ def _find_member_by_values(pool: Pool, values: NDArray[np.float64]) -> int | Non
 def generate_with_prunings(task: ScreeningTask) -> GeneratedSpace:
     """Generate the space of a screen, and keep the pruning steps."""
     prunings: list[tuple[Space, PoolPruning]] = []
-    space, _ = build_space(task, lambda pruned_space, pruning: prunings.append((pruned_space, pruning)))
+    space, _ = generate_presorted_space(
+        task, lambda pruned_space, pruning: prunings.append((pruned_space, pruning))
+    )
     return GeneratedSpace(task, space, tuple(prunings))

@@ -53,6 +53,10 @@ if TYPE_CHECKING:
 
 _MAX_LAYERS = 8  # longest sequence of layers that is tried
 
+_KIND_ARITIES: dict[Literal["u", "b"], int] = {"u": 1, "b": 2}
+
+_UNREACHABLE_LENGTH = 99  # sort key of formulas that no sequence of layers generates
+
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirements:
@@ -211,16 +215,10 @@ def _find_shortest_layers(
     return ""
 
 
-_KIND_ARITIES: dict[Literal["u", "b"], int] = {"u": 1, "b": 2}
-
-
 def _count_common_prefix(first: str, second: str) -> int:
     """Return the length of the common prefix."""
     equal = [a == b for a, b in zip(first, second, strict=False)]
     return equal.index(False) if False in equal else len(equal)
-
-
-_UNREACHABLE_LENGTH = 99  # sort key of formulas that no sequence of layers generates
 
 
 def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explanation:

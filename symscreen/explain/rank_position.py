@@ -34,7 +34,7 @@ from symscreen.screening.scoring.top_features import (
     merge_numeric_copies,
     select_best_classes,
 )
-from symscreen.screening.search.modes import run_search
+from symscreen.screening.search.modes import run_feature_search
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
     """Find the rank of a feature, or that a search dropped it or a joint screener did not rank it."""
     space, task = generated.space, generated.task
     if task.search != "exact":
-        remaining = run_search(space, make_search_goals(task), task).space
+        remaining = run_feature_search(space, make_search_goals(task), task).space
         if (
             number >= space.n_materialized
             and remaining.statuses[number - space.n_materialized] != CandidateStatus.KEPT

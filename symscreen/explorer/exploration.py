@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export.formats import EXPORT_FORMATS
+from symscreen.results.ranking_files import TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ _BUTTONS = {  # in the order of the page: the text of a button, and the suffix o
     "excel": ("Excel", ".txt"),
     "latex": ("LaTeX", ".tex"),
 }
-_RANKING_SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def open_exploration(path: str, data: str | None = None) -> Exploration:
     from symscreen.explorer.model_exploration import open_model
     from symscreen.explorer.ranking_exploration import open_ranking
 
-    if Path(path).suffix.lower() in _RANKING_SUFFIXES:
+    if Path(path).suffix.lower() in TABLE_SUFFIXES:
         return open_ranking(path, data)
     try:
         return open_model(path, data)

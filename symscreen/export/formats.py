@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
     from symscreen.results.screen_result import ScreenResult
 
+_LATEX_DIGITS = 4  # significant digits of fitted numbers
+
 
 class _FormulaWriter(Protocol):
     def __call__(self, formulas: Formulas, **options: Unpack[ExportOptions]) -> str: ...
-
-
-_LATEX_DIGITS = 4  # significant digits of fitted numbers
 
 
 class FittedModel(Protocol):

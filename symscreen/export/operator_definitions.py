@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
     from symscreen.grammar.parser import SyntaxNode
 
+_MAX_NODES = 20_000  # nodes of one definition after inlining
+
 
 def collect_changed_costs(expressions: Iterable[Expression]) -> dict[str, int]:
     """Collect the costs of built-in operators that a grammar has changed.
@@ -200,9 +202,6 @@ def _iterate_called_names(tree: SyntaxNode) -> Iterator[str]:
         yield str(tree.value)
         for argument in tree.arguments:
             yield from _iterate_called_names(argument)
-
-
-_MAX_NODES = 20_000  # nodes of one definition after inlining
 
 
 def inline_definitions(

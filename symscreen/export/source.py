@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
     Formulas = Expression | Formula | SharedFormula | GroupedFormula | Sequence[Expression]
 
+_MAX_CHARACTERS = 1_000_000  # length of one formula
+_SMALL_NUMBER_BOUND = 1e300  # a sum of 1e8 numbers below this magnitude is finite
+
 
 def keep_level_indicators(indicators: Mapping[str, DerivedColumn]) -> dict[str, LevelIndicator]:
     """Keep the definitions of inputs that are derived from categorical columns.
@@ -148,10 +151,6 @@ def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndic
             if types.setdefault(column, column_type) is not column_type:
                 raise OutputError(f"the column {column!r} is used both as numbers and as categories of texts")
     return types
-
-
-_MAX_CHARACTERS = 1_000_000  # length of one formula
-_SMALL_NUMBER_BOUND = 1e300  # a sum of 1e8 numbers below this magnitude is finite
 
 
 @dataclass(frozen=True, eq=False, slots=True)

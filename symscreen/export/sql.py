@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from symscreen.data import LevelIndicator
     from symscreen.export.source import ExportJob, ExportOptions, Formulas
 
+_MAX_DOUBLE = "1.797e308"
+
 
 def _format_number(value: float) -> str:
     """Write a number with an exponent, so that it is a double everywhere; 2.5 would be a decimal."""
@@ -20,7 +22,6 @@ def _format_number(value: float) -> str:
     return text if "e" in text else f"{text.removesuffix('.0')}e0"
 
 
-_MAX_DOUBLE = "1.797e308"
 _STANDARD = Language(
     "standard SQL",
     ("sql",),

@@ -27,6 +27,18 @@ _ANY, _SUM, _SIGN, _PRODUCT, _POWER, _FUNCTION, _ATOM = (
     Precedence.FUNCTION, Precedence.ATOM,
 )  # fmt: skip
 
+_BOTH_ARGUMENTS = (True, True)
+_SQL_MIN = "CASE WHEN {0} <= {1} THEN {0} WHEN {1} < {0} THEN {1} END"
+_SQL_MAX = "CASE WHEN {0} >= {1} THEN {0} WHEN {1} > {0} THEN {1} END"
+_COMPARISON_PRECEDENCES = (_SUM, _SUM)
+_SQL_UNIT_INTERVAL = "CASE WHEN {0} BETWEEN -1e0 AND 1e0 THEN {0} END"
+_SQL_POWER = (
+    "CASE WHEN {0} > 0e0 OR ({0} = 0e0 AND {1} >= 0e0) OR ({0} < 0e0 AND {1} = FLOOR({1})) "
+    "THEN POWER({0}, {1}) END"
+)
+# In Excel 0^0 is an error, and a negative number may have an odd root.
+_EXCEL_POWER = "IF({1}=0,1+0*{0},IF(({0}<0)*({1}<>INT({1})),NA(),{0}^{1}))"
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorNotations:
@@ -94,18 +106,6 @@ def _write_function(name: str, **others: str) -> dict[str, Notation]:
     """Return the notations of a one-argument function whose name is nearly the same in all languages."""
     return _write_calls(name, **{"numpy": f"np.{name}", "excel": name.upper(), "sql": name.upper(), **others})
 
-
-_BOTH_ARGUMENTS = (True, True)
-_SQL_MIN = "CASE WHEN {0} <= {1} THEN {0} WHEN {1} < {0} THEN {1} END"
-_SQL_MAX = "CASE WHEN {0} >= {1} THEN {0} WHEN {1} > {0} THEN {1} END"
-_COMPARISON_PRECEDENCES = (_SUM, _SUM)
-_SQL_UNIT_INTERVAL = "CASE WHEN {0} BETWEEN -1e0 AND 1e0 THEN {0} END"
-_SQL_POWER = (
-    "CASE WHEN {0} > 0e0 OR ({0} = 0e0 AND {1} >= 0e0) OR ({0} < 0e0 AND {1} = FLOOR({1})) "
-    "THEN POWER({0}, {1}) END"
-)
-# In Excel 0^0 is an error, and a negative number may have an odd root.
-_EXCEL_POWER = "IF({1}=0,1+0*{0},IF(({0}<0)*({1}<>INT({1})),NA(),{0}^{1}))"
 
 OPERATOR_NOTATIONS: dict[str, OperatorNotations] = {
     "add": OperatorNotations({

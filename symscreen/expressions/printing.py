@@ -35,6 +35,27 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.grammar.operator import Notation
 
+_OPERATOR_NAMES = frozenset(OPERATORS)
+_RESERVED = -1  # a precedence below every minimum
+
+_MAX_DIGITS = 17  # significant digits that determine a double
+
+_SHORT_NAME = re.compile(r"([A-Za-z])([0-9]*)")  # a letter with a number as subscript
+_LATEX_ESCAPES = {
+    " ": r"\ ",
+    "\\": r"\text{\textbackslash}",
+    "~": r"\text{\textasciitilde}",
+    "^": r"\text{\textasciicircum}",
+    # In math mode, these are a minus sign and primes.
+    "-": r"\text{-}",
+    "'": r"\text{'}",
+    "`": r"\text{`}",
+    '"': r"\text{''}",
+    **{mark: rf"\{mark}" for mark in "{}$&#_%"},
+    # Without braces, these are spaced like operators.
+    **{mark: f"{{{mark}}}" for mark in "+*/=<>|:;,!?()[]@"},
+}
+
 
 @dataclass(slots=True)  # not frozen, which would double the time to create one
 class PrintedText:
@@ -91,10 +112,6 @@ class Printer(ABC, Generic[TextT]):
             texts.append(self.parentheses.format(argument.text) if needs_parentheses else argument.text)
             is_leading = False
         return texts
-
-
-_OPERATOR_NAMES = frozenset(OPERATORS)
-_RESERVED = -1  # a precedence below every minimum
 
 
 class _FormulaPrinter(Printer[PrintedText]):
@@ -174,9 +191,6 @@ def to_readable_text(expression: Expression, names: Collection[str] = ()) -> str
     'a[ore]*`b c`'
     """
     return _ReadablePrinter(names).write(expression)
-
-
-_MAX_DIGITS = 17  # significant digits that determine a double
 
 
 def check_digits(digits: int) -> None:
@@ -312,23 +326,6 @@ class _MathPrinter(Printer[PrintedText]):
     @abstractmethod
     def format_times(self, left: str, right: str) -> str:
         """Return what stands between two factors. Two adjacent numbers or names would look like one."""
-
-
-_SHORT_NAME = re.compile(r"([A-Za-z])([0-9]*)")  # a letter with a number as subscript
-_LATEX_ESCAPES = {
-    " ": r"\ ",
-    "\\": r"\text{\textbackslash}",
-    "~": r"\text{\textasciitilde}",
-    "^": r"\text{\textasciicircum}",
-    # In math mode, these are a minus sign and primes.
-    "-": r"\text{-}",
-    "'": r"\text{'}",
-    "`": r"\text{`}",
-    '"': r"\text{''}",
-    **{mark: rf"\{mark}" for mark in "{}$&#_%"},
-    # Without braces, these are spaced like operators.
-    **{mark: f"{{{mark}}}" for mark in "+*/=<>|:;,!?()[]@"},
-}
 
 
 class _LatexPrinter(_MathPrinter):

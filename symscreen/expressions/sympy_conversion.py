@@ -42,6 +42,10 @@ _MAX_NESTING = 6  # largest depth of nested non-algebraic functions that sympy s
 _CANCELLATION = 1e-12  # relative size of a sum of numbers below which rounding may decide its sign
 _OVERFLOWING = object()  # stands for the value of an expression with a number beyond double precision
 
+_RECIPROCAL_OPERATORS = {"cot": "tan", "sec": "cos", "csc": "sin", "coth": "tanh"}
+_FOLD_OPERATORS = {"Max": "max", "Min": "min"}
+_POWER_OPERATORS = {1: "id", 2: "square", 3: "cube"}
+
 
 def to_sympy(expression: Expression) -> Any:
     """Convert an expression to sympy. A column becomes a `sympy.Symbol` of the same name.
@@ -307,11 +311,6 @@ def _find_function_operators() -> dict[str, str]:
     unary = (operator for operator in OPERATORS.values() if operator.arity == 1)
     forms = {operator.name: operator.symbolic(x) for operator in unary}
     return {form.func.__name__: name for name, form in forms.items() if form.args == (x,)}
-
-
-_RECIPROCAL_OPERATORS = {"cot": "tan", "sec": "cos", "csc": "sin", "coth": "tanh"}
-_FOLD_OPERATORS = {"Max": "max", "Min": "min"}
-_POWER_OPERATORS = {1: "id", 2: "square", 3: "cube"}
 
 
 def from_sympy(form: Any, columns: Mapping[Any, Expression]) -> Expression:

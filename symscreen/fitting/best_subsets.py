@@ -18,6 +18,7 @@ from symscreen.expressions.printing import format_equation_html
 from symscreen.expressions.tree import Column
 from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.linear_models.exhaustive_subsets import find_best_models
+from symscreen.linear_models.feature_pair_search import find_best_pairs
 from symscreen.linear_models.gram import (
     argsort_models,
     compute_gram,
@@ -25,7 +26,6 @@ from symscreen.linear_models.gram import (
     normalize_rows,
     normalize_target,
 )
-from symscreen.linear_models.pair_search import find_best_pairs
 from symscreen.messages import escape_control_chars, find_options, format_count
 from symscreen.targets.registry import require_numeric_target
 

@@ -21,7 +21,6 @@ from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.polynomial_rival import find_shorter_polynomial
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
-from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import scale_rows
 from symscreen.statistics.ranks.sorted_values import compute_midranks
 
@@ -92,18 +91,17 @@ def judge_model(
     if not selected.term_indices:
         return {"kind": "none", "p_value": None}
     formulas = [formula for formula, _, _ in fits]
-    residuals = [compute_residuals(formula, dataset) for formula in formulas]
-    is_near_rounding = selected.unexplained_share <= EXACT_SHARE
-    pairs = list(zip(formulas, residuals, strict=True))
-    if is_near_rounding and all(_is_rounding(formula, left, dataset) for formula, left in pairs):
+    pairs = [(formula, compute_residuals(formula, dataset)) for formula in formulas]
+    is_near_rounding = selected.is_exact
+    if is_near_rounding and all(_is_rounding(formula, residuals, dataset) for formula, residuals in pairs):
         return _judge_exact_formulas(formulas, dataset)
     p_values = []
-    for formula, left in pairs:
-        tested, weights = left, row_weights
+    for formula, residuals in pairs:
+        tested, weights = residuals, row_weights
         if is_near_rounding:
-            tested = _rank_residuals(formula, left, dataset)
-        elif _count_dominant_rows(scale_rows(left, row_weights)) < _MIN_DOMINANT_ROWS:
-            tested, weights = _rank_robust_residuals(formula, left, dataset, row_weights), None
+            tested = _rank_residuals(formula, residuals, dataset)
+        elif _count_dominant_rows(scale_rows(residuals, row_weights)) < _MIN_DOMINANT_ROWS:
+            tested, weights = _rank_robust_residuals(formula, residuals, dataset, row_weights), None
         p_values.append(_test_residuals(tested, dataset, grammar, weights))
     p_value = min(1.0, min(p_values) * len(p_values))
     if is_near_rounding and p_value >= _ROUNDING_LEVEL:
@@ -152,11 +150,11 @@ def _rank_robust_residuals(
     rows = np.vstack([np.ones(len(residuals)), *evaluate_terms(formula.terms, dataset)])
     design = np.array([scale_rows(row / np.abs(row).max(), row_weights) for row in rows]).T
     target = scale_rows(residuals, row_weights)
-    left = target
+    robust = target
     for _ in range(_N_ROBUST_STEPS):  # iteratively reweighted least squares
-        root = 1.0 / np.sqrt(np.maximum(np.abs(left), np.median(np.abs(left)) * 1e-3 + _TINY))
-        left = target - design @ np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0]
-    ranks = compute_midranks(left)
+        root = 1.0 / np.sqrt(np.maximum(np.abs(robust), np.median(np.abs(robust)) * 1e-3 + _TINY))
+        robust = target - design @ np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0]
+    ranks = compute_midranks(robust)
     return np.asarray(ranks - ranks.mean())
 
 
@@ -213,8 +211,8 @@ def _rank_residuals(formula: Formula, residuals: Values, dataset: Dataset) -> Va
     The residuals of an approximation are often large in a few rows only, which would hide all others.
     """
     sizes = _measure_rows(formula, dataset)
-    left = remove_number_errors(formula, residuals, dataset)
-    ranks = compute_midranks(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0.0))
+    residuals = remove_number_errors(formula, residuals, dataset)
+    ranks = compute_midranks(np.divide(residuals, sizes, out=np.zeros_like(residuals), where=sizes > 0.0))
     return np.asarray(ranks - ranks.mean())
 
 

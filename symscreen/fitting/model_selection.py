@@ -10,7 +10,12 @@ import numpy as np
 
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.laws.gauss_newton import estimate_robust_covariance
-from symscreen.linear_models.model_criteria import EXACT_SHARE, compute_search_penalty
+from symscreen.fitting.stage_names import SUBSETS
+from symscreen.linear_models.model_criteria import (
+    EXACT_SHARE,
+    compute_search_penalty,
+    round_unexplained_share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +38,6 @@ _MIN_ROBUST_ROWS = 30  # smallest number of rows whose variances are certain eno
 # law may come from about ten searches with ten complexities each.
 _FEW_ROWS_LEVEL = 0.001
 _COST_OF_NUMBER = 2  # complexity of a coefficient: the number, and its product or sum
-_SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,11 @@ class ScoredModel:
     has_intercept: bool = True
     stage: str | None = None
     n_parameters: int = 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the model leaves nothing but rounding."""
+        return self.unexplained_share <= EXACT_SHARE
 
 
 class _Candidate(NamedTuple):
@@ -142,8 +151,7 @@ def score_models(
             penalty += compute_search_penalty(log_choices, n_targets * n_rows, n_parameters)
         score = n_targets * n_rows * log(max(share, EXACT_SHARE)) + penalty
         complexity = sum(term_complexities) + len(term_complexities)
-        rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
-        groups.setdefault((len(members), rounded_share), []).append(
+        groups.setdefault((len(members), round_unexplained_share(share)), []).append(
             _Candidate(complexity, has_intercept, term_complexities, score, members, share, n_parameters)
         )
     _drop_laws_like_the_mean(groups, n_rows)
@@ -165,7 +173,7 @@ def _build_scored_model(
         candidate.term_complexities,
         n_rewritings,
         has_intercept=candidate.has_intercept,
-        stage=stages.get(candidate.term_indices, "subsets") if candidate.term_indices else None,
+        stage=stages.get(candidate.term_indices, SUBSETS) if candidate.term_indices else None,
         n_parameters=candidate.n_parameters,
     )
 
@@ -196,7 +204,7 @@ def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
     other models counts them already.
     """
     key = _build_simplicity_key(model)
-    if model.unexplained_share > EXACT_SHARE:
+    if not model.is_exact:
         return round(model.score, 6), key
     return -np.inf, (key[0] + _COST_OF_NUMBER * model.n_parameters, *key[1:])
 
@@ -222,7 +230,7 @@ def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
         773-795). If there are exact formulas, the first of them.
     """
     best = models[0]
-    if best.unexplained_share <= EXACT_SHARE:
+    if best.is_exact:
         return best
     close_models = (model for model in models if model.score <= best.score + _CRITERION_TOLERANCE)
     return min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
@@ -262,11 +270,7 @@ def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, ta
     """
     n = len(target)
     n_left_out = max(_N_LEFT_OUT, n // 100)
-    if (
-        not model.term_indices
-        or model.unexplained_share <= EXACT_SHARE
-        or n < _MIN_LEFT_ROWS * n_left_out + len(values)
-    ):
+    if not model.term_indices or model.is_exact or n < _MIN_LEFT_ROWS * n_left_out + len(values):
         return True
     target = target / np.abs(target).max()  # huge values have no squares
     estimates = estimate_coefficients(values, target, has_intercept=model.has_intercept)
@@ -276,8 +280,8 @@ def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, ta
     rest, rest_values = target[rows], values[:, rows]
     if np.ptp(rest) == 0.0 or not is_identifiable(rest_values):
         return False
-    left = estimate_coefficients(rest_values, rest, has_intercept=model.has_intercept)
-    share = min(1.0, max(left.unexplained_share, EXACT_SHARE))
+    rest_estimates = estimate_coefficients(rest_values, rest, has_intercept=model.has_intercept)
+    share = min(1.0, max(rest_estimates.unexplained_share, EXACT_SHARE))
     return model.score + len(rows) * log(share) - n * log(model.unexplained_share) < mean.score
 
 
@@ -320,7 +324,7 @@ def is_robust(
     True
     """
     n = len(target)
-    if not model.term_indices or model.unexplained_share <= EXACT_SHARE:
+    if not model.term_indices or model.is_exact:
         return True
     if n < _MIN_ROBUST_ROWS:
         gain = _compute_exact_gain(model.unexplained_share, n, len(values) + n_constants)
@@ -419,7 +423,7 @@ def find_alternatives(
     alternatives = [
         model for model in models if model is not selected and model.score <= selected.score + margin
     ]
-    if selected.unexplained_share <= EXACT_SHARE:
+    if selected.is_exact:
         # an exact formula with additional terms is the same formula plus rounding
         alternatives = [
             model for model in alternatives if not set(selected.term_indices) < set(model.term_indices)

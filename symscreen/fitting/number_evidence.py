@@ -1,7 +1,13 @@
-"""Compare each simple number of a fitted formula with its estimate from the data."""
+"""Estimate the numbers of a formula together, and compare each simple one with its estimate.
+
+A number v inside a term f with the coefficient c is estimated by a Gauss–Newton step: c·∂f/∂v is one more
+term of the linear model, and its coefficient is the change of v. Numbers that were fitted to the data are
+free together with the coefficients, so an interval contains what the others leave uncertain.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +25,7 @@ from symscreen.fitting.coefficients import (
 from symscreen.linear_models.row_weights import scale_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from symscreen._typing import Values
     from symscreen.data import Dataset
@@ -35,7 +41,7 @@ _MIN_PART = 1e-6
 
 
 class NumberEvidence(NamedTuple):
-    """A simple number of a formula, and what the data say of it.
+    """A number of a formula, and what the data say of it.
 
     Parameters
     ----------
@@ -47,8 +53,9 @@ class NumberEvidence(NamedTuple):
         The number in the formula.
     estimate, low, high : float
         Estimate and confidence interval of a free number in this place.
-    p_value : float
-        Two-sided p-value in [0, 1] of the hypothesis that the number is right.
+    p_value : float or None
+        Two-sided p-value in [0, 1] of the hypothesis that a simple number is right. None for a number that
+        was fitted.
     """
 
     term: str
@@ -57,7 +64,15 @@ class NumberEvidence(NamedTuple):
     estimate: float
     low: float
     high: float
-    p_value: float
+    p_value: float | None
+
+
+class _InnerNumber(NamedTuple):
+    """A number inside a term: the place of its term, the constant, and its effect c·∂f/∂v, shape (n,)."""
+
+    place: int
+    constant: Constant
+    effect: Values
 
 
 def compute_number_evidence(
@@ -66,7 +81,7 @@ def compute_number_evidence(
     dataset: Dataset,
     row_weights: RowWeights | None = None,
 ) -> list[NumberEvidence]:
-    """Estimate each simple number of a formula as if it were free, and compare both by Student's t.
+    """Estimate the simple numbers of a formula and those inside terms; compare simple ones by Student's t.
 
     Parameters
     ----------
@@ -82,47 +97,127 @@ def compute_number_evidence(
     Returns
     -------
     list of NumberEvidence
-        Coefficients first, then the numbers inside each term, from left to right. Numbers inside are left out
-        if they are fitted constants, or if the data do not tell them from a coefficient. The list is empty if
-        there are too few rows.
+        Simple coefficients first, then the numbers inside each term, from left to right. Numbers inside are
+        left out if the data do not tell them from a coefficient or another fitted number. The list is empty
+        if there are too few rows.
 
     Notes
     -----
-    A number v inside a term f with the coefficient c is estimated by a Gauss–Newton step: c·∂f/∂v is one more
-    term of the linear model, and its coefficient is the change of v. All other numbers inside stay as they
-    are. This is the score test (Rao 1948) of one restriction, with the coefficients as nuisance parameters.
-    A number is in the formula because it passed a test on the same rows. So a p-value near 1 does not prove
-    it, but a small one counts against the number.
+    This is the score test (Rao 1948) of one restriction. The coefficients and the fitted numbers inside are
+    nuisance parameters, and the other simple numbers stay as they are. A number is in the formula because it
+    passed a test on the same rows. So a p-value near 1 does not prove it, but a small one counts against the
+    number.
     """
     if estimates.n_freedom <= 1:
         return []
-    target, values = get_targets(dataset)[formula.target], evaluate_terms(formula.terms, dataset)
+    inner_numbers = _list_inner_numbers(formula, dataset)
+    values, free, joint = _estimate_jointly(formula, estimates, dataset, inner_numbers, row_weights)
     numbers, names = [formula.intercept, *formula.coefficients], ["1", *map(to_text, formula.terms)]
     found = [
-        NumberEvidence(names[place], "coefficient", *_compare(numbers[place], estimates, place))
+        NumberEvidence(names[place], "coefficient", *_compare(numbers[place], joint, place))
         for place in range(0 if estimates.has_intercept else 1, len(names))
         if numbers[place] != float(estimates.coefficients[place])
     ]
-    columns = get_input_columns(dataset)
-    for place, term in enumerate(formula.terms):
-        for index, constant in enumerate(iterate_constants(term)):
-            derivative = None if constant.fitted else differentiate_term(term, index, constant, columns)
-            if derivative is None:
-                continue
-            effect = formula.coefficients[place] * derivative
-            if not _is_distinct(effect, values, row_weights, has_intercept=estimates.has_intercept):
-                continue
-            number = float(constant.value)
+    for inner in inner_numbers:
+        number, name = float(inner.constant.value), names[inner.place + 1]
+        if inner.constant.fitted:
+            if any(inner is each for each in free):
+                index = len(names) + next(k for k, each in enumerate(free) if each is inner)
+                _, estimate, low, high, _ = _compare(number, joint, index, origin=number)
+                found.append(NumberEvidence(name, "inside", number, estimate, low, high, None))
+        elif _is_distinct(inner.effect, values, row_weights, has_intercept=estimates.has_intercept):
             freed = estimate_coefficients(
-                np.vstack([values, effect]),
-                target,
+                np.vstack([values, inner.effect]),
+                get_targets(dataset)[formula.target],
                 estimates.level,
                 has_intercept=estimates.has_intercept,
                 row_weights=row_weights,
             )
-            compared = _compare(number, freed, len(names), origin=number)
-            found.append(NumberEvidence(names[place + 1], "inside", *compared))
+            compared = _compare(number, freed, len(names) + len(free), origin=number)
+            found.append(NumberEvidence(name, "inside", *compared))
     return found
+
+
+def widen_intervals(
+    formula: Formula,
+    estimates: CoefficientEstimates,
+    dataset: Dataset,
+    row_weights: RowWeights | None = None,
+) -> CoefficientEstimates:
+    """Widen the intervals of coefficients by what the fitted numbers inside the terms leave uncertain.
+
+    Parameters
+    ----------
+    formula, estimates, dataset, row_weights
+        As in `compute_number_evidence`.
+
+    Returns
+    -------
+    CoefficientEstimates
+        The same estimates, with the intervals of a regression in which these numbers are free, too. Unchanged
+        without such numbers.
+    """
+    if estimates.n_freedom <= 1:
+        return estimates
+    inner_numbers = [each for each in _list_inner_numbers(formula, dataset) if each.constant.fitted]
+    _, free, joint = _estimate_jointly(formula, estimates, dataset, inner_numbers, row_weights)
+    if not free:
+        return estimates
+    half_widths = ((joint.high - joint.low) / 2.0)[: len(estimates.coefficients)]
+    return replace(
+        estimates, low=estimates.coefficients - half_widths, high=estimates.coefficients + half_widths
+    )
+
+
+def _list_inner_numbers(formula: Formula, dataset: Dataset) -> list[_InnerNumber]:
+    """List the numbers inside the terms whose derivative is defined, term by term, from left to right."""
+    columns = get_input_columns(dataset)
+    found = []
+    for place, term in enumerate(formula.terms):
+        for index, constant in enumerate(iterate_constants(term)):
+            derivative = differentiate_term(term, index, constant, columns)
+            if derivative is not None:
+                found.append(_InnerNumber(place, constant, formula.coefficients[place] * derivative))
+    return found
+
+
+def _estimate_jointly(
+    formula: Formula,
+    estimates: CoefficientEstimates,
+    dataset: Dataset,
+    inner_numbers: Sequence[_InnerNumber],
+    row_weights: RowWeights | None,
+) -> tuple[Values, list[_InnerNumber], CoefficientEstimates]:
+    """Estimate the coefficients and the changes of the fitted numbers inside the terms together.
+
+    Returns
+    -------
+    float64 array, shape (k + m, n)
+        The terms, and the effects of the m fitted numbers that the data tell from the rest.
+    list of _InnerNumber
+        These numbers.
+    CoefficientEstimates
+        Estimates of the coefficients, followed by those of the changes.
+    """
+    values, free = evaluate_terms(formula.terms, dataset), list[_InnerNumber]()
+    for each in inner_numbers:
+        if (
+            each.constant.fitted
+            and estimates.n_freedom - len(free) > 1
+            and _is_distinct(each.effect, values, row_weights, has_intercept=estimates.has_intercept)
+        ):
+            values = np.vstack([values, each.effect])
+            free.append(each)
+    if not free:
+        return values, free, estimates
+    joint = estimate_coefficients(
+        values,
+        get_targets(dataset)[formula.target],
+        estimates.level,
+        has_intercept=estimates.has_intercept,
+        row_weights=row_weights,
+    )
+    return values, free, joint
 
 
 def _compare(
@@ -175,5 +270,5 @@ def _is_distinct(
     scaled = scale_rows(effect, row_weights)
     scaled = scaled / np.linalg.norm(scaled)
     q = np.linalg.qr(design)[0]
-    left = scaled - q @ (q.T @ scaled)
-    return bool(np.linalg.norm(left) > _MIN_PART)
+    remainder = scaled - q @ (q.T @ scaled)
+    return bool(np.linalg.norm(remainder) > _MIN_PART)

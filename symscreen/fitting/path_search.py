@@ -12,8 +12,8 @@ import numpy as np
 
 from symscreen.linear_models.gram import MIN_PIVOT, GramMatrix, compute_gram, compute_unexplained_shares
 from symscreen.linear_models.lasso_path import standardize_features
-from symscreen.linear_models.model_criteria import EXACT_SHARE
-from symscreen.linear_models.stepwise_selection import compute_span_tolerance, select_forward
+from symscreen.linear_models.model_criteria import EXACT_SHARE, round_unexplained_share
+from symscreen.linear_models.stepwise_selection import compute_span_tolerance, select_forward_by_projection
 from symscreen.screeners.joint.lasso import compute_lasso_path
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _MAX_EXCHANGE_ROUNDS = 20  # passes over the terms; usually a few are enough
-_PATH_SHARE_DIGITS = 9  # significant digits, as in model selection
 # difference in R² to the best feature below which features are compared by an accurate fit
 _GAIN_TOLERANCE = 1e-10
 _MAX_TIED_FEATURES = 20  # features that are compared by an accurate fit
@@ -105,8 +104,8 @@ def _exchange_terms(
             changed[position] = _find_best_addition(gram, np.delete(members, position), complexity)
             new_share = _compute_member_share(gram, changed)
             is_simpler = complexity[changed[position]] < complexity[members[position]]
-            if _round_share(new_share) < _round_share(share) or (
-                _round_share(new_share) == _round_share(share) and is_simpler
+            if round_unexplained_share(new_share) < round_unexplained_share(share) or (
+                round_unexplained_share(new_share) == round_unexplained_share(share) and is_simpler
             ):
                 members, share = changed, new_share
         if members.tolist() == previous:
@@ -128,14 +127,10 @@ def _find_best_addition(gram: GramMatrix, others: NDArray[np.int64], complexity:
     best = np.flatnonzero(gains >= gains.max() - _GAIN_TOLERANCE)
     best = best[np.lexsort((best, complexity[best]))][:_MAX_TIED_FEATURES]
     shares = [
-        _round_share(_compute_member_share(gram, np.append(others, feature))) for feature in best.tolist()
+        round_unexplained_share(_compute_member_share(gram, np.append(others, feature)))
+        for feature in best.tolist()
     ]
     return int(best[shares.index(min(shares))])
-
-
-def _round_share(share: float) -> float:
-    """Round a share so that rounding errors do not affect comparisons; 0 for exact models."""
-    return 0.0 if share <= EXACT_SHARE else float(f"{share:.{_PATH_SHARE_DIGITS}g}")
 
 
 def _iterate_path_models(
@@ -145,7 +140,7 @@ def _iterate_path_models(
     standardized = standardize_features(values, target)
     target_std = float(np.sqrt((standardized.target**2).mean()))
     tolerance = compute_span_tolerance(standardized.centers, standardized.scales)
-    order = select_forward(
+    order = select_forward_by_projection(
         standardized.features, standardized.target / target_std, max_terms, tolerance, EXACT_SHARE
     )
     for size in range(1, len(order) + 1):

@@ -34,7 +34,7 @@ from symscreen.fitting.model_selection import (
     select_model,
 )
 from symscreen.fitting.model_tables import TABLE_DIGITS, build_model_table, build_term_table
-from symscreen.fitting.number_evidence import compute_number_evidence
+from symscreen.fitting.number_evidence import compute_number_evidence, widen_intervals
 from symscreen.fitting.prediction_bands import (
     CalibrationRows,
     calibrate_split_band,
@@ -44,8 +44,15 @@ from symscreen.fitting.prediction_bands import (
 )
 from symscreen.fitting.required_inputs import format_requirement_notices
 from symscreen.fitting.row_splits import choose_band_rows, choose_folds, choose_held_out_rows
-from symscreen.fitting.search_monitor import CROSS_VALIDATION, build_monitor, format_partial_notice
-from symscreen.fitting.search_stages import FitTask, build_law, refine_models, run_search
+from symscreen.fitting.search_monitor import build_monitor, format_partial_fit_notice
+from symscreen.fitting.search_stages import (
+    FitTask,
+    build_law,
+    refine_models,
+    refit_terms,
+    run_model_search,
+)
+from symscreen.fitting.stage_names import CROSS_VALIDATION
 from symscreen.fitting.subset_search import ModelSearchResult, compute_rounding_share
 from symscreen.fitting.term_safety import (
     add_unsafe_column,
@@ -55,7 +62,6 @@ from symscreen.fitting.term_safety import (
 )
 from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
 from symscreen.grammar import OPERATORS
-from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import FitResult, SharedFitResult
@@ -104,12 +110,12 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     task, search_rows, held_out_rows, calibration = _split_rows(task)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     notices = [*task.dataset.notices, *format_median_notice(task), *format_copy_notice(task.dataset)]
-    choice = _search_and_choose(task, search_rows, estimation_rows, notices)
-    task, selected, options = choice.task, choice.selected, task.options
-    expressions = tuple(
-        define_columns(choice.found.terms.expressions[index], task.dataset.indicators)
-        for index in selected.term_indices
-    )
+    selection = _search_and_select(task, search_rows, estimation_rows, notices)
+    task, selected, options = selection.task, selection.selected, task.options
+    terms = tuple(selection.found.terms.expressions[index] for index in selected.term_indices)
+    if held_out_rows is not None and len(get_targets(held_out_rows)) == 1:
+        terms = refit_terms(replace(task, dataset=held_out_rows), selection.found, selected)
+    expressions = tuple(define_columns(term, task.dataset.indicators) for term in terms)
     fits = fit_formulas(
         expressions,
         estimation_rows,
@@ -118,21 +124,27 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
         has_intercept=selected.has_intercept,
         row_weights=task.get_row_weights(estimation_rows),
     )
-    notices += _format_fit_notices(selected, fits, task, choice.partial, is_mean_better=choice.is_mean_better)
+    if len(fits) == 1 and not selected.is_exact:
+        ((formula, estimates, snapped),) = fits
+        widened = widen_intervals(formula, estimates, estimation_rows, task.get_row_weights(estimation_rows))
+        fits = ((formula, widened, snapped),)
+    notices += _format_fit_notices(
+        selected, fits, task, selection.partial, is_mean_better=selection.is_mean_better
+    )
     reasons = [] if options.unsafe == "keep" else find_unsafe_terms(expressions, task)
     notices += format_unsafe_terms(expressions, reasons) if reasons else []
     tables = {
         "terms": add_unsafe_column(build_term_table(fits, task.units), reasons),
-        **_build_model_tables(choice, search_rows),
+        **_build_model_tables(selection, search_rows),
     }
-    record = _build_fit_record(choice, search_rows.target.n, estimation_rows.target.n)
-    record |= _judge_fit(choice, fits, estimation_rows)
-    sizes = choice.found.terms.search_sizes[list(selected.term_indices)]
-    record |= {"stage": selected.stage, "search_sizes": sizes.tolist(), **choice.partial}
-    if choice.error_scale is not None:
-        record["error_scale"] = choice.error_scale.record
-    elif choice.found.exclusion is not None and selected.unexplained_share > EXACT_SHARE:
-        record["exclusion"] = choice.found.exclusion.record
+    record = _build_fit_record(selection, search_rows.target.n, estimation_rows.target.n)
+    record |= _judge_fit(selection, fits, estimation_rows)
+    sizes = selection.found.terms.search_sizes[list(selected.term_indices)]
+    record |= {"stage": selected.stage, "search_sizes": sizes.tolist(), **selection.partial}
+    if selection.error_scale is not None:
+        record["error_scale"] = selection.error_scale.record
+    elif selection.found.exclusion is not None and not selected.is_exact:
+        record["exclusion"] = selection.found.exclusion.record
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record["input_ranges"] = {name: ranges[name] for name in collect_inputs(expressions)}
     record |= build_box_record(task, expressions)
@@ -144,8 +156,8 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Choice:
-    """What a search found, and the model that was chosen.
+class _Selection:
+    """What a search found, and the model that was selected.
 
     Parameters
     ----------
@@ -154,9 +166,9 @@ class _Choice:
     found : ModelSearchResult
         The terms and the models.
     models : sequence of ScoredModel
-        The models from which one is chosen, best first.
+        The models from which one is selected, best first.
     selected : ScoredModel
-        The chosen one.
+        The selected one.
     is_mean_better : bool
         Whether the mean, without inputs that are required, is at least as good.
     criterion : Criterion
@@ -180,13 +192,13 @@ class _Choice:
     partial: dict[str, Any]
 
 
-def _search_and_choose(
+def _search_and_select(
     task: FitTask, search_rows: Dataset, estimation_rows: Dataset, notices: list[str]
-) -> _Choice:
-    """Search for models and choose one; what is said of it is added to `notices`."""
+) -> _Selection:
+    """Search for models and select one; what is said of it is added to `notices`."""
     options, search_task = task.options, replace(task, dataset=search_rows)
     monitor = build_monitor(search_task)
-    found = run_search(search_task, notices, monitor)
+    found = run_model_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
     all_models = _score_allowed_models(found, task, search_rows, criterion)
     error_scale: ErrorScale | None = None
@@ -196,11 +208,11 @@ def _search_and_choose(
         notices.append(_format_error_scale(error_scale))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
-    selected = _choose_model(
+    selected = _select_identifiable_model(
         found, models or all_models, cv_errors, estimation_rows, _get_tested_target(search_task, search_rows)
     )
     mean = next(model for model in all_models if not model.term_indices)
-    return _Choice(
+    return _Selection(
         task=task,
         found=found,
         models=models,
@@ -213,28 +225,28 @@ def _search_and_choose(
     )
 
 
-def _build_model_tables(choice: _Choice, search_rows: Dataset) -> dict[str, Any]:
+def _build_model_tables(selection: _Selection, search_rows: Dataset) -> dict[str, Any]:
     """Build the tables of the Pareto front and of the alternatives."""
-    found, models, selected = choice.found, choice.models, choice.selected
-    row_weights = choice.task.get_row_weights(search_rows)
-    front = _add_chosen_model(find_pareto_front(models), selected)
+    found, models, selected = selection.found, selection.models, selection.selected
+    row_weights = selection.task.get_row_weights(search_rows)
+    front = _add_selected_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     return {
         "front": build_model_table(
-            found, search_rows, front, choice.criterion, selected, row_weights=row_weights
+            found, search_rows, front, selection.criterion, selected, row_weights=row_weights
         ),
         "alternatives": build_model_table(
-            found, search_rows, alternatives, choice.criterion, row_weights=row_weights
+            found, search_rows, alternatives, selection.criterion, row_weights=row_weights
         ),
     }
 
 
-def _judge_fit(choice: _Choice, fits: FormulaFits, estimation_rows: Dataset) -> dict[str, Any]:
+def _judge_fit(selection: _Selection, fits: FormulaFits, estimation_rows: Dataset) -> dict[str, Any]:
     """Build the record of the verdict, with the evidence for numbers in a formula that is not exact."""
-    if choice.is_mean_better:
+    if selection.is_mean_better:
         return {"verdict": {"kind": "none", "p_value": None}}
-    row_weights = choice.task.get_row_weights(estimation_rows)
-    verdict = judge_model(choice.selected, fits, estimation_rows, choice.task.grammar, row_weights)
+    row_weights = selection.task.get_row_weights(estimation_rows)
+    verdict = judge_model(selection.selected, fits, estimation_rows, selection.task.grammar, row_weights)
     if len(fits) > 1 or verdict["kind"] not in {"approximation", "noise"}:
         return {"verdict": verdict}
     formula, estimates, _ = fits[0]
@@ -256,7 +268,7 @@ def _weigh_growing_errors(
     tuple or None
         The standard deviation of the errors, and the task, the models and their scores with weights. None
         without growing errors, with several targets, with weights of the user, or where another method than a
-        criterion chooses. An approximation is not weighed, because its residuals are not errors.
+        criterion selects the model. An approximation is not weighed, because its residuals are not errors.
     """
     options, targets = task.options, get_targets(search_rows)
     if len(targets) > 1 or task.source_weights is not None or options.preset or options.criterion == "cv":
@@ -266,16 +278,16 @@ def _weigh_growing_errors(
         model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
     }
     weighted, result = None, found
-    chosen = _choose_model(found, models, None, search_rows, target)
-    form = _format_form(found, chosen)
+    selected = _select_identifiable_model(found, models, None, search_rows, target)
+    form = _format_form(found, selected)
     for _ in range(_MAX_WEIGHINGS):
-        if not chosen.term_indices or chosen.unexplained_share <= EXACT_SHARE:
+        if not selected.term_indices or selected.is_exact:
             break
-        terms = [result.terms.expressions[index] for index in chosen.term_indices]
+        terms = [result.terms.expressions[index] for index in selected.term_indices]
         estimates = estimate_coefficients(
             evaluate_terms(terms, search_rows),
             target,
-            has_intercept=chosen.has_intercept,
+            has_intercept=selected.has_intercept,
             row_weights=task.get_row_weights(search_rows),
         )
         intercept, *coefficients = estimates.coefficients
@@ -297,8 +309,8 @@ def _weigh_growing_errors(
         result = refine_models(replace(task, dataset=search_rows), result, scored[:_MAX_REFINED_MODELS])
         scored = _score_allowed_models(result, task, search_rows, criterion)
         weighted = scale, task, result, scored
-        chosen = _choose_model(result, scored, None, search_rows, target)
-        previous_form, form = form, _format_form(result, chosen)
+        selected = _select_identifiable_model(result, scored, None, search_rows, target)
+        previous_form, form = form, _format_form(result, selected)
         if form == previous_form:
             break
     return weighted
@@ -357,22 +369,22 @@ def _build_result(
 
 
 def _show_final_numbers(front: pd.DataFrame, formula: Formula, r2: float) -> pd.DataFrame:
-    """Show the chosen model of the front with its final numbers, which are simpler than the fitted ones."""
+    """Show the selected model of the front with its final numbers, which are simpler than the fitted ones."""
     front = front.copy()
     front.loc[front["chosen"], ["formula", "r2"]] = formula.round_numbers(TABLE_DIGITS).text, r2
     return front
 
 
-def _build_fit_record(choice: _Choice, n_choosing_rows: int, n_estimating_rows: int) -> dict[str, Any]:
+def _build_fit_record(selection: _Selection, n_choosing_rows: int, n_estimating_rows: int) -> dict[str, Any]:
     """Build the record of a fit: options, size of the search and numbers of rows."""
-    task = choice.task
+    task = selection.task
     return {
-        "searched": choice.found.n_features,
-        "models": choice.found.n_models,
+        "searched": selection.found.n_features,
+        "models": selection.found.n_models,
         **build_fit_options_record(task),
         "rows_choosing": n_choosing_rows,
         "rows_estimating": n_estimating_rows,
-        "cv_error": choice.cv_errors,
+        "cv_error": selection.cv_errors,
         **({} if task.units_record is None else {"units": task.units_record}),
         **(task.categories_record or {}),
     }
@@ -408,7 +420,7 @@ def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None, Calibr
     return task, take_rows(dataset, search_rows), take_rows(dataset, held_out_rows), calibration
 
 
-def _choose_model(
+def _select_identifiable_model(
     search_result: ModelSearchResult,
     candidates: Sequence[ScoredModel],
     cv_errors: Sequence[float | None] | None,
@@ -428,14 +440,14 @@ def _choose_model(
             if cv_errors is None
             else _select_by_error(candidates, cv_errors, np.array([*get_targets(dataset).values()]))
         )
-        chosen = list(model.term_indices)
-        expressions = [search_result.terms.expressions[index] for index in chosen]
+        members = list(model.term_indices)
+        expressions = [search_result.terms.expressions[index] for index in members]
         if is_identifiable(evaluate_terms(expressions, dataset)):
             if mean is None or search_target is None:
                 return model
             terms = search_result.terms
-            n_constants = int(terms.n_constants[chosen].sum())
-            if explains_rows(model, mean, terms.values[chosen], search_target, n_constants):  # noqa: PD011  # no frame
+            n_constants = int(terms.n_constants[members].sum())
+            if explains_rows(model, mean, terms.values[members], search_target, n_constants):  # noqa: PD011  # no frame
                 return model
             n_refused += 1
         candidates = [other for other in candidates if other is not model]
@@ -457,7 +469,7 @@ def _get_tested_target(task: FitTask, search_rows: Dataset) -> Values | None:
 
 
 def _format_fit_notices(
-    chosen_model: ScoredModel,
+    selected: ScoredModel,
     fits: FormulaFits,
     task: FitTask,
     partial: Mapping[str, Any],
@@ -465,19 +477,19 @@ def _format_fit_notices(
     is_mean_better: bool,
 ) -> list[str]:
     """Return notices about the time limit, the selected model and its coefficients."""
-    notices: list[str] = [format_partial_notice(partial["partial"])] if partial else []
+    notices: list[str] = [format_partial_fit_notice(partial["partial"])] if partial else []
     if task.required_inputs is not None:
         notices += format_requirement_notices(task.required_inputs, fits, is_mean_better=is_mean_better)
-    elif not chosen_model.term_indices and not partial:
+    elif not selected.term_indices and not partial:
         notices.append("no formula is better than the mean: the rows show no relation, or there are too few")
-    if chosen_model.term_indices and task.options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
+    if selected.term_indices and task.options.split == 0 and not selected.is_exact:
         notices.append(
             Message(
                 "the intervals ignore that the terms were selected on the same rows, so they are too narrow "
                 f"by an unknown amount; {name_option('split', 0.5)} gives honest intervals"
             )
         )
-    if task.row_order is not None and chosen_model.unexplained_share > EXACT_SHARE:
+    if task.row_order is not None and not selected.is_exact:
         notices.append(
             Message(
                 "the criterion and the intervals assume independent errors; look at the residuals: with "
@@ -493,11 +505,11 @@ def _format_fit_notices(
     return notices
 
 
-def _add_chosen_model(front_models: Sequence[ScoredModel], chosen_model: ScoredModel) -> list[ScoredModel]:
+def _add_selected_model(front_models: Sequence[ScoredModel], selected: ScoredModel) -> list[ScoredModel]:
     """Add the selected model to the models of the front if it is not among them."""
-    if any(model is chosen_model for model in front_models):
+    if any(model is selected for model in front_models):
         return list(front_models)
-    return sorted([*front_models, chosen_model], key=lambda model: model.complexity)
+    return sorted([*front_models, selected], key=lambda model: model.complexity)
 
 
 def _compute_nested_errors(
@@ -505,7 +517,7 @@ def _compute_nested_errors(
 ) -> list[float | None] | None:
     """Compute the cross-validation error of the whole search for each number of terms.
 
-    None if the time is over, so that the criterion chooses.
+    None if the time is over, so that the criterion selects the model.
 
     Returns
     -------
@@ -542,7 +554,7 @@ def _compute_squared_errors(
     training_task: FitTask, dataset: Dataset, criterion: Criterion, monitor: SearchMonitor
 ) -> Values:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
-    result = run_search(training_task, [], monitor)
+    result = run_model_search(training_task, [], monitor)
     models = score_models(
         result, training_task.count_rows(training_task.dataset), criterion, len(get_targets(dataset))
     )

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     FitProgressListener = Callable[["FitProgress"], None]
 
 
-CROSS_VALIDATION = "cross-validation"
-"""Name of the stage that repeats the search without each fold."""
-
 _DIGITS = 6  # significant digits of the numbers in formulas
 _MAX_NAMED_STAGES = 2  # stages that a notice names
 
@@ -89,7 +86,7 @@ class SearchMonitor:
         self.stages_cut_short: list[str] = []
 
     @property
-    def is_watched(self) -> bool:
+    def has_listener(self) -> bool:
         """Whether there is a listener."""
         return self._listener is not None
 
@@ -126,13 +123,13 @@ class SearchMonitor:
         return True
 
     @property
-    def has_listener(self) -> bool:
+    def reports_models(self) -> bool:
         """Whether better models are reported to a listener."""
         return self._listener is not None and self._describe_best is not None
 
     def report(self, found: ModelSearchResult) -> None:
         """Report the best model of a search if it is better than those before."""
-        if not self.has_listener or self._describe_best is None:
+        if not self.reports_models or self._describe_best is None:
             return
         described = self._describe_best(found)
         if described is not None and (self._best is None or described[0].score < self._best[0].score):
@@ -182,7 +179,7 @@ def build_monitor(fit: FitTask) -> SearchMonitor:
     return SearchMonitor(fit.run_control.deadline, describe_best, fit.on_progress)
 
 
-def format_partial_notice(partial: Mapping[str, Sequence[str]]) -> Message:
+def format_partial_fit_notice(partial: Mapping[str, Sequence[str]]) -> Message:
     """Format the notice about what the time limit of a fit left out.
 
     Parameters
@@ -197,7 +194,7 @@ def format_partial_notice(partial: Mapping[str, Sequence[str]]) -> Message:
     Examples
     --------
     >>> partial = {"stages_left_out": ["layers b", "layers u", "paths"], "stages_cut_short": []}
-    >>> str(format_partial_notice(partial))
+    >>> str(format_partial_fit_notice(partial))
     'partial: the time limit left out layers b and 2 others; a longer time_limit= may change the formula'
     """
     left_out, cut_short = partial["stages_left_out"], partial["stages_cut_short"]

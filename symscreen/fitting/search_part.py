@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from symscreen.fitting.stage_names import PATHS, SUBSETS
+
 if TYPE_CHECKING:
     from symscreen.results.fit_result import FitResult
 
 
-_STAGES_OF_SPACES = frozenset({"subsets", "paths"})
+_STAGES_OF_SPACES = frozenset({SUBSETS, PATHS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""Stages of the search for models, in the order in which they run.
+"""The search for models: guesses of the user, searches for laws, and searches of spaces.
 
-A stage is a function of one `SearchTask` that returns the models found so far and new ones. To add a stage,
-write such a function and add it to `list_stages`.
+`run_model_search` first fits the guesses, then runs the searches for laws of `symscreen.fitting.laws.search`,
+and then the searches of `list_space_searches`, in their order. Each of the last is a function of one
+`SearchTask` that returns the models found so far and new ones. To add one, write such a function and add it
+to `list_space_searches`.
 """
 
 from __future__ import annotations
@@ -25,13 +27,19 @@ from symscreen.fitting.laws.deep_pool import check_deep_memory
 from symscreen.fitting.laws.exclusion import compute_exclusion
 from symscreen.fitting.laws.fitted_laws import FittedLaw, add_laws, fit_laws
 from symscreen.fitting.laws.law import Law, build_law_data
-from symscreen.fitting.laws.refinement import refine_law
+from symscreen.fitting.laws.refinement import (
+    count_fitted_constants,
+    fit_inner_constants,
+    free_numbers,
+    refine_law,
+)
 from symscreen.fitting.laws.search import find_laws
 from symscreen.fitting.laws.sufficiency import is_law_sufficient
 from symscreen.fitting.model_selection import score_models
 from symscreen.fitting.path_search import find_path_models
 from symscreen.fitting.required_inputs import keep_required_inputs
 from symscreen.fitting.search_monitor import SearchMonitor
+from symscreen.fitting.stage_names import GUESSES, LASSO_SUBSETS, PATHS, name_layer_stage
 from symscreen.fitting.subset_search import (
     FitData,
     ModelSearchBudget,
@@ -41,7 +49,6 @@ from symscreen.fitting.subset_search import (
     search_all_subsets,
     search_models,
 )
-from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import build_row_weights, count_effective_rows
 from symscreen.messages import Message, name_option
 from symscreen.screeners import parse_screeners
@@ -197,23 +204,25 @@ class SearchTask:
         effort = self.fit.effort
         return ModelSearchBudget(
             max_terms=min(self.fit.options.max_terms, _MAX_SUBSET_TERMS),
-            exhaustive_limit=effort.exhaustive_features,
-            core_size=effort.core_features,
-            pair_limit=effort.pair_features,
-            four_term_pool=effort.four_term_features,
+            exhaustive_features=effort.exhaustive_features,
+            core_features=effort.core_features,
+            pair_features=effort.pair_features,
+            four_term_features=effort.four_term_features,
             ends_early=effort.ends_early,
         )
 
 
-def list_stages(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult], ...]:
-    """Return the stages of a search in their order."""
+def list_space_searches(fit: FitTask) -> tuple[Callable[[SearchTask], ModelSearchResult], ...]:
+    """Return the searches of spaces in their order; the searches for laws and the guesses come before."""
     if fit.options.preset == "ibart":
         return (search_lasso_subsets, extend_along_paths)
     return (search_spaces, extend_along_paths)
 
 
-def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None = None) -> ModelSearchResult:
-    """Run the stages on the rows of a dataset; notices for the user are appended to `notices`."""
+def run_model_search(
+    fit: FitTask, notices: list[str], monitor: SearchMonitor | None = None
+) -> ModelSearchResult:
+    """Run the search on the rows of a dataset; notices for the user are appended to `notices`."""
     monitor = SearchMonitor() if monitor is None else monitor
     nothing = ModelSearchResult(make_empty_dictionary(fit.target.n), {}, 0, 0)
     task = SearchTask(fit, notices, nothing, monitor=monitor)
@@ -224,8 +233,8 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
         space, _ = generate_space(fit, fit.layer_schedule[0])  # refuses too little memory
         if fit.effort.deep_pool_formulas:
             check_deep_memory(fit.effort.deep_pool_formulas, fit.max_bytes, has_units=fit.units is not None)
-        if monitor.is_watched:  # a first answer before the long searches
-            monitor.start(f"layers {''.join(layer.kind for layer in fit.layer_schedule[0])}", is_needed=True)
+        if monitor.has_listener:  # a first answer before the long searches
+            monitor.start(name_layer_stage(_join_kinds(fit.layer_schedule[0])), is_needed=True)
             search_models([space], task.data, fit.backend, task.budget, monitor=monitor)
     if _searches_laws(fit) or _has_guesses(fit):
         data = task.data
@@ -236,13 +245,13 @@ def run_search(fit: FitTask, notices: list[str], monitor: SearchMonitor | None =
             ends_early = fit.effort.ends_early
             if not (ends_early and is_law_sufficient(found, law_data, max_cost=_MAX_GUESS_COST)):
                 found += find_laws(_choose_law_inputs(task, law_data), fit.effort, monitor)
-                if all(each.unexplained_share > EXACT_SHARE for each in found):
+                if not any(each.is_exact for each in found):
                     exclusion = compute_exclusion(law_data)
             is_law_found = ends_early and is_law_sufficient(found, law_data)
         laws = fit_laws([each.law for each in found], data.inputs, data.target.values, data.row_weights)
         task = replace(task, laws=tuple(laws), is_law_found=is_law_found)
-    for stage in list_stages(fit):
-        task = replace(task, found=stage(task))
+    for search in list_space_searches(fit):
+        task = replace(task, found=search(task))
     if _searches_laws(fit):
         task = replace(task, laws=(*task.laws, *drop_intercepts(task)))
     merged = replace(add_laws(task.found, task.laws), exclusion=exclusion)
@@ -259,8 +268,8 @@ def _run_search_part(task: SearchTask, part: SearchPart) -> ModelSearchResult:
             laws += find_laws(_choose_law_inputs(task, law_data), fit.effort, only_stage=part.stage)
         laws = fit_laws([each.law for each in laws], data.inputs, data.target.values, data.row_weights)
     if part.searches_spaces:
-        for stage in list_stages(fit):
-            task = replace(task, found=stage(task))
+        for search in list_space_searches(fit):
+            task = replace(task, found=search(task))
         if _searches_laws(fit):
             laws += drop_intercepts(task)
     return keep_required_inputs(add_laws(task.found, laws), fit.required_inputs)
@@ -302,7 +311,7 @@ def _choose_law_inputs(task: SearchTask, law_data: LawData) -> LawData:
 
 def _fit_guesses(fit: FitTask, law_data: LawData) -> list[FittedLaw]:
     """Fit the formulas of the user as laws."""
-    laws = [replace(law, stage="guesses") for law in list_guess_laws(fit.guesses, law_data)]
+    laws = [replace(law, stage=GUESSES) for law in list_guess_laws(fit.guesses, law_data)]
     return fit_laws(laws, law_data.columns, law_data.target, law_data.row_weights)
 
 
@@ -324,19 +333,22 @@ def drop_intercepts(task: SearchTask) -> list[FittedLaw]:
 
 
 def refine_models(fit: FitTask, found: ModelSearchResult, models: Iterable[ScoredModel]) -> ModelSearchResult:
-    """Add models whose constants inside terms are fitted again with the weights of the rows.
+    """Add models whose numbers inside terms are fitted again with the weights of the rows.
 
-    The constants of a search are those of rows with equal weights.
+    The numbers of a search are those of rows with equal weights, and so is what made them simple.
     """
     data = SearchTask(fit, [], found).data
     law_data = _build_law_data(fit, data)
-    refined = [
-        refine_law(build_law(found, model), law_data)
-        for model in models
-        if found.terms.n_constants[list(model.term_indices)].any()
-    ]
+    freed = [free_numbers(build_law(found, model), law_data) for model in models if model.term_indices]
+    refined = [refine_law(law, law_data) for law in freed if any(map(count_fitted_constants, law.terms))]
     laws = [law for law in refined if law is not None and law_data.allows(law)]
     return add_laws(found, fit_laws(laws, data.inputs, data.target.values, data.row_weights))
+
+
+def refit_terms(fit: FitTask, found: ModelSearchResult, model: ScoredModel) -> tuple[Expression, ...]:
+    """Return the terms of a model with their fitted constants for the rows of the task."""
+    law = build_law(found, model)
+    return fit_inner_constants(law, _build_law_data(fit, SearchTask(fit, [], found).data)).terms
 
 
 def build_law(found: ModelSearchResult, model: ScoredModel) -> Law:
@@ -399,7 +411,7 @@ def search_lasso_subsets(task: SearchTask) -> ModelSearchResult:
 
     As in iBART, all inputs are kept if none is selected.
     """
-    task.monitor.start("LASSO subsets", is_needed=True)
+    task.monitor.start(LASSO_SUBSETS, is_needed=True)
     best_inputs = select_inputs(task.fit)
     dataset = task.fit.dataset if best_inputs is None else best_inputs
     fit = replace(task.fit, dataset=dataset, screeners=parse_screeners("lasso"))
@@ -445,7 +457,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         or len(found.terms) <= _MAX_SUBSET_TERMS
         or (found.has_exact_model and task.fit.effort.ends_early)
         or task.is_law_found
-        or not task.monitor.start("paths")
+        or not task.monitor.start(PATHS)
     ):
         return found
     ranked = score_models(found, task.fit.count_rows(dataset), "bic", len(get_targets(dataset)))
@@ -470,7 +482,7 @@ def extend_along_paths(task: SearchTask) -> ModelSearchResult:
         tuple(indices[list(members)].tolist()): share
         for members, share in drop_rounding(path_models, target.values).items()
     }
-    stages = dict.fromkeys(longer_models, "paths") | found.stages
+    stages = dict.fromkeys(longer_models, PATHS) | found.stages
     longer = replace(found, models=found.models | longer_models, stages=stages)
     task.monitor.report(longer)
     return longer
@@ -499,8 +511,8 @@ def _generate_spaces(
     pool_sizes: dict[tuple[Layer, ...], int] = {(): len(fit.dataset.names)}
     has_user_layers = fit.options.layers is not None
     for place, layers in enumerate(fit.layer_schedule):
-        kinds = "".join(layer.kind for layer in layers)
-        stage = f"layers {kinds}{suffix}"
+        kinds = _join_kinds(layers)
+        stage = name_layer_stage(kinds, suffix)
         if monitor.is_over and (place or suffix):
             monitor.leave_out(stage)
             continue
@@ -528,6 +540,11 @@ def _generate_spaces(
             yield space
         if fit.search_part is not None and space.size >= fit.search_part.n_features:
             return
+
+
+def _join_kinds(layers: Sequence[Layer]) -> str:
+    """Return the kinds of layers as one text, such as ``"ub"``."""
+    return "".join(layer.kind for layer in layers)
 
 
 def _count_pool(space: Space) -> int:

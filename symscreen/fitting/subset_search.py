@@ -35,9 +35,9 @@ from symscreen.linear_models.exhaustive_subsets import (
     merge_core_models,
     search_core_subsets,
 )
+from symscreen.linear_models.feature_pair_search import find_best_pairs
 from symscreen.linear_models.gram import GramMatrix, compute_gram
 from symscreen.linear_models.model_criteria import EXACT_SHARE
-from symscreen.linear_models.pair_search import find_best_pairs
 from symscreen.linear_models.row_weights import rotate_rows
 
 if TYPE_CHECKING:
@@ -109,13 +109,13 @@ class ModelSearchBudget:
     max_terms : int
         Maximum number of features in a model, 1 to 4. It is reduced to n − 2 for n rows, because some model
         of n − 1 features always interpolates n points.
-    exhaustive_limit : int
+    exhaustive_features : int
         Maximum size of a space that is searched exhaustively. A larger space contributes this many features.
-    core_size : int
+    core_features : int
         Number of simple features that each feature of a large space is combined with.
-    pair_limit : int
+    pair_features : int
         Maximum size of a space whose pairs are all tried, if their values are at most `MAX_PAIR_VALUES`.
-    four_term_pool : int
+    four_term_features : int
         Number of features whose subsets of four are all tried.
     models_per_size : int
         Number of models of each size that are kept at every step.
@@ -124,10 +124,10 @@ class ModelSearchBudget:
     """
 
     max_terms: int = 4
-    exhaustive_limit: int = 500
-    core_size: int = 40
-    pair_limit: int = 0
-    four_term_pool: int = 100
+    exhaustive_features: int = 500
+    core_features: int = 40
+    pair_features: int = 0
+    four_term_features: int = 100
     models_per_size: int = 100
     ends_early: bool = True
 
@@ -233,7 +233,7 @@ def search_models(
     ----------
     spaces : iterable of Space
         Spaces with values, consumed one by one. Once a model is exact, spaces larger than
-        `budget.exhaustive_limit` are not searched.
+        `budget.exhaustive_features` are not searched.
     data : FitData
         Inputs and target for the same rows.
     backend : Backend
@@ -255,12 +255,12 @@ def search_models(
     refined_templates: set[object] = set()
     for space in spaces:
         is_enough = is_law_found or (result.has_exact_model and budget.ends_early)
-        if is_enough and space.size > budget.exhaustive_limit:
+        if is_enough and space.size > budget.exhaustive_features:
             break
-        new_terms = select_terms(space, data.target, budget.exhaustive_limit, backend)
+        new_terms = select_terms(space, data.target, budget.exhaustive_features, backend)
         terms, active = result.terms.merge(new_terms)
         result = ModelSearchResult(terms, result.models, result.n_features + space.size, result.n_models)
-        if space.size > budget.exhaustive_limit:
+        if space.size > budget.exhaustive_features:
             result, finalists = _scan_space(result, space, data, backend, budget, monitor=monitor)
             active = np.concatenate((active, finalists))
             if _has_few_pairs(space, budget):
@@ -404,7 +404,7 @@ def _scan_space(
 
 def _has_few_pairs(space: Space, budget: ModelSearchBudget) -> bool:
     """Return whether all pairs of a space are to be tried."""
-    has_pairs = budget.max_terms >= 2 and space.size <= budget.pair_limit
+    has_pairs = budget.max_terms >= 2 and space.size <= budget.pair_features
     return has_pairs and space.size * space.n_rows <= MAX_PAIR_VALUES
 
 
@@ -489,7 +489,7 @@ def _select_core(
     """Select the simplest features; of equally simple ones, those most correlated with the target."""
     gram = data.compute_gram(search_result.terms.values)
     order = np.lexsort((-gram.strength.round(9), search_result.terms.complexity))
-    return np.sort(order[: budget.core_size])
+    return np.sort(order[: budget.core_features])
 
 
 def _search_active_subsets(
@@ -510,7 +510,7 @@ def _search_active_subsets(
             models |= find_best(search_result.terms, selected, data, size=size)
             n_models += comb(count, size)
             count //= 2
-    selected = _select_four_term_pool(models, search_result.terms, simple, budget.four_term_pool)
+    selected = _select_four_term_pool(models, search_result.terms, simple, budget.four_term_features)
     if budget.max_terms == 4 and len(selected) >= 4:
         models |= find_best(search_result.terms, selected, data, size=4)
         n_models += comb(len(selected), 4)

@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 
 _SAME, _LIKE, _PURE = UnitRule("same"), UnitRule("like"), UnitRule("pure")
 
+_MAX_POWER_BITS = 1 << 12  # largest number of bits of the integers in an expanded power
+_hash_sin, _hash_cos = fp.make_odd_hash("sin"), fp.make_even_hash("cos")
+_hash_asin = fp.make_odd_hash("asin")
+_HALF = fp.encode_number(0.5)[:1]
+_HALF_PI = fp.multiply(_HALF, fp.encode_number(math.pi)[:1])
+
+_SUM, _PRODUCT, _PREFIX, _POWER, _ATOM = (
+    Precedence.SUM, Precedence.PRODUCT, Precedence.PREFIX, Precedence.POWER, Precedence.ATOM
+)  # fmt: skip
+_INCREASING, _FROM_ZERO = Monotonicity.INCREASING, Monotonicity.INCREASING_FROM_ZERO
+
 
 def _make_sympy_builder(name: str) -> Callable[..., Any]:
     """Return a function that calls a sympy function, which is imported at the first call."""
@@ -88,13 +99,6 @@ def _make_symmetric_hash(name: str) -> Callable[[Residues, Residues], Residues]:
     return lambda a, b: compute_hash(fp.add(a, b), fp.multiply(a, b))
 
 
-_MAX_POWER_BITS = 1 << 12  # largest number of bits of the integers in an expanded power
-_hash_sin, _hash_cos = fp.make_odd_hash("sin"), fp.make_even_hash("cos")
-_hash_asin = fp.make_odd_hash("asin")
-_HALF = fp.encode_number(0.5)[:1]
-_HALF_PI = fp.multiply(_HALF, fp.encode_number(math.pi)[:1])
-
-
 def _make_unary(
     name: str,
     numeric: Callable[[Values], Values],
@@ -126,11 +130,6 @@ def _index_by_name(operators: Iterable[Operator]) -> dict[str, Operator]:
     """Return operators by name."""
     return {operator.name: operator for operator in operators}
 
-
-_SUM, _PRODUCT, _PREFIX, _POWER, _ATOM = (
-    Precedence.SUM, Precedence.PRODUCT, Precedence.PREFIX, Precedence.POWER, Precedence.ATOM
-)  # fmt: skip
-_INCREASING, _FROM_ZERO = Monotonicity.INCREASING, Monotonicity.INCREASING_FROM_ZERO
 
 CORE_OPERATORS: dict[str, Operator] = _index_by_name([
     _make_unary("id", lambda a: a, lambda a: a, lambda a: a, "x itself", cost=0, units=_SAME,

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Ranks, Values
 
+_MAX_NAMED_LABELS = 6  # labels listed in an error message
+
+_WEIGHT_RESOLUTION = 2.0**40  # weights keep 40 of 53 bits: a common factor changes the lowest bits
+
 
 def draw_seeds(random_state: int | np.random.RandomState | None, n_seeds: int) -> list[int]:
     """Draw seeds for the parts of a learner; a seed does not depend on the number of later seeds.
@@ -166,9 +170,6 @@ def encode_categories(values: Values, categories: Sequence[Values | None]) -> Va
     return columns
 
 
-_MAX_NAMED_LABELS = 6  # labels listed in an error message
-
-
 class Ranker(Learner):
     """Base class of estimators whose target is a table of ranks with one column per label.
 
@@ -244,9 +245,6 @@ class Ranker(Learner):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         return tags
-
-
-_WEIGHT_RESOLUTION = 2.0**40  # weights keep 40 of 53 bits: a common factor changes the lowest bits
 
 
 class TrainingData(NamedTuple):

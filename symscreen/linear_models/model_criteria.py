@@ -17,6 +17,9 @@ Criterion = Literal["cp", "bic", "aic"]
 EXACT_SHARE = 1e-24
 """Unexplained share of the target's variance that is considered rounding: (1e-12)²."""
 
+SHARE_DIGITS = 9
+"""Significant digits of unexplained shares: models with equal shares span the same space."""
+
 _RELATIVE_ROUNDING = 1e-12  # residual norms below this share of the target's norm are rounding errors
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -40,6 +43,17 @@ def compute_rounding_floor(max_magnitude: float, standard_deviation: float) -> f
     1e-24
     """
     return float(max(_RELATIVE_ROUNDING, 8.0 * _EPS * max_magnitude / standard_deviation) ** 2)
+
+
+def round_unexplained_share(share: float) -> float:
+    """Round an unexplained share so that rounding errors do not affect comparisons; 0 for exact models.
+
+    Examples
+    --------
+    >>> round_unexplained_share(0.12345678949), round_unexplained_share(1e-25)
+    (0.123456789, 0.0)
+    """
+    return 0.0 if share <= EXACT_SHARE else float(f"{share:.{SHARE_DIGITS}g}")
 
 
 def compute_criterion(

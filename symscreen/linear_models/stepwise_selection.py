@@ -141,10 +141,10 @@ def find_spanned_features(features: Values, model: Integers, tolerance: Values) 
     return np.flatnonzero(is_spanned).astype(np.int64)
 
 
-def select_forward(
+def select_forward_by_projection(
     features: Values, target: Values, max_features: int, tolerance: Values, rss_floor: float
 ) -> Integers:
-    """Add features one by one, each time the one that decreases RSS most.
+    """Add features one by one, each time the one that decreases RSS most, and project it out of the others.
 
     Parameters
     ----------
@@ -167,7 +167,8 @@ def select_forward(
     Examples
     --------
     >>> x = np.array([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]])
-    >>> select_forward(x, np.array([1.0, -3.0, 3.0, -1.0]) / 5**0.5, 2, np.full(2, 1e-7), 1e-24).tolist()
+    >>> y = np.array([1.0, -3.0, 3.0, -1.0]) / 5**0.5
+    >>> select_forward_by_projection(x, y, 2, np.full(2, 1e-7), 1e-24).tolist()
     [1, 0]
     """
     q, n = features.shape

@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 HINGE, PSI, LOGISTIC = 0, 1, 2
 LOSS_CODES = {"hinge": HINGE, "psi": PSI, "logistic": LOGISTIC}
 
+# Relative distance that logistic duals keep from the ends of [0, c]: the optimum is in the interior, and its
+# logarithm is undefined at the ends.
+_LOGISTIC_BOX_MARGIN = 1e-12
+
+_FIRST_GAP_CHECK_VIOLATION = 0.1  # compute the gap once the largest violation, in margin units, is below this
+_MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8
+_MAX_TANGENT_ROUNDS = 50  # surrogates per problem with the ψ-loss
+_BISECTION_STEPS = 30  # steps of the line search between the old and the new coefficients
+# number of terms above which runs of adjacent terms are visited, for memory locality
+_LARGE_PROBLEM_TERMS = 1 << 16
+_RUN_LENGTH = 16  # terms per run in a large problem
+
 
 @compile_kernel
 def compute_loss(u: float, loss: int) -> float:
@@ -71,11 +83,6 @@ def compute_losses(margins: Values, loss: int) -> Values:
         return np.asarray(np.logaddexp(0.0, -margins), dtype=np.float64)
     hinge = np.maximum(0.0, 1.0 - margins)
     return np.minimum(hinge, 1.0) if loss == PSI else hinge
-
-
-# Relative distance that logistic duals keep from the ends of [0, c]: the optimum is in the interior, and its
-# logarithm is undefined at the ends.
-_LOGISTIC_BOX_MARGIN = 1e-12
 
 
 class SvmTerms(NamedTuple):
@@ -207,15 +214,6 @@ def sweep(
                     theta[k] += step * x[k]
                     beta[k] = max(theta[k], 0.0)
     return worst
-
-
-_FIRST_GAP_CHECK_VIOLATION = 0.1  # compute the gap once the largest violation, in margin units, is below this
-_MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8
-_MAX_TANGENT_ROUNDS = 50  # surrogates per problem with the ψ-loss
-_BISECTION_STEPS = 30  # steps of the line search between the old and the new coefficients
-# number of terms above which runs of adjacent terms are visited, for memory locality
-_LARGE_PROBLEM_TERMS = 1 << 16
-_RUN_LENGTH = 16  # terms per run in a large problem
 
 
 @compile_kernel

@@ -47,6 +47,13 @@ _ITEM_COLUMNS = {"authorPersonId": "author", "lang": "language"}
 _ARTICLE_COLUMNS = ("timestamp", "eventType", "contentId", *_ITEM_COLUMNS, "text")
 _INTERACTION_COLUMNS = ("eventType", "contentId", "personId", *_USER_COLUMNS)
 
+EVENT_COUNTS = {"VIEW": 61086, "LIKE": 5745, "BOOKMARK": 2463, "COMMENT CREATED": 1611, "FOLLOW": 1407}
+_N_PERSONS, _N_ARTICLES, _N_MEETINGS = 1895, 3100, 40710
+_N_AUTHORS, _N_AGENTS, _N_REGIONS, _N_COUNTRIES = 250, 40, 25, 15
+_LANGUAGES, _N_TOPICS, _VOCABULARY_SIZE, _TEXT_WORDS = ("en", "pt", "es", "la", "ja"), 10, 400, 40
+_MIN_SHARE = 0.001  # smaller shares leave no meetings
+_N_FACTORS, _START_TIME_S, _YEAR_S = 7, 1_457_000_000, 31_536_000  # Unix time and duration in seconds
+
 
 @dataclass(frozen=True, eq=False)
 class ArticleSharingData:
@@ -282,14 +289,6 @@ def _embed_texts(texts: list[str], n_factors: int) -> NDArray[np.float64]:
         return np.zeros((len(texts), 0))
     embeddings = TruncatedSVD(n_factors, algorithm="arpack", random_state=0).fit_transform(weights)
     return np.asarray(embeddings, dtype=np.float64)
-
-
-EVENT_COUNTS = {"VIEW": 61086, "LIKE": 5745, "BOOKMARK": 2463, "COMMENT CREATED": 1611, "FOLLOW": 1407}
-_N_PERSONS, _N_ARTICLES, _N_MEETINGS = 1895, 3100, 40710
-_N_AUTHORS, _N_AGENTS, _N_REGIONS, _N_COUNTRIES = 250, 40, 25, 15
-_LANGUAGES, _N_TOPICS, _VOCABULARY_SIZE, _TEXT_WORDS = ("en", "pt", "es", "la", "ja"), 10, 400, 40
-_MIN_SHARE = 0.001  # smaller shares leave no meetings
-_N_FACTORS, _START_TIME_S, _YEAR_S = 7, 1_457_000_000, 31_536_000  # Unix time and duration in seconds
 
 
 class GeneratedFiles(NamedTuple):

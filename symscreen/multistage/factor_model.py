@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from symscreen.multistage._kernels import Indices
     from symscreen.multistage.entity_encoding import EncodedEntities
 
+_CHUNKS_PER_THREAD = 8  # chunks of groups per thread: balances groups of very different sizes
+
 
 def compute_remaining_mass(q: Values) -> Values:
     """Compute 1 − Σ_{l=t′+1..t} q_l for every pair of stages.
@@ -223,9 +225,6 @@ def compute_scores(
     scores = np.empty((len(user_indices), len(pairs)))
     fill_scores(users, items, compute_remaining_mass(q)[pairs], user_indices, item_indices, scores)
     return scores
-
-
-_CHUNKS_PER_THREAD = 8  # chunks of groups per thread: balances groups of very different sizes
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 
     from symscreen.results.screen_result import ScreenResult
 
+SCORES, ALIKE = "scores", "alike"
+GINI_HEADING = "Gini"
+
+# a page shows these in its own way, or in the cell of another column
+_OMITTED_COLUMNS = {
+    "rank", "expression", "gini", "gini_low", "gini_high", "t0_se", "t0_low", "t0_high", "n_redundant",
+}  # fmt: skip
+
+# a page folds these, and every column that `COLUMNS` does not know
+_DETAIL_COLUMNS = {
+    "layer", "place_alone", "p_is_bound", "split_low", "split_high", "unsafe", "uncertain_rows",
+    "score_error",
+}  # fmt: skip
+
+_P_VALUES = {"p_value", "q_value", "p_family", "split_p"}
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def is_missing(value: Any) -> bool:
     """Check for None, NaN and pandas' missing value."""
@@ -74,8 +91,6 @@ class RankingColumn:
     alignment: Literal["left", "right", "fold"] = "right"
 
 
-SCORES, ALIKE = "scores", "alike"
-GINI_HEADING = "Gini"
 # In the order of the terminal. `SCORES` holds the place of the columns of the screeners, with gini for t0,
 # and `ALIKE` that of the number of features that each one represents.
 COLUMNS = {
@@ -295,19 +310,6 @@ def format_score_heading(column: ScoreColumn, result: ScreenResult) -> str:
     return GINI_HEADING if level is None else f"{GINI_HEADING} ({100 * level:g} %)"
 
 
-# a page shows these in its own way, or in the cell of another column
-_OMITTED_COLUMNS = {
-    "rank", "expression", "gini", "gini_low", "gini_high", "t0_se", "t0_low", "t0_high", "n_redundant",
-}  # fmt: skip
-
-
-# a page folds these, and every column that `COLUMNS` does not know
-_DETAIL_COLUMNS = {
-    "layer", "place_alone", "p_is_bound", "split_low", "split_high", "unsafe", "uncertain_rows",
-    "score_error",
-}  # fmt: skip
-
-
 def build_headings(result: ScreenResult) -> list[ColumnHeading]:
     """Build the headings of a result's columns, except rank and formula, in the order of the table.
 
@@ -363,19 +365,15 @@ def _build_heading_cell(
     return replace(cell, main=_format_page_p_value(row[name])) if name in _P_VALUES else cell
 
 
-_P_VALUES = {"p_value", "q_value", "p_family", "split_p"}
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def format_power(value: float, digits: int) -> str:
+def format_typeset_number(value: float, digits: int) -> str:
     """Format a number for a page: very small and very large ones have a power of ten.
 
     Examples
     --------
-    >>> format_power(6e-58, 2), format_power(-0.0417, 2), format_power(1754321.0, 3)
-    ('6.0×10⁻⁵⁸', '−0.042', '1.75×10⁶')
-    >>> format_power(21700.0, 4)
-    '21,700'
+    >>> format_typeset_number(6e-58, 2), format_typeset_number(-0.0417, 2)
+    ('6.0×10⁻⁵⁸', '−0.042')
+    >>> format_typeset_number(1754321.0, 3), format_typeset_number(21700.0, 4)
+    ('1.75×10⁶', '21,700')
     """
     text = f"{value:.{digits}g}"
     if "e" in text and 1.0 <= abs(value) < 1e6:
@@ -388,7 +386,7 @@ def format_power(value: float, digits: int) -> str:
 
 def _format_page_p_value(value: Any) -> str:
     """Format a p- or q-value for a page, to two digits."""
-    return "–" if is_missing(value) else format_power(value, 2)
+    return "–" if is_missing(value) else format_typeset_number(value, 2)
 
 
 def _build_score_cell(result: ScreenResult, row: pd.Series[Any], column: ScoreColumn) -> TableCell:

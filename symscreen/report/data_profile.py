@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.messages import escape_control_chars
-from symscreen.report.columns import format_power
+from symscreen.report.columns import format_typeset_number
 from symscreen.report.figures.feature import get_dataset
 from symscreen.report.figures.style import INK, MARK, PLAIN_TEXT, despine, get_unit, shorten_label
 from symscreen.targets import NumericTarget
@@ -120,7 +120,7 @@ def _summarize_column(name: str, values: Values, dataset: Dataset, record: dict[
     n_distinct, tied = count_ties(values)
     flags = dataset.filled_cells.get(name)
     low, middle, high = (
-        format_power(float(value), 4) for value in (values.min(), np.median(values), values.max())
+        format_typeset_number(float(value), 4) for value in (values.min(), np.median(values), values.max())
     )
     return ColumnSummary(
         escape_control_chars(name), get_unit(record, name), f"{n_distinct:,}", f"{100 * tied:.0f} %",

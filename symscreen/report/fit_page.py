@@ -14,7 +14,7 @@ from symscreen.errors import OptionError
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
-from symscreen.report.columns import format_power
+from symscreen.report.columns import format_typeset_number
 from symscreen.report.figures.fit_figures import FitPlots, draw_front
 from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
@@ -200,7 +200,7 @@ def _build_models(table: pd.DataFrame) -> dict[str, Any]:
 def _format_model_cell(name: str, value: Any) -> str:
     if name == "r2":
         unexplained = max(1.0 - value, 0.0)
-        return f"{unexplained:.3f}" if unexplained >= 0.01 else format_power(unexplained, 3)
+        return f"{unexplained:.3f}" if unexplained >= 0.01 else format_typeset_number(unexplained, 3)
     return f"{value:,}" if isinstance(value, int | np.integer) else escape_control_chars(str(value))
 
 

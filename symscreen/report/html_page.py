@@ -22,7 +22,7 @@ from symscreen.report.columns import (
     build_cells,
     build_headings,
     count_represented,
-    format_power,
+    format_typeset_number,
 )
 from symscreen.report.data_profile import draw_target, list_profile_facts, summarize_columns
 from symscreen.report.figures.diagnostics import (
@@ -162,7 +162,7 @@ def build_page_content(
         "map_features": min(MAX_REDUNDANCY_FEATURES, len(result)),
         "agreement": _build_agreement(result),
         "p_values": _build_p_values(result),
-        "fit": None if fit is None else build_fit_section(fit),
+        "fit": None if fit is None else build_fit_section(fit) | {"notices": _list_fit_notices(fit, result)},
         "command": format_command(record, data),
         "study_command": format_study_command(record, data),
         "data": _list_data_facts(record),
@@ -320,7 +320,7 @@ def _format_value_range(result: ScreenResult, index: int) -> str:
     if result.data is None:
         return ""
     values = evaluate_feature(result, index)
-    return f"{format_power(values.min(), 4)} to {format_power(values.max(), 4)}"
+    return f"{format_typeset_number(values.min(), 4)} to {format_typeset_number(values.max(), 4)}"
 
 
 def _describe_most_similar(correlations: Any, index: int) -> str:
@@ -480,3 +480,12 @@ def build_report_html(result: ScreenResult, *, data: str = "DATA", fit: AnyFitRe
         If jinja2 or matplotlib is not installed.
     """
     return render_page("page.html.j2", build_page_content(result, data, fit))
+
+
+def _list_fit_notices(fit: AnyFitResult, result: ScreenResult) -> list[str]:
+    """List the notices of a fit that those of the screen do not have."""
+    return [
+        escape_control_chars(render_message(each, COMMAND_LINE))
+        for each in fit.notices
+        if each not in result.notices
+    ]

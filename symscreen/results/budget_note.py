@@ -56,13 +56,15 @@ def format_budget_note(record: Mapping[str, Any]) -> Message:
     cells = choice["formulas"] * cost_rows
     few_rows = "" if cost_rows == choice["rows"] else f" (fewer than {cost_rows} cost as much)"
     formulas = (
-        f"{choice['formulas']:,}" if choice["is_counted"] else f"about {format_power(choice['formulas'])}"
+        f"{choice['formulas']:,}"
+        if choice["is_counted"]
+        else f"about {format_rounded_count(choice['formulas'])}"
     )
     cost = (
-        f"{formulas} formulas × {cost_rows:,} rows{few_rows} = {format_power(cells)}, about "
+        f"{formulas} formulas × {cost_rows:,} rows{few_rows} = {format_rounded_count(cells)}, about "
         f"{format_duration(_estimate_seconds(cells, cost_rows))} of two cores"
     )
-    limit = format_power(choice["limit"])
+    limit = format_rounded_count(choice["limit"])
     if choice["search"] is None:
         return Message(
             f"Exact scoring takes {cost}. The budget is {limit}, but the other options need every formula."
@@ -94,12 +96,12 @@ def _estimate_seconds(cells: int, n_rows: int) -> float:
     return _SECONDS_PER_STEP * cells * max(1.0, math.log2(n_rows))
 
 
-def format_power(number: int) -> str:
+def format_rounded_count(number: int) -> str:
     """Format a large number to two digits.
 
     Examples
     --------
-    >>> format_power(7_672_000_000), format_power(10**9), format_power(5000)
+    >>> format_rounded_count(7_672_000_000), format_rounded_count(10**9), format_rounded_count(5000)
     ('7.7e9', '1e9', '5,000')
     """
     if number < 10**6:

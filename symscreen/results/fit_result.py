@@ -373,12 +373,12 @@ class FitResult(_BaseFitResult):
 
     @property
     def numbers(self) -> pd.DataFrame:
-        """The simple numbers of the formula and their estimates.
+        """The simple numbers of the formula and those inside terms, with their estimates.
 
         One row per number: ``term``, ``place`` (``coefficient``, or ``inside`` the term), ``number``, its
         ``estimate`` as if it were free, ``low``, ``high`` (confidence interval) and ``p_value`` of the
-        hypothesis that the number is right. Fitted numbers have no row. The table is empty if the formula is
-        exact.
+        hypothesis that a simple number is right. A number inside that was fitted has no p-value. Fitted
+        coefficients are in `terms`. The table is empty if the formula is exact.
         """
         import pandas as pd
 

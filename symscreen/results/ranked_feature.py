@@ -1,4 +1,4 @@
-"""One row of a ranking: a formula with its scores."""
+"""One row of a ranking: a formula with its scores, and how its direction is written."""
 
 from __future__ import annotations
 
@@ -106,3 +106,14 @@ class RankedFeature:
 
 def _format_value(value: Any) -> str:
     return f"{value:.{_DIGITS}g}" if isinstance(value, float) else escape_control_chars(str(value))
+
+
+def format_direction(sign: int) -> str:
+    """Format the direction of a feature: ``+`` for 1, ``-`` for −1, and nothing for 0.
+
+    Examples
+    --------
+    >>> [format_direction(sign) for sign in (1, -1, 0)]
+    ['+', '-', '']
+    """
+    return {1: "+", -1: "-"}.get(sign, "")

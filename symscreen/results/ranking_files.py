@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _FORMULA_TRIGGERS = tuple("=+-@\t\r\n＝＋－＠")  # East Asian spreadsheets also accept the full-width forms
 RANKING_SUFFIXES = (".csv", ".parquet", ".json")
+TABLE_SUFFIXES = (".csv", ".parquet")  # those of rankings alone; a .json may hold a bundle
 
 
 def compute_ranking_digest(record: Mapping[str, Any], content: bytes) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_TEXT_COLUMNS = ("expression", "direction", "unit", "unsafe")
+TEXT_COLUMNS = ("expression", "direction", "unit", "unsafe")
 
 
 _Names = Annotated[list[str], Meta(min_length=1, description="a list of names")]
@@ -211,9 +211,9 @@ def _parse_csv(content: bytes, record: bytes) -> tuple[StoredRanking, bytes]:
 
 def _parse_frame(content: bytes) -> pd.DataFrame:
     """Parse the output of `format_csv`."""
-    table = read_plain_csv(content, _TEXT_COLUMNS)
+    table = read_plain_csv(content, TEXT_COLUMNS)
     for name, cells in table.items():
-        if name not in _TEXT_COLUMNS and cells.dtype.kind not in "biuf" and not _are_booleans(cells):
+        if name not in TEXT_COLUMNS and cells.dtype.kind not in "biuf" and not _are_booleans(cells):
             raise ValueError(f"its column {name!r} holds other values than numbers")
     return table
 

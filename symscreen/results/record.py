@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
 RECORD_FORMAT = 3
 
+LIST_LIMITS = {
+    "shortlist": "those that the joint screeners were shown",
+    "search": "those that the search kept",
+    "finalists": "those that were scored on all rows",
+    "time_limit": "a longer list would take longer than the time limit",
+    "length": "the longest list that is made",
+}
+
 
 def build_partial_record(space: Space, stream_result: StreamResult | None, n_layers: int) -> dict[str, Any]:
     """Build the record of where a time limit stopped a screen.
@@ -89,15 +97,6 @@ def format_partial_notice(partial: Mapping[str, Any]) -> str:
         f"partial: time ran out while layer {layer} of {partial['layers']} was generated; this is the "
         f"ranking of {previous}{coverage}"
     )
-
-
-LIST_LIMITS = {
-    "shortlist": "those that the joint screeners were shown",
-    "search": "those that the search kept",
-    "finalists": "those that were scored on all rows",
-    "time_limit": "a longer list would take longer than the time limit",
-    "length": "the longest list that is made",
-}
 
 
 def format_selection_notice(record: Mapping[str, Any]) -> Message | None:

@@ -1,4 +1,4 @@
-"""The result of a screen: the ranking, the comparison of screeners, and the scores of joint screeners.
+"""The result of a screen: the ranking, and the scores of joint screeners.
 
 A result is displayed by `Renderers` that are passed in, because the package that draws figures imports this
 one.
@@ -6,12 +6,10 @@ one.
 
 from __future__ import annotations
 
-import math
 import operator
 import warnings
 from dataclasses import dataclass, field
 from html import escape
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsIndex, overload
 
 import numpy as np
@@ -24,9 +22,10 @@ from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import collect_columns, collect_indicators, evaluate_expression
 from symscreen.messages import describe_missing_attribute, escape_control_chars, format_count, quote
 from symscreen.results.budget_note import format_budget_note
-from symscreen.results.ranked_feature import RankedFeature
+from symscreen.results.ranked_feature import RankedFeature, format_direction
 from symscreen.results.ranking_files import write_ranking
-from symscreen.results.verdict import build_verdict_record, format_verdict
+from symscreen.results.screen_verdict import build_verdict_record, format_verdict
+from symscreen.results.screener_agreement import compute_agreement
 from symscreen.units import compute_unit, convert_to_base_units
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-_FLAGGED_SCORE_SHARE = 1e-3  # error of a score that is flagged, relative to the scale of the score
-_FLAGGED_ROW_SHARE = 0.01  # share of uncertain rows that is flagged
 _FIT_HINT = "a screen ranks formulas; result.fit() returns a model that predicts"
 _ATTRIBUTE_HINTS = {
     **dict.fromkeys(("predict", "predict_proba", "score"), _FIT_HINT),
@@ -58,130 +55,6 @@ _ATTRIBUTE_HINTS = {
     **dict.fromkeys(("features", "formulas"), "the formulas are in result.expressions and result.table"),
 }
 _AGREEMENT_TOP_K = 20  # K of the comparison of screeners if the ranking contains all features
-
-
-def is_flagged(n_uncertain_rows: float, score_error: float, *, n: int, scale: float) -> bool:
-    """Return whether a feature is flagged because rounding errors affect its score noticeably.
-
-    Parameters
-    ----------
-    n_uncertain_rows, score_error : float
-        See `NumericalErrorEstimate`; NaN if unknown.
-    n : int
-        Number of rows.
-    scale : float
-        Scale of the first screener's score: Δ for T0, 1 for a coefficient.
-
-    Returns
-    -------
-    bool
-        Whether the score may change by more than a thousandth of its scale. If that is unknown, whether more
-        than a hundredth of the rows are uncertain.
-
-    Examples
-    --------
-    >>> is_flagged(40, 1e-5, n=100, scale=1.0), is_flagged(40, float("nan"), n=100, scale=1.0)
-    (False, True)
-    """
-    if not n_uncertain_rows > 0:  # 0 or NaN
-        return False
-    if math.isnan(score_error):
-        return n_uncertain_rows > _FLAGGED_ROW_SHARE * n
-    return score_error > _FLAGGED_SCORE_SHARE * scale
-
-
-@dataclass(frozen=True, eq=False)
-class ScreenerComparison:
-    """Ranks of the same q features by several screeners.
-
-    Parameters
-    ----------
-    ranks : dict of str to float64 array, shape (q,)
-        For each screener, one plus the number of features with a smaller loss. NaN if the screener did not
-        score the feature.
-    worst_ranks : dict of str to float64 array, shape (q,)
-        The same with tied features counted as better: the largest rank that a tied feature can have.
-    """
-
-    ranks: dict[str, NDArray[np.float64]]
-    worst_ranks: dict[str, NDArray[np.float64]]
-
-
-def compare_screeners(losses: dict[str, NDArray[np.float64]]) -> ScreenerComparison:
-    """Rank features by the losses of each screener.
-
-    Parameters
-    ----------
-    losses : dict of str to float64 array, shape (q,)
-        Losses of each screener; smaller is better. NaN if the screener did not score the feature.
-
-    Returns
-    -------
-    ScreenerComparison
-
-    Examples
-    --------
-    >>> compare_screeners({"a": np.array([0.1, 0.5, 0.1])}).ranks["a"].tolist()
-    [1.0, 3.0, 1.0]
-    """
-    ranks: dict[str, NDArray[np.float64]] = {}
-    worst_ranks: dict[str, NDArray[np.float64]] = {}
-    for name, loss in losses.items():
-        scored = np.sort(loss[~np.isnan(loss)])
-        nan_mask = np.where(np.isnan(loss), np.nan, 0.0)
-        ranks[name] = nan_mask + np.searchsorted(scored, loss, side="left").astype(np.float64) + 1.0
-        worst_ranks[name] = nan_mask + np.searchsorted(scored, loss, side="right").astype(np.float64)
-    return ScreenerComparison(ranks, worst_ranks)
-
-
-def compute_agreement(comparison: ScreenerComparison, top: int) -> pd.DataFrame:
-    """Compute the agreement of each pair of screeners.
-
-    Parameters
-    ----------
-    comparison : ScreenerComparison
-        Ranks by each screener.
-    top : int
-        K, the number of best features whose overlap is computed. At most half of the common features are
-        used, because the overlap of all features is always complete.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair of screeners: ``first``, ``second``, ``features`` (number of features that both
-        scored), ``kendall`` (τ-b of their ranks; NaN if a screener ties all of them), ``top`` (K),
-        ``overlap`` (of the features that are certainly among the best K of one or both screeners, the share
-        that both have in common; NaN if ties leave none).
-
-    Examples
-    --------
-    >>> ranks = compare_screeners({"a": np.array([0.1, 0.2, 0.3]), "b": np.array([1.0, 2.0, 3.0])})
-    >>> compute_agreement(ranks, top=2)[["kendall", "top", "overlap"]].to_numpy().tolist()
-    [[1.0, 1.0, 1.0]]
-    """
-    import pandas as pd
-
-    rows = []
-    for first, second in combinations(comparison.ranks, 2):
-        first_ranks, second_ranks = comparison.ranks[first], comparison.ranks[second]
-        is_common = ~np.isnan(first_ranks) & ~np.isnan(second_ranks)
-        n_common = int(is_common.sum())
-        k = max(1, min(top, n_common // 2))
-        top_k = [(comparison.worst_ranks[name] <= k) & is_common for name in (first, second)]
-        n_either = int((top_k[0] | top_k[1]).sum())
-        overlap = int((top_k[0] & top_k[1]).sum()) / n_either if n_either else np.nan
-        kendall = _kendall(first_ranks[is_common], second_ranks[is_common])
-        rows.append((first, second, n_common, kendall, k, overlap))
-    return pd.DataFrame(rows, columns=["first", "second", "features", "kendall", "top", "overlap"])
-
-
-def _kendall(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Return Kendall's τ-b of two arrays of shape (m,); NaN if one is constant."""
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan")
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(a, b).statistic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -633,7 +506,7 @@ def _build_round_table(
         "expression": list(map(to_text, expressions)),
         "complexity": features.complexity,
         "layer": space.get_metadata(features.number).layer,
-        "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in features.direction],
+        "direction": [format_direction(int(sign)) for sign in features.direction],
     }
     for index, screener in enumerate(screeners):
         columns[screener.name] = features.scores[:, index]

@@ -25,6 +25,7 @@ from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity
 from symscreen.expressions.tree import parse_printed_expression
 from symscreen.messages import hint_option, name_option, quote
+from symscreen.results.ranked_feature import format_direction
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, iterate_sorted_blocks, iterate_values
 from symscreen.screening.scoring.top_features import (
@@ -59,6 +60,7 @@ MEMBER_COLUMNS = (
     "rank", "class_size", "member", "expression", "complexity", "layer", "direction", "relation",
 )  # fmt: skip
 _CLASS_COLUMNS = ("rank", "class_size")
+# The closest relation is first.
 RELATIONS = {
     "shown": "represents its class",
     "same formula": "equal by algebra",
@@ -450,7 +452,7 @@ def _list_round_members(
                     "expression": to_text(expressions[position]),
                     "complexity": int(features.complexity[position]),
                     "layer": int(features.layer[position]),
-                    "direction": {1: "+", -1: "-"}.get(sign, ""),
+                    "direction": format_direction(sign),
                     "relation": relation,
                 }
             )
@@ -500,13 +502,15 @@ def classify_relations(representative: Values, others: Values) -> list[str]:
     equal = is_equal_to_rounding(np.broadcast_to(representative, others.shape), others)
     ranks = sort_block(np.ascontiguousarray(np.vstack((representative, others)))).doubled_ranks
     first_ranks, other_ranks = ranks[0], ranks[1:]
-    tests = (
-        ("same values", equal),
-        ("affine copy", _find_affine_copies(representative, others)),
-        ("same ranks", (other_ranks == first_ranks).all(axis=1)),
-        ("mirrored ranks", (other_ranks == 2 * (len(representative) + 1) - first_ranks).all(axis=1)),
-    )
-    return [next((name for name, holds in tests if holds[index]), "rounding") for index in range(len(others))]
+    holds = {
+        "same values": equal,
+        "affine copy": _find_affine_copies(representative, others),
+        "same ranks": (other_ranks == first_ranks).all(axis=1),
+        "mirrored ranks": (other_ranks == 2 * (len(representative) + 1) - first_ranks).all(axis=1),
+        "rounding": np.ones(len(others), dtype=np.bool_),
+    }
+    by_closeness = [name for name in RELATIONS if name in holds]
+    return [next(name for name in by_closeness if holds[name][index]) for index in range(len(others))]
 
 
 def _find_affine_copies(representative: Values, others: Values) -> NDArray[np.bool_]:

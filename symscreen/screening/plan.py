@@ -42,6 +42,13 @@ if TYPE_CHECKING:
     from symscreen.expansion import LayerCount, Space, SpaceSizeEstimate
     from symscreen.screening.task import ScreeningTask
 
+_CALIBRATION_S = 0.5  # seconds
+_TASKS_PER_THREAD = 8  # tasks of the calibration at a time, for each thread
+_MIN_CALIBRATION_FEATURES = 64  # features per task of the calibration
+_MAX_CALIBRATION_INPUTS = 300  # inputs of the space that is timed
+_BLOCK_REPEATS = 5  # how often the statistics of a block of the pool are computed
+_MEMBER_COST_FACTOR = 1.5  # time of a pool member, relative to that of its statistics
+
 
 @dataclass(frozen=True)
 class LargeTablePlan:
@@ -132,14 +139,6 @@ class ScreenPlan:
 
     def _repr_html_(self) -> str:
         return format_listing_html(build_plan_table(self), self.notices)
-
-
-_CALIBRATION_S = 0.5  # seconds
-_TASKS_PER_THREAD = 8  # tasks of the calibration at a time, for each thread
-_MIN_CALIBRATION_FEATURES = 64  # features per task of the calibration
-_MAX_CALIBRATION_INPUTS = 300  # inputs of the space that is timed
-_BLOCK_REPEATS = 5  # how often the statistics of a block of the pool are computed
-_MEMBER_COST_FACTOR = 1.5  # time of a pool member, relative to that of its statistics
 
 
 def build_plan(task: ScreeningTask, *, read_seconds: float = 0.0) -> ScreenPlan:

@@ -22,7 +22,7 @@ from symscreen.messages import KEYWORD, hint_option, name_option, name_subject
 from symscreen.report.html_listings import format_listing_html, format_listing_text
 from symscreen.report.terminal.result_tables import build_power_table
 from symscreen.screeners import Screener
-from symscreen.screening.class_members import classify_relations
+from symscreen.screening.class_members import RELATIONS, classify_relations
 from symscreen.screening.memory_estimate import estimate_scoring_bytes
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
@@ -47,6 +47,14 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.screening.task import ScreeningTask
+
+# largest value of noise and formula; normal numbers stay below 40, and targets below 4e307
+_MAX_VALUE = 1e306
+_NOISE_RANDOM_STREAM = 1  # random stream of a seed
+_MAX_EXAMINED_MEMBERS = 256  # equivalent features that are compared with the one that is searched for
+
+_INTERVAL_LEVEL = 0.95
+_HALF_POWER = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +113,6 @@ class PowerResult:
         return format_listing_html(build_power_table(self, KEYWORD), self.notices)
 
 
-# largest value of noise and formula; normal numbers stay below 40, and targets below 4e307
-_MAX_VALUE = 1e306
-_NOISE_RANDOM_STREAM = 1  # random stream of a seed
-_MAX_EXAMINED_MEMBERS = 256  # equivalent features that are compared with the one that is searched for
-_RELATIONS_BY_CLOSENESS = ("same values", "affine copy", "same ranks", "mirrored ranks", "rounding")
-
-
 @dataclass(frozen=True, eq=False)
 class PlantedFormula:
     """A formula planted on a table.
@@ -167,7 +168,8 @@ def plant_formula(task: ScreeningTask, truth: Expression, feature: Expression) -
         )
     numbers = numbers[:_MAX_EXAMINED_MEMBERS]
     relations = classify_relations(values, space.compute_values(numbers))
-    closeness = np.array([_RELATIONS_BY_CLOSENESS.index(relation) for relation in relations])
+    by_closeness = list(RELATIONS)
+    closeness = np.array([by_closeness.index(relation) for relation in relations])
     best = int(np.lexsort((space.get_metadata(numbers).complexity, closeness))[0])
     member, relation = int(numbers[best]), relations[best]
     if relation == "same values" and find_affine_copies([space.build_expression(member)], feature)[0]:
@@ -304,10 +306,6 @@ def _rank_feature(planted_formula: PlantedFormula, task: ScreeningTask) -> Plant
     is_shown = index in distinct.representatives
     is_grouped = index < distinct.n_examined and bool(distinct.group[index] >= 0)
     return PlantedRank(rank, is_shown, is_represented=is_grouped and not is_shown)
-
-
-_INTERVAL_LEVEL = 0.95
-_HALF_POWER = 0.5
 
 
 @describe_options(list_options(ScreenOptions))

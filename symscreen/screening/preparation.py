@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from symscreen.data.large_tables.large_table import LargeTable
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar
-    from symscreen.results.verdict import Obstacle
+    from symscreen.results.screen_verdict import Obstacle
     from symscreen.screeners import AnyScreener
     from symscreen.targets import Target, TargetType
 

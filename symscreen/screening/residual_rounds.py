@@ -22,7 +22,7 @@ from symscreen.screeners import JointScreener, Screener
 from symscreen.screening.inference.feature_safety import merge_safety_records
 from symscreen.screening.scoring.rank_counting import compute_ranks
 from symscreen.screening.scoring.score_space import score_space
-from symscreen.screening.space_generation import build_space
+from symscreen.screening.space_generation import generate_presorted_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -211,7 +211,7 @@ def _collect_expressions(round_results: Sequence[RoundResult]) -> list[Expressio
 
 def run_round(task: ScreeningTask) -> RoundResult:
     """Generate the space of one round and score it."""
-    return score_round(*build_space(task), task)
+    return score_round(*generate_presorted_space(task), task)
 
 
 def score_round(

@@ -277,7 +277,7 @@ def generate_space(
     return space, tuple(records)
 
 
-def build_space(
+def generate_presorted_space(
     task: ScreeningTask, on_prune: PruningCallback | None = None
 ) -> tuple[Space, tuple[dict[str, Any], ...]]:
     """Generate a space that is ready to be scored, and the record of each pruning.

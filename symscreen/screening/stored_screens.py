@@ -21,7 +21,12 @@ from symscreen.grammar.grammar import resolve_operators
 from symscreen.grammar.grammar_files import read_constants
 from symscreen.messages import escape_control_chars, quote
 from symscreen.report.notebook import VIEWS
-from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
+from symscreen.results.ranking_reader import (
+    TEXT_COLUMNS,
+    check_report_record,
+    read_ranking,
+    report_damaged_record,
+)
 from symscreen.results.record import (
     build_grammar_record,
     format_partial_notice,
@@ -43,6 +48,8 @@ if TYPE_CHECKING:
     from symscreen.results.ranking_reader import StoredRanking
     from symscreen.screeners import AnyScreener
     from symscreen.screening.task import ScreeningTask
+
+_INTEGER_COLUMNS = ("rank", "complexity", "layer", "class_size", "round", "place_alone", "n_redundant")
 
 
 def prepare_from_record(
@@ -220,10 +227,6 @@ def _check_same_grammar(current: Mapping[str, Any], recorded: Mapping[str, Any],
         )
 
 
-_TEXT_COLUMNS = ("expression", "direction", "unit", "unsafe")
-_INTEGER_COLUMNS = ("rank", "complexity", "layer", "class_size", "round", "place_alone", "n_redundant")
-
-
 def load_result(
     path: str | Path,
     X: Any = None,  # noqa: N803  # as in `screen`
@@ -303,7 +306,7 @@ def _restore_dtypes(table: pd.DataFrame, texts: list[str], screeners: list[str],
     kinds |= {f"{name}_selected": "boolean" for name in screeners}
     changed: dict[str, Any] = {"expression": texts}
     for name in map(str, table.columns):
-        if name not in _TEXT_COLUMNS:
+        if name not in TEXT_COLUMNS:
             try:
                 changed[name] = _convert_dtype(table[name], kinds.get(name, "float64"))
             except (ValueError, TypeError) as error:

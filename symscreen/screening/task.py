@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from symscreen.data.row_order import RowOrder
     from symscreen.expressions.tree import Expression
     from symscreen.grammar import Grammar, Layer
-    from symscreen.results.verdict import Obstacle
+    from symscreen.results.screen_verdict import Obstacle
     from symscreen.screeners import AnyScreener
     from symscreen.screening.budget import BudgetChoice
     from symscreen.screening.inference.error_control import ErrorControl

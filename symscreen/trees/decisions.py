@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # limits of the target's range and magnitude: beyond them the squares of eq. (5) underflow or overflow float64
 _MIN_SPREAD, _MAX_MAGNITUDE = 1e-150, 1e150
 
+# losses that differ by less than this share of SS(all) are equal: their order is rounding noise
+RELATIVE_TOLERANCE = 1e-12
+
 
 def check_column(values: ArrayLike, name: str, n_rows: int | None = None) -> Values:
     """Convert a column (n,) of `n_rows` finite numbers to float64.
@@ -99,10 +102,6 @@ def check_threshold(value: float) -> float:
     if np.isnan(threshold):
         raise OptionError("the threshold is NaN; give a number")
     return threshold
-
-
-# losses that differ by less than this share of SS(all) are equal: their order is rounding noise
-RELATIVE_TOLERANCE = 1e-12
 
 
 def compute_squared_deviation(values: Values) -> float:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Label = TypeVar("Label")
 
+_CHECK_POINTS = 129  # equally spaced points at which the monotonicity of a piece is checked
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -98,9 +100,6 @@ def merge_adjacent(parts: Iterable[tuple[Interval, Label]]) -> list[tuple[Interv
                 continue
         merged.append((interval, label))
     return merged
-
-
-_CHECK_POINTS = 129  # equally spaced points at which the monotonicity of a piece is checked
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,27 @@ _TEMPERATURES = (
     (re.compile(r"℉|[°º˚]\s*F|deg(?:rees?|\.)?\s+F(?:ahrenheit)?|Fahrenheit|oF"), "degF"),
 )
 
+_MAX_UNIT_CHARS = 80
+_MAX_EXACT_INTEGER = 1 << 53  # all integers below are exact in float64
+_OPENING_BRACKETS = {")": "(", "]": "["}
+_DIMENSIONLESS = frozenset({"", "1", "-", "dimensionless"})
+_SYMBOLS = {
+    "[mass]": "kg", "[length]": "m", "[time]": "s", "[current]": "A", "[temperature]": "K",
+    "[substance]": "mol", "[luminosity]": "cd",
+}  # fmt: skip
+# "m s-1" means m s**-1, as in meteorology.
+_SIGNED_EXPONENT = re.compile(r"(?<=[^\W\d])(-\d)")
+_SUPERSCRIPTS = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+# "m3" means m**3. Other digits after letters are usually part of a name, as in T1 and CO2.
+_TRAILING_EXPONENT = re.compile(r"(?<!\w)([^\W\d_]+)([2-4])(?![\w.])")
+_CHARACTER_MAP = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
+# Numbers may only be small exponents, because pint may not terminate for others, such as 1e999.
+_POWER = re.compile(
+    r"(\*\*|\^)\s*(\(\s*[-+]?\d{1,2}(\.\d{1,2})?\s*(/\s*\d{1,2}\s*)?\)|[-+]?\d{1,2}(\.\d{1,2})?)(?![\d._]|[eE][-+]?\d)(?!\s*(\*\*|\^))"
+)
+_GROUP = re.compile(r"\)\s*(\*\*|\^)")
+_NUMBER = re.compile(r"(?<!\w)[\d.]")
+
 
 def parse_dimensionless_name(text: str) -> tuple[Fraction, str] | None:
     """Parse a text that means a dimensionless quantity, such as a percentage.
@@ -201,28 +222,6 @@ def find_offset_unit(powers: Mapping[str, Fraction], offsets: frozenset[str]) ->
         if power > 0 and (power != 1 or any(other > 0 for other in others)):
             return name
     return None
-
-
-_MAX_UNIT_CHARS = 80
-_MAX_EXACT_INTEGER = 1 << 53  # all integers below are exact in float64
-_OPENING_BRACKETS = {")": "(", "]": "["}
-_DIMENSIONLESS = frozenset({"", "1", "-", "dimensionless"})
-_SYMBOLS = {
-    "[mass]": "kg", "[length]": "m", "[time]": "s", "[current]": "A", "[temperature]": "K",
-    "[substance]": "mol", "[luminosity]": "cd",
-}  # fmt: skip
-# "m s-1" means m s**-1, as in meteorology.
-_SIGNED_EXPONENT = re.compile(r"(?<=[^\W\d])(-\d)")
-_SUPERSCRIPTS = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-# "m3" means m**3. Other digits after letters are usually part of a name, as in T1 and CO2.
-_TRAILING_EXPONENT = re.compile(r"(?<!\w)([^\W\d_]+)([2-4])(?![\w.])")
-_CHARACTER_MAP = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
-# Numbers may only be small exponents, because pint may not terminate for others, such as 1e999.
-_POWER = re.compile(
-    r"(\*\*|\^)\s*(\(\s*[-+]?\d{1,2}(\.\d{1,2})?\s*(/\s*\d{1,2}\s*)?\)|[-+]?\d{1,2}(\.\d{1,2})?)(?![\d._]|[eE][-+]?\d)(?!\s*(\*\*|\^))"
-)
-_GROUP = re.compile(r"\)\s*(\*\*|\^)")
-_NUMBER = re.compile(r"(?<!\w)[\d.]")
 
 
 class AmbiguousUnitError(OptionError):

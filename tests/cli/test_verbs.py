@@ -233,7 +233,7 @@ def _run_twice_at_a_terminal(arguments):
 def test_the_progress_bar_is_for_terminals_only(data):
     arguments = ["screen", str(data), "--layers", "ub", "--chunk-size", "10", "--no-p-values"]
     shown, quiet = _run_twice_at_a_terminal(arguments)
-    assert b"growing the space" in shown
+    assert b"generating formulas" in shown
     assert b"scoring" in shown
     assert quiet.strip() == b""
 

@@ -108,13 +108,17 @@ def test_frame_columns_of_a_file_and_of_few_rows(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "names", "message"),
     [
-        ({"height": [1]}, ["hight"], "the dict has no column 'hight' for the screen; did you mean 'height'?"),
+        (
+            {"height": [1]},
+            ["hight"],
+            "the dict has no column 'hight' for the formulas; did you mean 'height'?",
+        ),
         (
             {"q": [1]},
             ["a", "q", "b"],
-            "the dict has no column 'a' for the screen (nor 1 more); known: q",
+            "the dict has no column 'a' for the formulas (nor 1 more); known: q",
         ),
-        (np.ones((2, 2)), ["speed"], "the array has no column 'speed' for the screen; known: x1, x2"),
+        (np.ones((2, 2)), ["speed"], "the array has no column 'speed' for the formulas; known: x1, x2"),
         ({"a": ["p"]}, ["a"], "the dict: the column 'a' holds text; numbers are needed"),
     ],
 )

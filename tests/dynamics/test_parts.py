@@ -13,9 +13,9 @@ from symscreen.dynamics.programs import write_program
 from symscreen.dynamics.proposals import propose_shared_terms
 from symscreen.dynamics.shooting import Shooting, build_segments, compute_fitted_states, fit_by_shooting
 from symscreen.dynamics.smoothing import compute_spreads, estimate_noise, smooth_trajectories
-from symscreen.dynamics.stability import compute_stability, count_wins
 from symscreen.dynamics.term_library import build_term_library, list_basic_terms
 from symscreen.dynamics.term_search import search_sums
+from symscreen.dynamics.term_stability import compute_stability, count_wins
 from symscreen.dynamics.trajectories import read_trajectories
 from symscreen.dynamics.weak_form import (
     RegressionProblem,

@@ -14,7 +14,7 @@ from symscreen.explain import rank_position
 from symscreen.explain.rank_position import compute_max_classes, compute_rank_position
 from symscreen.screening.preparation import prepare_screen
 from symscreen.screening.scoring.block_scoring import TopKSpec
-from symscreen.screening.space_generation import build_space
+from symscreen.screening.space_generation import generate_presorted_space
 
 OPTIONS = {"layers": "ub", "unary": "sin,square,exp", "binary": "mul,add,sub", "jobs": 1, "chunk_size": 100}
 OPTIONS |= {"max_correlation": 1, "p_values": False}
@@ -26,7 +26,7 @@ def asked(frame):
     """A space with copies up to rounding, for x1 + x2 is there twice, and its features' standings."""
     frame["total"] = frame.x1 + frame.x2
     ready = prepare_screen(frame, None, ScreenOptions(**LARGER, target="target"))
-    space, _ = build_space(ready)
+    space, _ = generate_presorted_space(ready)
     keep = TopKSpec(0, "ranks", mirrored=True, limit=None)
 
     def ask(number, most):

@@ -21,7 +21,7 @@ from symscreen.fitting.baselines import compare_by_default
 from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.laws import search
 from symscreen.fitting.search_part import SearchPart
-from symscreen.fitting.search_stages import run_search
+from symscreen.fitting.search_stages import run_model_search
 from symscreen.linear_models.model_criteria import assign_folds
 
 OPTIONS = {"operators": "ablation", "layers": "u", "jobs": 1}
@@ -187,7 +187,7 @@ def test_a_part_of_a_search_runs_the_stage_that_found_the_law_and_no_other(frame
     forbidden = [stage._replace(search=None) for stage in stages if stage.name != "power products"]
     monkeypatch.setattr(search, "_STAGES", (*forbidden[:1], stages[0], *forbidden[1:]))
     task = prepare_fit(frame, None, {"operators": "basic", "jobs": 1})
-    found = run_search(replace(task, search_part=SearchPart("power products", 10.0)), [])
+    found = run_model_search(replace(task, search_part=SearchPart("power products", 10.0)), [])
     assert set(found.stages.values()) == {"power products"}
     assert min(found.models.values()) < 1e-3
 
@@ -195,8 +195,8 @@ def test_a_part_of_a_search_runs_the_stage_that_found_the_law_and_no_other(frame
 def test_a_part_of_a_search_has_no_larger_space_than_the_formula_was_chosen_from(frame):
     task = prepare_fit(frame, None, OPTIONS | {"layers": "ub"})
     schedule = build_layer_schedule(task.grammar, None)
-    whole = run_search(replace(task, layer_schedule=schedule[:3]), [])
-    first = run_search(replace(task, layer_schedule=schedule[:1]), [])
+    whole = run_model_search(replace(task, layer_schedule=schedule[:3]), [])
+    first = run_model_search(replace(task, layer_schedule=schedule[:1]), [])
     part = SearchPart("subsets", float(first.n_features))
-    repeated = run_search(replace(task, layer_schedule=schedule[:3], search_part=part), [])
+    repeated = run_model_search(replace(task, layer_schedule=schedule[:3], search_part=part), [])
     assert repeated.n_features == first.n_features < whole.n_features

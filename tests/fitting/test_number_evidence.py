@@ -10,10 +10,10 @@ from scipy.stats import kstest
 import symscreen
 from symscreen.data import read_dataset
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.traversal import evaluate_expression
-from symscreen.expressions.tree import Call, Constant, parse_expression
+from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
+from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.coefficients import estimate_coefficients
-from symscreen.fitting.number_evidence import compute_number_evidence
+from symscreen.fitting.number_evidence import compute_number_evidence, widen_intervals
 
 
 def make_table(rng, n=200, noise=0.05):
@@ -76,11 +76,63 @@ def test_a_number_that_is_a_part_of_the_coefficient_is_left_out(text, rng):
     assert [each.place for each in compute_evidence(make_table(rng), text)] == ["coefficient"]
 
 
-def test_fitted_constants_are_left_out(rng):
-    product = parse_expression("2*x")
-    fitted = Call(product.operator, (Constant(2.01, fitted=True), product.arguments[1]))
-    term = Call(parse_expression("sin(x)").operator, (fitted,))
-    assert [each.place for each in compute_evidence(make_table(rng), "", term=term)] == ["coefficient"]
+def fit_curve(rng, *, is_first_fitted=True):
+    """Fit a·z·exp(b·x − c·x²) by scipy, and build the formula of it with b and c inside."""
+    x, z = rng.uniform(0.5, 3.0, (2, 150))
+    y = 2.0 * z * np.exp(0.69 * x - 0.25 * x**2) * (1.0 + 0.02 * rng.normal(size=150))
+    found, covariance = curve_fit(
+        lambda rows, a, b, c: a * rows[1] * np.exp(b * rows[0] - c * rows[0] ** 2),
+        np.array([x, z]),
+        y,
+        p0=[2.0, 0.7, 0.25],
+        xtol=1e-13,
+    )
+    marks = iter([is_first_fitted, True])
+    term = rebuild_expression(
+        parse_expression(f"z*exp({float(found[1])!r}*x - {float(found[2])!r}*x**2)"),
+        number=lambda number: Constant(number.value, fitted=next(marks)),
+    )
+    dataset = read_dataset({"x": x, "z": z, "y": y}, target="y")
+    estimates = estimate_coefficients(
+        evaluate_expression(term, dataset.columns_by_name)[None],
+        dataset.regression_target.values,
+        has_intercept=False,
+    )
+    formula = Formula("y", 0.0, (float(estimates.coefficients[1]),), (term,))
+    return formula, estimates, dataset, found, np.sqrt(np.diag(covariance))
+
+
+def test_intervals_contain_what_the_fitted_numbers_leave_uncertain(rng):
+    formula, estimates, dataset, found, errors = fit_curve(rng)
+    evidence = compute_number_evidence(formula, estimates, dataset)
+    assert [(each.place, each.p_value) for each in evidence] == [("inside", None), ("inside", None)]
+    widened = widen_intervals(formula, estimates, dataset)
+    quantile = 1.976  # Student's t with 147 degrees of freedom, 0.975
+    ends = [(widened.low[1], widened.high[1]), *((each.low, each.high) for each in evidence)]
+    for (low, high), value, error in zip(ends, found, errors, strict=True):
+        assert (low + high) / 2 == pytest.approx(value, abs=0.02 * error)
+        assert (high - low) / 2 == pytest.approx(quantile * error, rel=0.02)
+    assert widened.high[1] - widened.low[1] > 1.5 * (estimates.high[1] - estimates.low[1])
+    assert (widened.coefficients == estimates.coefficients).all()
+
+
+def test_a_simple_number_is_compared_with_the_fitted_ones_free(rng):
+    formula, estimates, dataset, _, errors = fit_curve(rng, is_first_fitted=False)
+    simple, fitted = compute_number_evidence(formula, estimates, dataset)
+    assert simple.p_value is not None
+    assert fitted.p_value is None
+    assert simple.high - simple.low == pytest.approx(2 * 1.976 * errors[1], rel=0.02)
+    assert fitted.high - fitted.low < 2 * 1.976 * errors[2]  # the simple number is taken as known
+
+
+def test_intervals_without_fitted_numbers_stay_as_they_are(rng):
+    dataset = read_dataset(make_table(rng), target="y")
+    term = parse_expression("sin(2*x)/z")
+    values = evaluate_expression(term, dataset.columns_by_name)[None]
+    estimates = estimate_coefficients(values, dataset.regression_target.values)
+    intercept, coefficient = map(float, estimates.coefficients)
+    formula = Formula("y", intercept, (coefficient,), (term,))
+    assert widen_intervals(formula, estimates, dataset) is estimates
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def test_an_exact_model_with_a_fitted_constant_spares_the_larger_spaces(rng, gra
     x = rng.uniform(0.0, 5.0, (2, 60))
     table = table_of(x, 3 * np.exp(-0.37 * x[0]) + 2)
     spaces = _spaces(table, grammar, "u", "ub")
-    assert found_in(spaces, table, exhaustive_limit=20).n_features == spaces[0].size < spaces[1].size
+    assert found_in(spaces, table, exhaustive_features=20).n_features == spaces[0].size < spaces[1].size
 
 
 def test_two_occurrences_have_constants_of_their_own(rng, grammar):

@@ -88,7 +88,7 @@ def test_no_model_passes_through_all_points_for_want_of_rows(rng, rows, most):
 def test_each_feature_of_a_large_space_is_tried_with_the_core(rng):
     table = _noisy(rng, d=3)
     space, y = space_of(table, "bub"), table.target.values
-    effort = {"exhaustive_limit": 25, "core_size": 6, "models_per_size": 5}
+    effort = {"exhaustive_features": 25, "core_features": 6, "models_per_size": 5}
     assert space.size > 800
     found = found_in([space], table, **effort)
     _assert_true(found, y)
@@ -112,7 +112,7 @@ def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
     x = rng.uniform(0.5, 2.0, (3, 60))
     table = table_of(x, 3 * (x[0] * x[1]) ** 3 * x[2] ** 3 - 2 * x[0] + 0.5 * x[1] + 7)
     spaces = [space_of(table, layers) for layers in ("b", "bu", "bub")]
-    found = found_in(spaces, table, exhaustive_limit=40)
+    found = found_in(spaces, table, exhaustive_features=40)
     assert found.has_exact_model
     exact = [members for members, share in _of_size(found, 3).items() if share == 0.0]
     assert any(set(_texts(found, members)) > {"x1", "x2"} for members in exact)
@@ -122,7 +122,7 @@ def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
 def test_a_deep_term_that_shows_only_beside_two_simple_ones_is_found(rng):
     x = rng.uniform(0.5, 2.0, (3, 60))
     table = table_of(x, 5 * x[0] - 3 * x[1] + 1e-4 * (x[0] * x[2]) ** 3 * x[1])
-    found = found_in([space_of(table, "bub")], table, exhaustive_limit=20, models_per_size=3)
+    found = found_in([space_of(table, "bub")], table, exhaustive_features=20, models_per_size=3)
     assert found.has_exact_model
     assert min(len(members) for members, share in found.models.items() if share == 0.0) == 3
 
@@ -130,7 +130,9 @@ def test_a_deep_term_that_shows_only_beside_two_simple_ones_is_found(rng):
 @pytest.mark.slow
 def test_simple_models_are_kept_beside_better_ones_of_deep_features(rng):
     table = _noisy(rng)
-    found = found_in([space_of(table, "bub")], table, exhaustive_limit=10_000, models_per_size=2, max_terms=2)
+    found = found_in(
+        [space_of(table, "bub")], table, exhaustive_features=10_000, models_per_size=2, max_terms=2
+    )
     y, simple = table.target.values, np.argsort(found.terms.complexity, kind="stable")
     for size in (1, 2):
         shares = {
@@ -149,10 +151,10 @@ def test_the_core_is_the_simplest_and_of_equals_the_nearest_to_the_response(rng)
     terms.values[3], terms.values[4] = y + 0.1 * rng.normal(size=30), -y + rng.normal(size=30)
     found = room.ModelSearchResult(terms, {}, 0, 0)
     assert room._select_core(
-        found, FitData({}, NumericTarget(y)), ModelSearchBudget(core_size=4)
+        found, FitData({}, NumericTarget(y)), ModelSearchBudget(core_features=4)
     ).tolist() == [1, 3, 4, 5]
     assert room._select_core(
-        found, FitData({}, NumericTarget(y)), ModelSearchBudget(core_size=99)
+        found, FitData({}, NumericTarget(y)), ModelSearchBudget(core_features=99)
     ).tolist() == [
         0,
         1,
@@ -167,8 +169,8 @@ def test_once_exact_no_larger_space_is_searched(rng):
     x = rng.uniform(0.5, 2.0, (2, 30))
     table = table_of(x, x[0] ** 3 + x[1])
     small, large = space_of(table, "u"), space_of(table, "bub")
-    assert found_in([small, large], table, exhaustive_limit=100).n_features == small.size
-    assert found_in([small, large], table, exhaustive_limit=10_000).n_features == small.size + large.size
+    assert found_in([small, large], table, exhaustive_features=100).n_features == small.size
+    assert found_in([small, large], table, exhaustive_features=10_000).n_features == small.size + large.size
 
 
 @pytest.mark.slow
@@ -180,10 +182,10 @@ def test_the_answer_is_the_same_to_the_bit_for_any_threads_and_order(rng, layers
     other = rng.permutation(60)
     again = table_of(x[:, other], y[other])
     spaces = [space_of(table, layers)]
-    one = found_in(spaces, table, exhaustive_limit=60)
+    one = found_in(spaces, table, exhaustive_features=60)
     for found in (
-        found_in(spaces, table, jobs=2, exhaustive_limit=60),
-        found_in([space_of(again, layers)], again, exhaustive_limit=60),
+        found_in(spaces, table, jobs=2, exhaustive_features=60),
+        found_in([space_of(again, layers)], again, exhaustive_features=60),
     ):
         assert found.models == one.models
         assert found.terms.values.tobytes() == one.terms.values.tobytes()
@@ -195,7 +197,7 @@ def test_the_answer_is_the_same_to_the_bit_for_any_threads_and_order(rng, layers
 def test_copies_of_a_feature_take_no_places(rng):
     x = rng.uniform(0.5, 2.0, (2, 60))
     table = table_of(x, x[0] / x[1] + np.sin(x[0]) + rng.normal(0, 0.05, 60))
-    found = found_in([space_of(table, "ub", "strogatz")], table, exhaustive_limit=100, models_per_size=20)
+    found = found_in([space_of(table, "ub", "strogatz")], table, exhaustive_features=100, models_per_size=20)
     assert len(np.unique(found.terms.signatures)) == len(found.terms)
     singles = sorted(_of_size(found, 1).values())
     _, values = every_feature(space_of(table, "ub", "strogatz"))
@@ -288,10 +290,10 @@ def test_the_best_pair_of_a_large_space_is_found_where_all_pairs_are_tried(rng, 
     target = first - np.sign(np.corrcoef(first, second)[0, 1]) * second
     table = replace_target(table, target + 1e-4 * target.std() * rng.normal(size=len(target)))
     space = space_of(table, "bub")  # of the rows in the order of the new target
-    effort = {"exhaustive_limit": 25, "core_size": 3, "models_per_size": 5, "max_terms": 2}
+    effort = {"exhaustive_features": 25, "core_features": 3, "models_per_size": 5, "max_terms": 2}
     sizes = _count_pair_searches(monkeypatch)
     without = found_in([space], table, **effort)
-    found = found_in([space], table, **effort, pair_limit=space.size)
+    found = found_in([space], table, **effort, pair_features=space.size)
     assert sizes == [space.size]
     _assert_true(found, table.target.values)
     true_share = share_left(every_feature(space)[1][pair], table.target.values)
@@ -301,12 +303,13 @@ def test_the_best_pair_of_a_large_space_is_found_where_all_pairs_are_tried(rng, 
 
 
 @pytest.mark.parametrize(
-    "limits", [{"pair_limit": 100}, {"max_terms": 1, "pair_limit": 10_000}, {"exhaustive_limit": 10_000}]
+    "limits",
+    [{"pair_features": 100}, {"max_terms": 1, "pair_features": 10_000}, {"exhaustive_features": 10_000}],
 )
 def test_pairs_of_spaces_beyond_the_limit_are_not_all_tried(rng, monkeypatch, limits):
     table = _noisy(rng, d=3)
     sizes = _count_pair_searches(monkeypatch)
-    found_in([space_of(table, "bub")], table, **({"exhaustive_limit": 25, "core_size": 3} | limits))
+    found_in([space_of(table, "bub")], table, **({"exhaustive_features": 25, "core_features": 3} | limits))
     assert sizes == []
 
 
@@ -319,5 +322,5 @@ def test_spaces_of_too_many_values_for_memory_have_no_search_for_pairs(rng, monk
         (space.size * table.target.n, [space.size]),
     ):
         monkeypatch.setattr("symscreen.fitting.subset_search.MAX_PAIR_VALUES", n_values)
-        found_in([space], table, exhaustive_limit=25, core_size=3, max_terms=2, pair_limit=10_000)
+        found_in([space], table, exhaustive_features=25, core_features=3, max_terms=2, pair_features=10_000)
         assert sizes == expected

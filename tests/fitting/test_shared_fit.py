@@ -90,7 +90,7 @@ def test_in_a_large_space_a_deep_term_and_a_simple_one_are_found(rng):
         a=3 * deep - simple, b=1e-6 * (deep + 2 * simple)
     )
     table = read_dataset(frame, target=["a", "b"], target_type="several")
-    found = found_in([space_of(table, "bb", "strogatz")], table, exhaustive_limit=20)
+    found = found_in([space_of(table, "bb", "strogatz")], table, exhaustive_features=20)
     assert found.has_exact_model
 
 

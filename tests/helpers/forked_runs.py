@@ -67,13 +67,16 @@ def estimate_and_measure_peak(
     )
 
     estimates = []
-    build_space, check_memory = residual_rounds.build_space, space_generation.check_scoring_memory
+    generate_presorted_space, check_memory = (
+        residual_rounds.generate_presorted_space,
+        space_generation.check_scoring_memory,
+    )
     generate = space_generation.expand
 
     def estimate_counted(task: Any) -> Any:
         size = estimate_space_size(task.dataset.names, task.grammar, task.layers, options=task.options)
         estimates.append(estimate_memory(size, task.target.n, task, recompute_pool=recompute).compute_peak())
-        return build_space(task)
+        return generate_presorted_space(task)
 
     def estimate_generated(space: Any, task: Any) -> None:
         total = space.candidates.total
@@ -85,7 +88,10 @@ def estimate_and_measure_peak(
     def expand_and_recompute(*given: Any, **named: Any) -> Any:
         return generate(*given, **(named | {"recompute_pool": recompute}))
 
-    residual_rounds.build_space, space_generation.check_scoring_memory = estimate_counted, estimate_generated
+    residual_rounds.generate_presorted_space, space_generation.check_scoring_memory = (
+        estimate_counted,
+        estimate_generated,
+    )
     space_generation.expand = expand_and_recompute
     rng = np.random.default_rng(1)
     x = rng.uniform(0.5, 2.0, (rows, inputs))

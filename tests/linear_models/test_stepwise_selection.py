@@ -8,7 +8,7 @@ from symscreen.linear_models.stepwise_selection import (
     eliminate_backward,
     find_spanned_features,
     fit_nested_models,
-    select_forward,
+    select_forward_by_projection,
     select_independent,
 )
 
@@ -60,7 +60,7 @@ def test_forward_is_greedy_least_squares(q, n, rng):
     for mix in (0.0, 1.0, 10.0):
         x, y = _correlated(rng, q, n, mix)
         most = min(q, n // 2)
-        assert select_forward(x, y, most, _exact(q), TINY).tolist() == _forward(x, y, most)
+        assert select_forward_by_projection(x, y, most, _exact(q), TINY).tolist() == _forward(x, y, most)
 
 
 @pytest.mark.parametrize(("q", "n"), [(1, 5), (7, 12), (12, 60), (25, 30)])
@@ -75,7 +75,7 @@ def test_both_stay_sound_where_features_are_nearly_dependent(rng):
     x = _standard(np.stack([u**power for power in range(1, 10)]))
     assert np.linalg.cond(x) > 1e6
     y = _standard(np.sin(9 * u) + 0.1 * rng.normal(size=80))
-    assert select_forward(x, y, 9, _exact(9), TINY).tolist() == _forward(x, y, 9)
+    assert select_forward_by_projection(x, y, 9, _exact(9), TINY).tolist() == _forward(x, y, 9)
     assert eliminate_backward(x, y, TINY).tolist() == _backward(x, y)
 
 
@@ -84,7 +84,7 @@ def test_forward_takes_nothing_from_the_span_of_what_it_took(rng):
     sums = [base[0] + base[1], base[1] - 3 * base[2], base.sum(axis=0), -2 * base[3], base[0].copy()]
     x = _standard(np.concatenate([sums, base]))
     y = _standard(rng.normal(size=50))
-    order = select_forward(x, y, 9, _exact(9), TINY)
+    order = select_forward_by_projection(x, y, 9, _exact(9), TINY)
     assert order.size == 4
     assert np.linalg.matrix_rank(x[order], tol=1e-6) == 4
     assert find_spanned_features(x, order, _exact(9)).tolist() == sorted(set(range(9)) - set(order.tolist()))
@@ -94,25 +94,25 @@ def test_of_equals_the_first_enters_and_the_last_leaves(rng):
     base = _standard(rng.normal(size=(3, 40)))
     y = _standard(base[1] - base[2] + 0.1 * rng.normal(size=40))
     copies = np.concatenate([base, -base, base])
-    assert set(select_forward(copies, y, 9, _exact(9), TINY).tolist()) == {0, 1, 2}
+    assert set(select_forward_by_projection(copies, y, 9, _exact(9), TINY).tolist()) == {0, 1, 2}
     # y is the sum of four orthogonal features, all worth the same
     signs = np.array([[1, 1, 1, 1, -1, -1, -1, -1], [1, 1, -1, -1] * 2, [1, -1] * 4, [1, -1, -1, 1] * 2])
     equal = _standard(signs.sum(axis=0).astype(float))
-    assert select_forward(signs, equal, 4, _exact(4), TINY).tolist() == [0, 1, 2, 3]
+    assert select_forward_by_projection(signs, equal, 4, _exact(4), TINY).tolist() == [0, 1, 2, 3]
     assert eliminate_backward(signs, equal, TINY).tolist() == [0, 1, 2, 3]
 
 
 def test_forward_stops_when_nothing_is_left_to_explain(rng):
     x = _standard(rng.normal(size=(30, 100)))
     y = _standard(x[3] - 2 * x[17])
-    assert select_forward(x, y, 20, _exact(30), TINY).tolist() == [17, 3]
+    assert select_forward_by_projection(x, y, 20, _exact(30), TINY).tolist() == [17, 3]
 
 
 def test_constant_features_never_enter(rng):
     x = _standard(rng.normal(size=(3, 20)))
     x[1] = 0.0
     y = _standard(rng.normal(size=20))
-    assert set(select_forward(x, y, 3, _exact(3), TINY).tolist()) == {0, 2}
+    assert set(select_forward_by_projection(x, y, 3, _exact(3), TINY).tolist()) == {0, 2}
     assert select_independent(x, np.arange(3), _exact(3)).tolist() == [0, 2]
 
 
@@ -158,7 +158,7 @@ def test_the_span_widens_with_the_rounding_of_an_offset(rng):
     assert (tolerance[[0, 2]] > 1e-6).all()
     assert tolerance[1] == 1e-7
     # the third feature is in the span of the first two, up to the rounding error of the offset
-    assert select_forward(x, y, 3, tolerance, TINY).size == 2
+    assert select_forward_by_projection(x, y, 3, tolerance, TINY).size == 2
     for first in range(3):
         sequence = np.roll(np.arange(3), first)
         assert select_independent(x, sequence, tolerance).size == 2

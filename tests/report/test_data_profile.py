@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symscreen
-from symscreen.report.columns import format_power
+from symscreen.report.columns import format_typeset_number
 from symscreen.report.data_profile import count_ties, list_profile_facts, summarize_columns
 
 
@@ -64,6 +64,8 @@ def test_columns_are_summarised_with_their_units():
         ("mass", "kg"),
         ("speed", "m/s"),
     ]
-    assert columns[1].maximum == format_power(frame.mass.max() / 1000, 4)  # in base units, like the formulas
+    assert columns[1].maximum == format_typeset_number(
+        frame.mass.max() / 1000, 4
+    )  # in base units, like the formulas
     assert [each.distinct for each in columns] == ["30"] * 3
     assert {each.tied for each in columns} == {"0 %"}

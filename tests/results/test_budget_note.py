@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.results.budget_note import format_budget_note, format_duration, format_power
+from symscreen.results.budget_note import format_budget_note, format_duration, format_rounded_count
 
 CHOICE = {"limit": 10**9, "formulas": 384_000_000, "is_counted": False, "rows": 100}
 
@@ -28,5 +28,5 @@ def test_there_is_no_note_within_the_budget():
 
 
 def test_powers_and_durations_have_two_digits():
-    assert [format_power(each) for each in (99, 10**6, 12_345_678)] == ["99", "1e6", "1.2e7"]
+    assert [format_rounded_count(each) for each in (99, 10**6, 12_345_678)] == ["99", "1e6", "1.2e7"]
     assert [format_duration(each) for each in (59, 60, 7200, 200_000)] == ["59 s", "1 min", "2 h", "2 days"]

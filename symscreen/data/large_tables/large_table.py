@@ -45,6 +45,8 @@ _BLOCK_ROWS = 1 << 18  # rows of a column that are moved, or computed, at a time
 # Values that stand for those of a column on disk: no identifier holds the first, and any may hold the second.
 _PLACEHOLDER, _KEY_PLACEHOLDER = np.array([0.5]), np.array([1.0])
 
+_SAMPLE_STREAM = 3  # random stream of a seed; a search has the others
+
 
 @dataclass(frozen=True, eq=False)
 class LargeTable:
@@ -113,9 +115,6 @@ class LargeTable:
     def close(self) -> None:
         """Remove the columns from the disk."""
         self.store.close()
-
-
-_SAMPLE_STREAM = 3  # random stream of a seed; a search has the others
 
 
 def _find_extremes(values: Values) -> tuple[int, int]:

@@ -35,6 +35,26 @@ if TYPE_CHECKING:
 
 _NAMES = tuple(problem.name for problem in list_problems())
 
+_PROTOCOL_REMARK = (
+    "Protocol: SRBench 2.0. 100,000 rows are drawn for each Feynman problem, a quarter of the rows is for "
+    "the test, and of more than 10,000 training rows 10,000 are drawn with replacement. Normal noise is "
+    "added to the training target alone; the noise ratio is its standard deviation over the root mean square "
+    "of the target. The tables are drawn here from the published ranges, since the benchmark's own are not "
+    "shipped. The fits have the defaults of `symscreen fit`."
+)
+_RULE_REMARK = (
+    "Solved: R² on the test rows is above 0.5, and the formula differs from the truth by a constant or a "
+    "factor, as sympy decides after numbers are rounded to three decimals. This rule does not recognise the "
+    f"truth itself in {', '.join(UNRECOGNISED)}, so at most 127 of 130 problems can be solved. A "
+    "percentage is the mean over problems of the share of solved seeds."
+)
+_PUBLISHED_REMARK = (
+    "Published rates: SRBench's methods and RILS-ROLS from kartelj/rils-rols, others from their papers; "
+    "those of PSE, uDSR and PySR are read from a figure, within 0.5. They are for all problems of their "
+    "source and up to 8 hours per fit, and a method had its own set of operators. Compare only runs of all "
+    "problems."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _SRBenchSize:
@@ -172,27 +192,6 @@ def run_tasks(settings: ExperimentSettings) -> list[TrialRow]:
                     append_row(settings.checkpoint, row)
             rows.append(row)
     return rows
-
-
-_PROTOCOL_REMARK = (
-    "Protocol: SRBench 2.0. 100,000 rows are drawn for each Feynman problem, a quarter of the rows is for "
-    "the test, and of more than 10,000 training rows 10,000 are drawn with replacement. Normal noise is "
-    "added to the training target alone; the noise ratio is its standard deviation over the root mean square "
-    "of the target. The tables are drawn here from the published ranges, since the benchmark's own are not "
-    "shipped. The fits have the defaults of `symscreen fit`."
-)
-_RULE_REMARK = (
-    "Solved: R² on the test rows is above 0.5, and the formula differs from the truth by a constant or a "
-    "factor, as sympy decides after numbers are rounded to three decimals. This rule does not recognise the "
-    f"truth itself in {', '.join(UNRECOGNISED)}, so at most 127 of 130 problems can be solved. A "
-    "percentage is the mean over problems of the share of solved seeds."
-)
-_PUBLISHED_REMARK = (
-    "Published rates: SRBench's methods and RILS-ROLS from kartelj/rils-rols, others from their papers; "
-    "those of PSE, uDSR and PySR are read from a figure, within 0.5. They are for all problems of their "
-    "source and up to 8 hours per fit, and a method had its own set of operators. Compare only runs of all "
-    "problems."
-)
 
 
 def format_remarks(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from symscreen.fitting.grouped.grouped_rows import group_rows
 from symscreen.fitting.grouped.grouped_tables import build_constant_table, build_model_table, build_term_table
 from symscreen.fitting.grouped.model_growth import search_terms
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
-from symscreen.fitting.search_monitor import SearchMonitor, format_partial_notice
+from symscreen.fitting.search_monitor import SearchMonitor, format_partial_fit_notice
 from symscreen.fitting.term_safety import find_unsafe_terms, format_unsafe_terms
 from symscreen.grammar import OPERATORS
 from symscreen.results.fit_result import GroupedFitResult
@@ -126,7 +126,7 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
     def fit_form(model: GroupedModel) -> FittedForm:
         return _fit_form(model, rows, task, groups)
 
-    notices = [*task.dataset.notices, *([format_partial_notice(partial["partial"])] if partial else [])]
+    notices = [*task.dataset.notices, *([format_partial_fit_notice(partial["partial"])] if partial else [])]
     return _build_result(
         fit_form(selected),
         rows,

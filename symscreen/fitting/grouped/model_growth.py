@@ -210,9 +210,12 @@ class _TermSearch:
                 products = self.candidates.values[block, begin:end] @ own.reshape(end - begin, -1)
                 products = np.square(products).reshape(-1, *own.shape[1:])
                 norms = self.norms[block, group, None]
-                left = norms - products[:, :-1].sum(axis=1)
+                remaining = norms - products[:, :-1].sum(axis=1)
                 gains[block] += np.divide(
-                    products[:, -1], left, out=np.zeros_like(left), where=left > _MIN_SHARE * norms
+                    products[:, -1],
+                    remaining,
+                    out=np.zeros_like(remaining),
+                    where=remaining > _MIN_SHARE * norms,
                 )
         squares = np.array([(each[-1] * each[-1]).sum() for each in directions])
         return np.maximum(squares[:, None] - gains.T, 0.0)

@@ -19,6 +19,7 @@ from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.power_products import count_allowed_exponents
+from symscreen.fitting.laws.scaled_index import FUNCTION_POWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.log_scale import LogScale
 
 
-# exponents p of h
-_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))
 _INDEX_POWERS = tuple(map(Fraction, (0, 1, -1, 2)))  # exponents of θ by which M may differ from its estimate
 _N_FORMULAS = 1_000  # number of functions h, the simplest ones
 _N_PER_POWER, _N_FITTED = 10, 8
@@ -105,14 +104,14 @@ def _compare_functions(
     total, square = float(target @ target), float(data.target[rows] @ data.target[rows])
     if total == 0.0:
         return
-    for power in _POWERS:
+    for power in FUNCTION_POWERS:
         with np.errstate(all="ignore"):
             products = pool.values[:_N_FORMULAS] ** float(power) * factor
             squares = (products**2).sum(axis=1)
-            left = _project_out(products, direction)
-            left_squares = (left**2).sum(axis=1)
-            shares = (total - (left @ target) ** 2 / left_squares) / square
-        is_usable = np.isfinite(shares) & (left_squares > _MIN_LEFT * squares)
+            remainders = _project_out(products, direction)
+            remaining_squares = (remainders**2).sum(axis=1)
+            shares = (total - (remainders @ target) ** 2 / remaining_squares) / square
+        is_usable = np.isfinite(shares) & (remaining_squares > _MIN_LEFT * squares)
         shares = np.where(is_usable, np.maximum(shares, 0.0), np.inf)
         for formula in np.argsort(shares, kind="stable")[:_N_PER_POWER].tolist():
             if np.isfinite(shares[formula]):
@@ -134,7 +133,7 @@ def _build_law(
     has_intercept = terms[1] == Constant(1)
     if has_intercept:
         terms = terms[:1]
-    n_functions = min(len(pool), _N_FORMULAS) * len(_POWERS) * len(_INDEX_POWERS)
+    n_functions = min(len(pool), _N_FORMULAS) * len(FUNCTION_POWERS) * len(_INDEX_POWERS)
     law = Law(
         tuple(terms),
         has_intercept=has_intercept,

@@ -24,7 +24,6 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Call, Constant, apply_operator
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import (
-    allows_law,
     list_operator_names,
     select_laws,
     select_spread_rows,
@@ -41,7 +40,7 @@ from symscreen.fitting.laws.quotient_laws import build_quotient_law
 from symscreen.fitting.laws.sum_laws import build_sum_law, build_weighted_sum, is_usable
 from symscreen.fitting.laws.target_scales import (
     IDENTITY,
-    SQUARE_ROOT,
+    SQUARE,
     build_response,
     find_factored_powers,
 )
@@ -150,7 +149,7 @@ def find_algebraic_relations(data: LawData) -> list[Law]:
                         laws = _find_all_quotients(squared)
                     laws += _find_roots(plan)
                 found += [(0.0, law) for law in laws]
-            found = [(share, law) for share, law in found if allows_law(data, law)]
+            found = [(share, law) for share, law in found if data.allows(law)]
             if found:
                 break
     return select_laws(found, 1)
@@ -264,7 +263,7 @@ def _square_target(plan: _Plan, data: LawData) -> _Plan | None:
     if data.units is not None or has_waves or plan.target.min() * plan.target.max() <= 0.0:
         return None
     target = plan.target * plan.response.factor
-    response = build_response(SQUARE_ROOT, plan.response.powers, plan.columns, target)
+    response = build_response(SQUARE, plan.response.powers, plan.columns, target)
     return None if response is None else replace(plan, response=response, target=plan.target**2)
 
 
@@ -365,16 +364,16 @@ def _find_first_dependent(directions: Values) -> int | None:
     basis = np.empty((0, directions.shape[1]))
     nearly: int | None = None
     for place, direction in enumerate(directions):
-        left = direction - (direction @ basis.T) @ basis
-        left = left - (left @ basis.T) @ basis
-        size = float(np.linalg.norm(left))
+        remainder = direction - (direction @ basis.T) @ basis
+        remainder = remainder - (remainder @ basis.T) @ basis
+        size = float(np.linalg.norm(remainder))
         if size <= _MAX_ANGLE and not (place and direction.any()):
             return None
         if size <= _MAX_ROUNDING:
             return place
         if size <= _MAX_ANGLE and nearly is None:
             nearly = place
-        basis = np.vstack([basis, left / size])
+        basis = np.vstack([basis, remainder / size])
     return nearly
 
 
@@ -402,12 +401,12 @@ def _find_roots(plan: _Plan) -> list[Law]:
             if solved is None:
                 continue
             sizes = solved[1][: len(outer)]
-        left = plan.target - sizes @ outer
-        solved = solve_sparsely(left**2, values, 0)
+        remainder = plan.target - sizes @ outer
+        solved = solve_sparsely(remainder**2, values, 0)
         if solved is None or len(solved[0]) < 2 or not all(map(is_usable, solved[1].tolist())):
             continue
         size = float(sizes[0]) if chosen else 0.0
-        root = _build_root(plan, left, squares.take(solved[0]), solved[1], size)
+        root = _build_root(plan, remainder, squares.take(solved[0]), solved[1], size)
         n_laws = float(comb(len(squares), len(solved[0])) * len(products) ** len(chosen))
         if root is not None:
             laws.append(_build_root_law(plan, chosen, root, n_laws))
@@ -443,7 +442,7 @@ class _Root:
 
 
 def _build_root(
-    plan: _Plan, left: Values, squares: MonomialDictionary, numbers: Values, size: float
+    plan: _Plan, root_values: Values, squares: MonomialDictionary, numbers: Values, size: float
 ) -> _Root | None:
     """Take a square that all terms share out of a root, and divide by the coefficient of one term.
 
@@ -452,11 +451,11 @@ def _build_root(
     """
     shared = {factor for _, factor in squares.terms}
     square = next(iter(shared)) if len(shared) == 1 else None
-    factor, signs = None, left
+    factor, signs = None, root_values
     if isinstance(square, Call) and square.operator.name == "square":
         factor = square.arguments[0]
         squares = MonomialDictionary(squares.inputs, tuple((each, None) for each, _ in squares.terms))
-        signs = left * evaluate_expression(factor, plan.columns)
+        signs = root_values * evaluate_expression(factor, plan.columns)
     largest, smallest = float(signs.max()), float(signs.min())
     if not (numbers > 0.0).any() or min(largest, -smallest) > _EXACT * max(largest, -smallest):
         return None
@@ -520,7 +519,7 @@ def _find_dependent(target: Values, products: Values, terms: Values) -> list[tup
     basis = _find_basis(terms)
     if len(target) < _MIN_SPARE_ROWS * basis.shape[1]:
         return []
-    left, size = _project(target[None], basis)
+    remainder, size = _project(target[None], basis)
     if size[0] <= _EXACT:
         return [()]
     if size[0] <= _MIN_LEFT:
@@ -528,14 +527,14 @@ def _find_dependent(target: Values, products: Values, terms: Values) -> list[tup
     directions, sizes = _project(products, basis)
     usable = np.flatnonzero(sizes > _MIN_LEFT)
     directions = directions[usable]
-    matches = _find_parallel(left[0], directions)
+    matches = _find_parallel(remainder[0], directions)
     if matches:
         return [(int(usable[k]),) for k in matches[:_MAX_SETS]]
     pairs: set[tuple[int, ...]] = set()
     for place, direction in enumerate(directions):
         others = directions[place + 1 :]
         rest = _normalize(others - np.outer(others @ direction, direction))
-        own = _normalize((left[0] - (left[0] @ direction) * direction)[None])[0]
+        own = _normalize((remainder[0] - (remainder[0] @ direction) * direction)[None])[0]
         pairs |= {(int(usable[place]), int(usable[place + 1 + k])) for k in _find_parallel(own, rest)}
     return sorted(pairs)[:_MAX_SETS]
 
@@ -556,10 +555,10 @@ def _find_basis(terms: Values) -> Values:
 
 def _project(rows: Values, basis: Values) -> tuple[Values, Values]:
     """Project a basis out of rows; return unit vectors, and the norms relative to those of the rows."""
-    left = _normalize(rows)
+    remainders = _normalize(rows)
     for _ in range(2):
-        left = left - (left @ basis) @ basis.T
-    return _normalize(left), np.linalg.norm(left, axis=1)
+        remainders = remainders - (remainders @ basis) @ basis.T
+    return _normalize(remainders), np.linalg.norm(remainders, axis=1)
 
 
 def _normalize(rows: Values) -> Values:

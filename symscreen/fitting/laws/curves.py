@@ -1,8 +1,7 @@
 """Find laws with a curve of one input and free constants inside it, such as y = a + b·exp(−c·t).
 
-A curve φ(x) has up to three constants inside: exp(p·x), sin(p·x + q), exp(q·x)·sin(p·x + r), x^p, (x + p)^q,
-log(x + p), 1/(x + p), √(x + p), tanh(p·(x − q)), exp(−p·(x − q)²), 1/(1 + p·(x − q)²), exp(p·x^q) and
-1/(1 + p·x^q). The law is linear in a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
+A curve φ(x) has up to three constants inside, see `symscreen.fitting.laws.curve_shapes`. The law is linear in
+a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
 
     t(y/C) = Σ bₖ·Bₖ + b·A·φ(x).
 
@@ -30,7 +29,6 @@ from symscreen.fitting.laws.curve_shapes import add_number, apply_by_name, get_r
 from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     PLAIN_OPERATORS,
-    allows_law,
     list_operator_names,
     round_share,
     select_laws,
@@ -58,7 +56,8 @@ if TYPE_CHECKING:
 
 _MIN_ROWS = 12  # number of rows that the search needs
 _MAX_ROWS = 250  # largest number of rows that the search uses
-_SCALES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})  # scales of the target that are tried
+# names of the functions g; the target is transformed by the inverse of g
+_INVERSE_NAMES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
 _MAX_INPUTS = 8  # largest number of inputs of a table in which other inputs are factors A or terms B
 _MAX_PAIRED_INPUTS = 3  # largest number of other inputs whose pairs, or shifted values, are factors A
 # The size of a combination is the number of its coefficients and constants.
@@ -116,7 +115,7 @@ class _Parts:
         The terms B.
     term_values : float64 array, shape (q, n)
         Their values.
-    lefts : list of _ResponseLeft
+    remainders : list of _ResponseRemainder
         What each set of terms leaves of the response.
     """
 
@@ -125,7 +124,7 @@ class _Parts:
     factor_values: Values
     terms: list[Expression]
     term_values: Values
-    lefts: list[_ResponseLeft]
+    remainders: list[_ResponseRemainder]
 
 
 def find_curves(
@@ -196,7 +195,10 @@ class _CurveSearch:
     def _list_responses(self, choices: Sequence[Powers]) -> Iterator[Response]:
         """Yield the responses in all scales with each factor C."""
         for scale, chosen in product(SCALES, choices):
-            if scale.name in _SCALES and set(scale.operators) - PLAIN_OPERATORS <= self.operators:
+            if (
+                scale.inverse_name in _INVERSE_NAMES
+                and set(scale.operators) - PLAIN_OPERATORS <= self.operators
+            ):
                 response = build_response(scale, chosen, self.columns, self.target)
                 if response is not None:
                     yield response
@@ -233,18 +235,18 @@ class _CurveSearch:
         for part in parts:
             response, factors = part.response, part.factors
             weights = response.weights**2 * part.factor_values
-            rows = np.vstack([response.values, part.term_values])
-            products = curves @ (weights[:, None] * rows).reshape(-1, len(x)).T
-            products = products.reshape(*curves.shape[:2], len(factors), len(rows))
+            values = np.vstack([response.values, part.term_values])
+            products = curves @ (weights[:, None] * values).reshape(-1, len(x)).T
+            products = products.reshape(*curves.shape[:2], len(factors), len(values))
             variants = [(products, squares @ (weights * part.factor_values).T, factors, False)]
             inputs = [place for place, factor in enumerate(factors) if isinstance(factor, Column)]
             if len(curves) == 1 and 0 < len(inputs) <= _MAX_PAIRED_INPUTS:
                 shifted = _shift_factors(products, squares, weights[inputs], response.weights, inputs)
                 variants.append((*shifted, [factors[place] for place in inputs], True))
-            for left, (own, norms, chosen, is_shifted) in product(part.lefts, variants):
+            for remainder, (own, norms, chosen, is_shifted) in product(part.remainders, variants):
                 self.n_combinations += len(chosen)
-                places, shares = left.find_best_constants(own, norms)
-                base = tuple(part.terms[k] for k in left.base)
+                places, shares = remainder.find_best_constants(own, norms)
+                base = tuple(part.terms[k] for k in remainder.base)
                 for factor, place, share in zip(chosen, places.tolist(), shares.tolist(), strict=True):
                     if np.isfinite(share):
                         best = constants[place]
@@ -273,8 +275,8 @@ class _CurveSearch:
             np.array([self._evaluate(each) for each in expressions]).reshape(-1, n)
             for expressions in (factors, terms)
         )
-        lefts = [_ResponseLeft(response, term_values, base) for base in _list_bases(len(terms))]
-        return _Parts(response, factors, factor_values, terms, term_values, lefts)
+        remainders = [_ResponseRemainder(response, term_values, base) for base in _list_bases(len(terms))]
+        return _Parts(response, factors, factor_values, terms, term_values, remainders)
 
     def _pair_inputs(self, names: Sequence[str]) -> list[Expression]:
         """Return products, quotients and differences of two inputs that are defined in all rows."""
@@ -320,15 +322,17 @@ class _CurveSearch:
 
         The share is infinite if the curve cannot be fitted.
         """
-        response, list_rows = combination.response, self._make_rows(combination)
+        response, evaluate_terms = combination.response, self._make_term_function(combination)
         target = response.values * response.weights
-        constants = _improve_constants(combination.constants, list_rows, target, response.weights, n_steps)
+        constants = _improve_constants(
+            combination.constants, evaluate_terms, target, response.weights, n_steps
+        )
         fitted = replace(combination, constants=constants)
-        rows = list_rows(constants[None])[0]
-        coefficients = _solve(rows * response.weights, target)
+        term_values = evaluate_terms(constants[None])[0]
+        coefficients = _solve(term_values * response.weights, target)
         if coefficients is None:
             return np.inf, fitted
-        residuals = self.target - predict_target(response, coefficients @ rows)
+        residuals = self.target - predict_target(response, coefficients @ term_values)
         share = float(residuals @ residuals) / self.total if _are_usable(residuals) else np.inf
         return share, fitted
 
@@ -338,11 +342,11 @@ class _CurveSearch:
             return None
         response, weights = combination.response, combination.response.weights
         target = response.values * weights
-        rows = self._make_rows(combination)(combination.constants[None])[0]
-        coefficients = _solve(rows * weights, target)
+        term_values = self._make_term_function(combination)(combination.constants[None])[0]
+        coefficients = _solve(term_values * weights, target)
         if coefficients is None:
             return None
-        contributions = rows * coefficients[:, None]
+        contributions = term_values * coefficients[:, None]
         if find_rounding_terms(contributions).any():
             return None  # the law without these terms is a candidate, too
         if np.abs(contributions * weights).max() > _MAX_CONTRIBUTION * np.abs(target).max():
@@ -350,30 +354,30 @@ class _CurveSearch:
         law = self._build_law(combination, coefficients)
         return None if law is None else (round_share(share), law)
 
-    def _make_rows(self, combination: _Combination) -> Callable[[Values], Values]:
+    def _make_term_function(self, combination: _Combination) -> Callable[[Values], Values]:
         """Make the function that maps constants, shape (g, k), to the terms and curves, shape (g, m, n)."""
         x, shape = self.columns[combination.name], combination.shape
         factor = self._evaluate(combination.factor)
         base = [self._evaluate(term) for term in combination.base]
 
-        def list_rows(constants: Values) -> Values:
+        def evaluate_terms(constants: Values) -> Values:
             with np.errstate(all="ignore"):
                 curves = shape.evaluate(x, constants)
                 scaled = curves * factor
             curves = np.concatenate([curves, scaled]) if combination.is_shifted else scaled
             return np.stack([*(np.broadcast_to(term, curves.shape[1:]) for term in base), *curves], axis=1)
 
-        return list_rows
+        return evaluate_terms
 
     def _build_law(self, combination: _Combination, coefficients: Values) -> Law | None:
         """Write a combination as a law; None if the grammar does not allow it."""
         n_base, factor = len(combination.base), combination.factor
-        of_curve = coefficients[n_base:]
+        curve_coefficients = coefficients[n_base:]
         if combination.is_shifted and factor is not None:
-            factor = add_number(factor, float(of_curve[0] / of_curve[1]))
-            of_curve = of_curve[1:]
+            factor = add_number(factor, float(curve_coefficients[0] / curve_coefficients[1]))
+            curve_coefficients = curve_coefficients[1:]
         curve, coefficient = combination.shape.build(
-            Column(combination.name), combination.constants, of_curve
+            Column(combination.name), combination.constants, curve_coefficients
         )
         if factor is not None:
             curve = apply_by_name("mul", factor, curve)
@@ -387,7 +391,7 @@ class _CurveSearch:
         if law is None:
             return None
         law = replace(law, n_constants=law.n_constants + combination.n_constants)
-        return law if allows_law(self.data, law) else None
+        return law if self.data.allows(law) else None
 
 
 def _shift_factors(
@@ -432,7 +436,7 @@ def _order_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_
     counts: dict[tuple[str, str, str], int] = {}
     ranked = []
     for share, combination in sorted(candidates, key=lambda pair: pair[0]):
-        kind = (combination.shape.name, combination.name, combination.response.scale.name)
+        kind = (combination.shape.name, combination.name, combination.response.scale.inverse_name)
         counts[kind] = counts.get(kind, 0) + 1
         ranked.append((counts[kind], share, combination))
     ranked.sort(key=lambda each: each[:2])
@@ -440,7 +444,7 @@ def _order_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_
 
 
 def _improve_constants(
-    start: Values, list_rows: Callable[[Values], Values], target: Values, weights: Values, n_steps: int
+    start: Values, evaluate_terms: Callable[[Values], Values], target: Values, weights: Values, n_steps: int
 ) -> Values:
     """Fit the constants inside on the scale of the response, shape (k,), with the best coefficients."""
     sizes = np.abs(start) + 1e-300
@@ -449,29 +453,29 @@ def _improve_constants(
     def predict_all(steps: Values) -> Values:
         """Predict the weighted response for steps relative to the start, shape (g, k); shape (g, n)."""
         with np.errstate(all="ignore"):
-            rows = list_rows(start + steps * sizes) * weights
-        solutions = [_solve(each, target) for each in rows]
+            term_values = evaluate_terms(start + steps * sizes) * weights
+        solutions = [_solve(each, target) for each in term_values]
         return np.array(
             [
                 target * 1e3 if solution is None else solution @ each
-                for solution, each in zip(solutions, rows, strict=True)
+                for solution, each in zip(solutions, term_values, strict=True)
             ]
         )
 
     def differentiate(steps: Values) -> Values:
         """Return the derivatives of the predictions, shape (k, n), without the change of the projection.
 
-        They are what the rows leave of the change of the curves (Kaufman 1975, BIT 15, 49-57).
+        They are what the terms leave of the change of the curves (Kaufman 1975, BIT 15, 49-57).
         """
         moved = steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))])
         with np.errstate(all="ignore"):
-            rows = list_rows(start + moved * sizes) * weights
-            changes = (rows[1:] - rows[0]) / step
-        solution = _solve(rows[0], target)
+            term_values = evaluate_terms(start + moved * sizes) * weights
+            changes = (term_values[1:] - term_values[0]) / step
+        solution = _solve(term_values[0], target)
         if solution is None or not _are_usable(changes):
             return np.zeros((len(steps), len(target)))
         slopes = np.asarray(solution @ changes)
-        basis = np.linalg.qr(rows[0].T)[0]
+        basis = np.linalg.qr(term_values[0].T)[0]
         return np.asarray(slopes - (slopes @ basis) @ basis.T)
 
     if not len(start):
@@ -482,14 +486,14 @@ def _improve_constants(
     return np.asarray(start + found * sizes)
 
 
-def _solve(rows: Values, target: Values) -> Values | None:
-    """Return the coefficients of least squares of rows, shape (m, n); None if they are not usable."""
-    return solve_least_squares(rows, target) if _are_usable(rows) else None
+def _solve(term_values: Values, target: Values) -> Values | None:
+    """Return the coefficients of least squares of terms, shape (m, n); None if they are not usable."""
+    return solve_least_squares(term_values, target) if _are_usable(term_values) else None
 
 
-def _are_usable(rows: Values) -> bool:
+def _are_usable(values: Values) -> bool:
     """Return whether values are finite, and so small that their squares do not overflow."""
-    return bool((np.abs(rows) < _MAX_VALUE).all())
+    return bool((np.abs(values) < _MAX_VALUE).all())
 
 
 def _list_bases(n_terms: int) -> list[tuple[int, ...]]:
@@ -497,19 +501,19 @@ def _list_bases(n_terms: int) -> list[tuple[int, ...]]:
     return [(), (0,), *((k,) for k in range(1, n_terms)), *((0, k) for k in range(1, n_terms))]
 
 
-class _ResponseLeft:
+class _ResponseRemainder:
     """What the terms of a base leave of a response, and of curves."""
 
-    def __init__(self, response: Response, terms: Values, base: Sequence[int]) -> None:
+    def __init__(self, response: Response, term_values: Values, base: Sequence[int]) -> None:
         weighted = response.values * response.weights
-        self.total = self.left = float(weighted @ weighted)
+        self.total = self.remaining = float(weighted @ weighted)
         self.base, self.with_response = list(base), np.empty(0)
         self.inverse: Values = np.empty((0, 0))
         if base:
-            rows: Values = terms[self.base] * response.weights
-            self.inverse = np.asarray(np.linalg.pinv(rows @ rows.T), dtype=np.float64)
-            self.with_response = rows @ weighted
-            self.left -= float(self.with_response @ self.inverse @ self.with_response)
+            base_values: Values = term_values[self.base] * response.weights
+            self.inverse = np.asarray(np.linalg.pinv(base_values @ base_values.T), dtype=np.float64)
+            self.with_response = base_values @ weighted
+            self.remaining -= float(self.with_response @ self.inverse @ self.with_response)
 
     def find_best_constants(self, products: Values, norms: Values) -> tuple[NDArray[np.int64], Values]:
         """Find the constants of the grid that leave least.
@@ -549,4 +553,4 @@ class _ResponseLeft:
         gain = np.where(is_distinct & np.isfinite(gain), gain, -np.inf)
         places = np.argmax(gain, axis=0)
         best = np.take_along_axis(gain, places[None], axis=0)[0]
-        return places, np.maximum(self.left - best, 0.0) / self.total
+        return places, np.maximum(self.remaining - best, 0.0) / self.total

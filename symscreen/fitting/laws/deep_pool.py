@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from symscreen.fitting.laws.law import Law, LawData
 
 
-DEEP_POOL = "deep pool"
-"""Name of the stage."""
-
 _N_ROWS = 48  # number of rows of the deep pool: those on which values are compared, so none is stored twice
 _N_RANKED_FORMULAS = 200_000  # number of simplest formulas whose pairs are ranked if no law is exact
 _BYTES_PER_FORMULA = 1_000  # memory of a formula in the pool and in the searches

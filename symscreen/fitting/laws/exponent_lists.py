@@ -16,7 +16,7 @@ MAX_LISTED_EXPONENTS = 1_000_000
 _EXPONENTS = (1, -1, 2, -2)
 
 
-def list_exponents(
+def list_index_exponents(
     n_inputs: int, max_factors: int, max_total: int | None = None, *, merges_powers: bool = True
 ) -> Iterator[tuple[int, ...]]:
     """Yield the exponents ±1 and ±2 of θ, those with the smallest Σ|aᵢ| first; of θ and 1/θ, only one.
@@ -41,7 +41,7 @@ def list_exponents(
 
     Examples
     --------
-    >>> list(list_exponents(2, 2, max_total=2))
+    >>> list(list_index_exponents(2, 2, max_total=2))
     [(1, 0), (0, 1), (1, -1), (1, 1)]
     """
     max_size = min(n_inputs, max_factors)

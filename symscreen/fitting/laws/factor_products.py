@@ -19,7 +19,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Column, Constant, apply_operator
-from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
+from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_index_exponents
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
@@ -181,7 +181,7 @@ def _combine(left: Expression, right: Expression) -> Iterator[Expression]:
 
 def _list_indices(names: Sequence[str], units: Units | None) -> Iterator[tuple[int, ...]]:
     """Yield exponents of θ, simplest first; with units, those of dimensionless products alone."""
-    exponents = list_exponents(len(names), _MAX_FACTORS, _MAX_FACTORS + 1, merges_powers=False)
+    exponents = list_index_exponents(len(names), _MAX_FACTORS, _MAX_FACTORS + 1, merges_powers=False)
     if units is None:
         yield from exponents
         return

@@ -12,6 +12,7 @@ from symscreen.expressions.traversal import compute_complexity, compute_key, eva
 from symscreen.fitting.coefficients import estimate_coefficients, is_identifiable
 from symscreen.fitting.feature_dictionary import TermDictionary
 from symscreen.fitting.subset_search import compute_rounding_share
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,11 @@ class FittedLaw:
     law: Law
     values: Values
     unexplained_share: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the law leaves nothing but rounding."""
+        return self.unexplained_share <= EXACT_SHARE
 
     @lockfree_cached_property
     def term_keys(self) -> list[tuple[int, int]]:

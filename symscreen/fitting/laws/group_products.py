@@ -14,6 +14,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.law_selection import FORM_SHARE_DIGITS
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
@@ -36,7 +37,6 @@ _MAX_COMPARED_ROWS = 4_000
 _N_LAWS = 8  # number of laws for each complexity of h
 _MAX_LAWS = 60
 _FORMS_PER_FIT = 2  # number of laws with equal shares that are kept
-_SHARE_DIGITS = 6  # significant digits to which equal shares agree
 _SMALLEST_SHARE = 1e-20
 
 
@@ -171,7 +171,7 @@ def _keep_best(candidates: Sequence[_GroupProduct], limit: int) -> list[_GroupPr
     n_forms: dict[float, int] = {}
     kept = []
     for each in sorted(candidates):
-        share = float(f"{each.share:.{_SHARE_DIGITS}g}")
+        share = float(f"{each.share:.{FORM_SHARE_DIGITS}g}")
         n_forms[share] = n_forms.get(share, 0) + 1
         if np.isfinite(share) and n_forms[share] <= _FORMS_PER_FIT:
             kept.append(each)

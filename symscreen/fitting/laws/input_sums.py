@@ -14,7 +14,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression, rebuild_expression
 from symscreen.expressions.tree import Column, apply_operator
-from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
+from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_index_exponents
 from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.single_index import (
@@ -134,7 +134,7 @@ def _have_same_unit(left: str, right: str, units: Units) -> bool:
 def _list_indices(data: LawData, limit: int) -> NDArray[np.int64]:
     """Return the exponents of the simplest θ with the sum, the first input without zeros, shape (m, k)."""
     names = [name for name, values in data.columns.items() if values.all()]
-    exponents = (powers for powers in list_exponents(len(names), _MAX_FACTORS) if powers[0])
+    exponents = (powers for powers in list_index_exponents(len(names), _MAX_FACTORS) if powers[0])
     if data.units is None:
         listed = list(islice(exponents, limit))
     else:

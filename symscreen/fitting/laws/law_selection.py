@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.traversal import (
-    collect_operator_names,
-    compute_complexity,
-    rebuild_expression,
-)
+from symscreen.expressions.traversal import compute_complexity, rebuild_expression
 from symscreen.expressions.tree import Constant
 from symscreen.statistics.spread_places import select_spread_places
 
@@ -26,12 +22,14 @@ if TYPE_CHECKING:
 FITTED_EXACT_SHARE = 1e-18
 """RSS/TSS up to which a law is exact while constants are still fitted; the final fit leaves less."""
 
+FORM_SHARE_DIGITS = 6
+"""Significant digits of RSS/TSS: laws with equal shares are forms of one law."""
+
 PLAIN_OPERATORS = frozenset({"square", "cube", "pow", "inv", "mul", "div", "add"})
 """Operators of products and sums, which need only ``mul``, ``div`` and ``add`` in the grammar."""
 
 _MAX_LAWS = 60
 _FORMS_PER_FIT = 4  # laws with equal shares and equally many constants
-_SHARE_DIGITS = 6  # significant digits: laws with equal shares are forms of one law
 
 
 def list_operator_names(grammar: Grammar) -> frozenset[str]:
@@ -39,23 +37,19 @@ def list_operator_names(grammar: Grammar) -> frozenset[str]:
     return frozenset(operator.name for operator in (*grammar.unary, *grammar.binary))
 
 
-def allows_law(data: LawData, law: Law) -> bool:
-    """Return whether the grammar has all operators of a law, and the limits and units allow it."""
-    operators = list_operator_names(data.grammar) | PLAIN_OPERATORS
-    if "sub" in operators:
-        operators |= {"neg"}
-    return collect_operator_names(*law.terms) <= operators and data.allows(law)
-
-
 def select_spread_rows(data: LawData, limit: int) -> NDArray[np.int64]:
-    """Return at most `limit` rows that are spread evenly over the sorted targets."""
+    """Return at most `limit` rows that are spread evenly over the sorted targets.
+
+    Rows of equal targets are sorted by the inputs in `LawData.columns`. `LawData.select_rows` sorts nothing.
+    So it gives other rows if the target is not sorted, or if only some inputs of the table are searched.
+    """
     order = np.lexsort((*data.columns.values(), data.target))
     return np.asarray(order[select_spread_places(len(order), limit)])
 
 
 def round_share(share: float) -> float:
     """Round a share RSS/TSS to the digits that are compared; shares that are rounding are 0."""
-    return 0.0 if share < FITTED_EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
+    return 0.0 if share < FITTED_EXACT_SHARE else float(f"{share:.{FORM_SHARE_DIGITS}g}")
 
 
 def select_laws(found: Sequence[tuple[float, Law]], n_sizes: int) -> list[Law]:

@@ -20,7 +20,6 @@ from symscreen.expressions.traversal import iterate_postorder, rebuild_expressio
 from symscreen.expressions.tree import Column, Constant, apply_operator
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.gauss_newton import estimate_with_errors
-from symscreen.fitting.laws.law_selection import allows_law
 from symscreen.fitting.laws.refinement import refine_law
 from symscreen.fitting.laws.sum_laws import build_weighted_sum
 
@@ -88,7 +87,7 @@ def find_laws_of_linear_combination(data: LawData) -> list[Law]:
             terms = tuple(_substitute(term, weights) for term in law.terms)
             n_constants = law.n_constants + len(weights) - 1
             refined = refine_law(replace(law, terms=terms, n_constants=n_constants), data)
-            if refined is not None and allows_law(data, refined):
+            if refined is not None and data.allows(refined):
                 found.append(refined)
     return sorted(found, key=lambda law: law.n_constants)
 

@@ -112,7 +112,7 @@ class MonomialDictionary:
 
 
 @lru_cache(maxsize=256)
-def list_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Exponents, ...]:
+def list_monomial_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Exponents, ...]:
     """List the exponents of the simplest monomials, at most `limit`, the constant first.
 
     Monomials that are equally simple are all in the list or all left out, so the order of the inputs has no
@@ -120,7 +120,7 @@ def list_exponents(n_inputs: int, limit: int, *, has_roots: bool) -> tuple[Expon
 
     Examples
     --------
-    >>> [tuple(map(int, exponents)) for exponents in list_exponents(2, 7, has_roots=False)]
+    >>> [tuple(map(int, exponents)) for exponents in list_monomial_exponents(2, 7, has_roots=False)]
     [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (0, -1), (-1, 0)]
     """
     costs = {
@@ -156,7 +156,7 @@ def build_monomials(
     inputs: Sequence[str], operators: frozenset[str], *, logs: bool, limit: int = _MAX_MONOMIALS
 ) -> MonomialDictionary:
     """Build the dictionary of monomials; on request with the logarithm of each input."""
-    exponents = list_exponents(len(inputs), limit, has_roots="sqrt" in operators)
+    exponents = list_monomial_exponents(len(inputs), limit, has_roots="sqrt" in operators)
     terms: list[tuple[Exponents, Expression | None]] = [(each, None) for each in exponents]
     if logs:
         terms += _list_logarithms(inputs)
@@ -190,7 +190,7 @@ def list_exponents_of_unit(
 
     If monomials are equally simple, all of them are in the list or none.
     """
-    listed = list_exponents(len(lattice.names), _MAX_LISTED_MONOMIALS, has_roots=has_roots)
+    listed = list_monomial_exponents(len(lattice.names), _MAX_LISTED_MONOMIALS, has_roots=has_roots)
     exponents = _convert_exponents(len(lattice.names), has_roots=has_roots)
     has_unit = lattice.select_unit(exponents, unit)
     places = np.flatnonzero(has_unit)
@@ -240,7 +240,7 @@ def _rank_exponents(powers: Exponents) -> tuple[int, list[Fraction], Exponents]:
 @lru_cache(maxsize=16)
 def _convert_exponents(n_inputs: int, *, has_roots: bool) -> Values:
     """Return the exponents of the 20,000 simplest monomials as numbers, shape (m, k)."""
-    listed = list_exponents(n_inputs, _MAX_LISTED_MONOMIALS, has_roots=has_roots)
+    listed = list_monomial_exponents(n_inputs, _MAX_LISTED_MONOMIALS, has_roots=has_roots)
     return np.array(listed, dtype=np.float64).reshape(len(listed), n_inputs)
 
 
@@ -263,12 +263,14 @@ def build_squared_differences(
     """Build the dictionary of powers with all (xᵢ − xⱼ)²; None if there are not enough inputs."""
     if len(inputs) < 3 or "sub" not in operators:
         return None
-    exponents = list_exponents(len(inputs), _MAX_DIFFERENCE_COLUMNS, has_roots=False)
+    exponents = list_monomial_exponents(len(inputs), _MAX_DIFFERENCE_COLUMNS, has_roots=False)
     differences = [
         apply_operator(OPERATORS["square"], apply_operator(OPERATORS["sub"], Column(first), Column(second)))
         for first, second in combinations(inputs, 2)
     ]
-    few = list_exponents(len(inputs), max(1, _MAX_DIFFERENCE_COLUMNS // len(differences)), has_roots=False)
+    few = list_monomial_exponents(
+        len(inputs), max(1, _MAX_DIFFERENCE_COLUMNS // len(differences)), has_roots=False
+    )
     # products of two inputs are left out, because they are sums of squares
     terms: list[tuple[Exponents, Expression | None]] = [
         (each, None) for each in exponents if sum(power != 0 for power in each) < 2
@@ -318,9 +320,9 @@ def build_waves(
         others = tuple(name for name in inputs if name not in used)
         factors: list[Expression | None] = [None, *(apply_operator(wave, angle) for wave in waves)]
         square = apply_operator(OPERATORS["square"], apply_operator(waves[0], angle))
-        exponents = list_exponents(len(others), limit, has_roots="sqrt" in operators)
+        exponents = list_monomial_exponents(len(others), limit, has_roots="sqrt" in operators)
         terms = [(each, factor) for factor in factors for each in exponents]
-        few = list_exponents(len(others), _MAX_SQUARED_WAVE_MONOMIALS, has_roots=False)
+        few = list_monomial_exponents(len(others), _MAX_SQUARED_WAVE_MONOMIALS, has_roots=False)
         terms += [(each, square) for each in few if each in exponents]
         if has_tangents and isinstance(angle, Column):
             terms += [(each, factor) for factor in _list_tangents(angle, operators) for each in exponents]
@@ -339,7 +341,7 @@ def build_logarithms(
         apply_operator(OPERATORS["div"], Column(first), Column(second))
         for first, second in combinations(inputs, 2)
     ]
-    exponents = list_exponents(len(inputs), limit, has_roots="sqrt" in operators)
+    exponents = list_monomial_exponents(len(inputs), limit, has_roots="sqrt" in operators)
     logarithms = [apply_operator(OPERATORS["log"], argument) for argument in arguments]
     return [
         MonomialDictionary(

@@ -98,13 +98,13 @@ def rank_pairs(
     if not response.any():
         return [], []
     basis = np.linalg.qr(nuisance)[0]
-    left = response / np.abs(response).max()
+    remainder = response / np.abs(response).max()
     for _ in range(2):
-        left = left - basis @ (basis.T @ left)
-    n_rows, total = len(response), np.linalg.norm(left)
+        remainder = remainder - basis @ (basis.T @ remainder)
+    n_rows, total = len(response), np.linalg.norm(remainder)
     if total <= _MIN_DIRECTION * np.linalg.norm(response / np.abs(response).max()):
         return [], []
-    formulas = _compute_directions(blocks, np.column_stack([basis, left / total]), jobs)
+    formulas = _compute_directions(blocks, np.column_stack([basis, remainder / total]), jobs)
     if not len(formulas.indices):
         return [], []
     counts = np.bincount(complexity).astype(np.float64)
@@ -149,8 +149,8 @@ def rank_pairs_again(
         The best pairs, best first. Pairs with a formula that the nuisance columns explain are left out.
     """
     basis = np.linalg.qr(nuisance)[0]
-    left = response - basis @ (basis.T @ response)
-    formulas = _compute_directions([block], np.column_stack([basis, left / np.linalg.norm(left)]))
+    remainder = response - basis @ (basis.T @ response)
+    formulas = _compute_directions([block], np.column_stack([basis, remainder / np.linalg.norm(remainder)]))
     both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     both = both[np.isin(both, formulas.indices).all(axis=1)]
     first, second = np.searchsorted(formulas.indices, both).T
@@ -229,9 +229,9 @@ def _scan(
             ]
             found = [each.result() for each in submitted]
             scores, pairs = _merge_best(scores, pairs, found)
-            if any(left < 0 for _, _, left in found):
+            if any(budget_left < 0 for _, _, budget_left in found):
                 break
-            budget -= sum(block_budget - left for _, _, left in found)
+            budget -= sum(block_budget - budget_left for _, _, budget_left in found)
     is_found = pairs[:, 0] >= 0
     indices = np.sort(formulas.indices[order[pairs[is_found]]], axis=1)
     ranking = np.lexsort((indices[:, 1], indices[:, 0], -scores[is_found]))
@@ -243,9 +243,9 @@ def _scan_block(
 ) -> tuple[Values, NDArray[np.int64], int]:
     """Scan the pairs of a block, and return the scores of new pairs, these, and the rest of the budget."""
     own_scores, pairs = scores.copy(), np.full((len(scores), 2), -1)
-    left = scan_pairs(*arrays, n_rows, *block, budget, own_scores, pairs)
+    budget_left = scan_pairs(*arrays, n_rows, *block, budget, own_scores, pairs)
     is_new = pairs[:, 0] >= 0
-    return own_scores[is_new], pairs[is_new], left
+    return own_scores[is_new], pairs[is_new], budget_left
 
 
 def _merge_best(

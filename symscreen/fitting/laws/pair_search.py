@@ -44,7 +44,9 @@ _MAX_MORE_ROWS = 1_000
 _N_COPIES = 2  # copies of a formula that are tried with a fixed coefficient
 _MIN_WRONG_SHARE = 0.1  # RSS/TSS of a fit above which copies of its formulas are tried
 _PLAIN_SIGNS = ((1, 1), (1, -1), (-1, 1))  # coefficients of two formulas
-_EXACT_SHARE = 1e-16  # RSS/TSS up to which a law is exact
+# RSS/TSS up to which a law of the pool is exact. It is larger than `EXACT_SHARE`, because inner products of
+# directions have rounding errors of about 1e-16.
+_POOL_EXACT_SHARE = 1e-16
 _MIN_SHARE = 1e-20  # the RSS/TSS that an exact law is given
 
 
@@ -59,7 +61,7 @@ class RankedLaw(NamedTuple):
 
 def rank_law(share: float, law: Law, n: int) -> RankedLaw:
     """Compute what orders a law that is fitted on n rows with the given RSS/TSS."""
-    share = _MIN_SHARE if share <= _EXACT_SHARE else round_share(share)
+    share = _MIN_SHARE if share <= _POOL_EXACT_SHARE else round_share(share)
     n_parameters = len(law.terms) + law.has_intercept + law.n_constants
     score = n * log(share) / 2.0 + n_parameters * log(n) / 2.0
     score += compute_search_penalty(log(law.search_size), n, n_parameters) / 2.0
@@ -204,7 +206,7 @@ class PairSearch:
 
     def find_exact_laws(self) -> list[RankedLaw]:
         """Find exact laws with one or two formulas by equal directions."""
-        if self.formulas.products[N_DIRECTIONS, N_DIRECTIONS] <= _EXACT_SHARE:
+        if self.formulas.products[N_DIRECTIONS, N_DIRECTIONS] <= _POOL_EXACT_SHARE:
             return []
         zeros = self.formulas.remove(N_DIRECTIONS).find_zeros()
         singles = [(index,) for index in zeros[:_MAX_PAIRS].tolist()]
@@ -276,7 +278,7 @@ class PairSearch:
         """
         formulas = self.formulas
         without = formulas if third is None else formulas.remove(third, N_DIRECTIONS)
-        if without.products[N_DIRECTIONS, N_DIRECTIONS] <= _EXACT_SHARE:
+        if without.products[N_DIRECTIONS, N_DIRECTIONS] <= _POOL_EXACT_SHARE:
             return []
         groups = without.remove(N_DIRECTIONS).group()
         is_copy = np.zeros(len(formulas.indices), dtype=bool)
@@ -302,8 +304,8 @@ class PairSearch:
         step = max(1, _BLOCK_VALUES // (4 * len(self.response)))
         for start in range(0, len(candidates), step):
             block = candidates[start : start + step]
-            left = np.tile(self.response - basis @ (basis.T @ self.response), (len(block), 1))
-            total = np.linalg.norm(left[0])
+            remainders = np.tile(self.response - basis @ (basis.T @ self.response), (len(block), 1))
+            total = np.linalg.norm(remainders[0])
             directions: list[Values] = []
             for indices in zip(*block, strict=True):
                 values = self.transform(self.pool.values[list(indices)])[1]
@@ -313,8 +315,8 @@ class PairSearch:
                     for direction in directions:
                         values -= (values * direction).sum(axis=1, keepdims=True) * direction
                 directions.append(values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), _TINY))
-                left -= (left * directions[-1]).sum(axis=1, keepdims=True) * directions[-1]
-            is_exact = np.linalg.norm(left, axis=1) <= _MAX_POOL_ERROR * total
+                remainders -= (remainders * directions[-1]).sum(axis=1, keepdims=True) * directions[-1]
+            is_exact = np.linalg.norm(remainders, axis=1) <= _MAX_POOL_ERROR * total
             selected += [block[place] for place in np.flatnonzero(is_exact).tolist()]
             if len(selected) >= _MAX_PAIRS:
                 break
@@ -341,10 +343,10 @@ class PairSearch:
             fits = [self.fit(indices, n_choices)]
             if self.has_copies and not is_exact and (fits[0] is None or fits[0][0] > _MIN_WRONG_SHARE):
                 fits += [self.fit(copies, n_choices, signs) for copies, signs in self._find_copies(indices)]
-            if is_plain and (fits[0] is None or fits[0][0] > _EXACT_SHARE):
+            if is_plain and (fits[0] is None or fits[0][0] > _POOL_EXACT_SHARE):
                 fits += [self.fit(indices, n_choices, signs) for signs in _PLAIN_SIGNS]
             for fitted in fits:
-                if fitted is not None and (fitted[0] <= _EXACT_SHARE or not is_exact):
+                if fitted is not None and (fitted[0] <= _POOL_EXACT_SHARE or not is_exact):
                     law = rank_law(*fitted, self.n)
                     found.setdefault(frozenset(map(compute_key, law.law.terms)), law)
         return sorted(found.values(), key=lambda each: each[:2])[:_MAX_LAWS]

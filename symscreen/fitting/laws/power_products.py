@@ -167,10 +167,10 @@ def compute_log_shares(values: Values, scale: LogScale, units: Values | None = N
         block = values[start : start + _BLOCK_FORMULAS]
         block_units = None if units is None else units[start : start + _BLOCK_FORMULAS]
         shares = np.full(len(block), np.inf)
-        directions, left, indices = project_logarithms(block, scale, block_units)
-        if left is not None:
+        directions, remainder, indices = project_logarithms(block, scale, block_units)
+        if remainder is not None:
             # the norm of the difference is exact to rounding, where 1 − r² would have only half the digits
-            residuals = left - (directions @ left)[:, None] * directions
+            residuals = remainder - (directions @ remainder)[:, None] * directions
             shares[indices] = (residuals**2).sum(axis=1)
         return shares
 
@@ -205,9 +205,9 @@ def project_logarithms(
     """
     weights = scale.weights
     basis = np.linalg.qr(scale.free_design * weights[:, None])[0]
-    left = scale.free_target * weights
-    left = left - basis @ (basis.T @ left)
-    total = np.linalg.norm(left)
+    remainder = scale.free_target * weights
+    remainder = remainder - basis @ (basis.T @ remainder)
+    total = np.linalg.norm(remainder)
     with np.errstate(divide="ignore"):
         logarithms = scale.remove_units(np.log(np.abs(values)), units)
     indices = np.flatnonzero(np.isfinite(logarithms).all(axis=1))
@@ -218,7 +218,7 @@ def project_logarithms(
     norms = np.linalg.norm(residuals, axis=1)
     is_new = norms > _MIN_SPREAD * np.maximum(sizes, 1e-300)
     directions = residuals[is_new] / norms[is_new, None]
-    return directions, left / total if total > 0.0 else None, indices[is_new]
+    return directions, remainder / total if total > 0.0 else None, indices[is_new]
 
 
 def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ def build_quotient_law(
         return None
     p, q = numbers[: len(upper)], numbers[len(upper) :]
     lead: set[int] = set()
-    if response.scale.name in _SCALED_BY_FIRST:
+    if response.scale.inverse_name in _SCALED_BY_FIRST:
         first = next((k for k, number in enumerate(p) if number > 0.0), 0)
         p, lead = [number / p[first] for number in p], {first}
     zero = (Fraction(0),) * len(upper.inputs)
@@ -102,7 +102,7 @@ def _build_simplest(response: Response, quotient: _Quotient, zero: tuple[Fractio
 def _build_term(response: Response, factors: Sequence[tuple[Expression, Fraction]]) -> Expression:
     """Write C·g(P/Q)."""
     powers = list_column_powers(response.powers.items())
-    if response.scale.name == "id":
+    if response.scale.inverse_name == "id":
         return build_power_product([*powers, *factors])
     value = build_power_product(factors)
     for name in response.scale.operators:

@@ -22,7 +22,6 @@ from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     FITTED_EXACT_SHARE,
     PLAIN_OPERATORS,
-    allows_law,
     list_operator_names,
     round_share,
     select_laws,
@@ -194,7 +193,7 @@ class _QuotientSearch:
         scales = [
             scale
             for scale in SCALES
-            if scale.name in _SCALE_NAMES and set(scale.operators) - PLAIN_OPERATORS <= self.operators
+            if scale.inverse_name in _SCALE_NAMES and set(scale.operators) - PLAIN_OPERATORS <= self.operators
         ]
         for powers, inputs in choices:
             monomials = build_monomials(inputs, whole, logs=False, limit=_MAX_MONOMIALS)
@@ -203,7 +202,7 @@ class _QuotientSearch:
         powers, inputs = choices[-1]
         for waves in build_waves(inputs, whole, limit=_MAX_WAVE_MONOMIALS):
             for scale in scales:
-                if scale.name in _WAVE_SCALE_NAMES:
+                if scale.inverse_name in _WAVE_SCALE_NAMES:
                     yield scale, powers, waves
 
     def _restrict_plans(self, units: Units) -> None:
@@ -386,7 +385,7 @@ class _QuotientSearch:
             solution,
             self.search_size,
         )
-        if law is None or not allows_law(self.data, law):
+        if law is None or not self.data.allows(law):
             return None
         return round_share(square / self.total), law
 

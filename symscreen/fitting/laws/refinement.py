@@ -110,6 +110,51 @@ def refine_law(law: Law, data: LawData) -> Law | None:
         return drop_rounding_addends(refined, data) if is_exact else refined
 
 
+def fit_inner_constants(law: Law, data: LawData) -> Law:
+    """Fit the inner constants of a law without making them simple; the law itself if that is not possible."""
+    start = np.array(
+        [constant.value for term in law.terms for constant in iterate_constants(term) if constant.fitted]
+    )
+    if not len(start):
+        return law
+    with np.errstate(all="ignore"):
+        model, is_free = _Model(law, data), np.ones(len(start), dtype=bool)
+        fit = model.fit(start, is_free)
+        if fit is None or not model.is_defined(fit.constants):
+            return law
+        return _replace_constants(law, fit.constants, is_free, len(data.target))
+
+
+def free_numbers(law: Law, data: LawData) -> Law:
+    """Mark the numbers inside a law that are not in the grammar as fitted, so that they can be fitted again.
+
+    What they cost is counted as `refine_law` counts it, in the opposite direction.
+    """
+    known = {abs(float(value)) for value in data.grammar.constants}
+    freed: list[float] = []
+
+    def free(number: Constant) -> Constant:
+        if number.fitted or abs(float(number.value)) in known:
+            return number
+        freed.append(float(number.value))
+        return Constant(float(number.value), fitted=True)
+
+    terms = tuple(rebuild_expression(term, number=free) for term in law.terms)
+    cheap = _list_cheap_bits(freed, len(data.target))
+    return replace(
+        law,
+        terms=terms,
+        n_constants=law.n_constants + len(cheap),
+        search_size=max(law.search_size / 2.0 ** sum(cheap), 1.0),
+    )
+
+
+def _list_cheap_bits(numbers: Sequence[float], n: int) -> list[float]:
+    """List the bits of the numbers that cost less by their bits than a fitted constant does with n rows."""
+    bits = [measure_number(number) for number in numbers]
+    return [each for each in bits if 2.0 * each * np.log(2.0) <= np.log(n)]
+
+
 class _Model:
     """The residuals of a law as a function of its inner constants."""
 
@@ -357,11 +402,10 @@ def _replace_constants(law: Law, constants: Values, is_free: Flags, n: int) -> L
         return Constant(value, fitted=True) if fitted else write_number(value)
 
     terms = tuple(_simplify(rebuild_expression(term, number=replace_number)) for term in law.terms)
-    bits = [measure_number(value) for value in constants[~is_free].tolist()]
-    cheap = [each for each in bits if 2.0 * each * np.log(2.0) <= np.log(n)]
+    cheap = _list_cheap_bits(constants[~is_free].tolist(), n)
     # plain numbers of an earlier refinement stay counted
     n_before = max(law.n_constants - len(constants), 0)
-    n_constants = n_before + int(is_free.sum()) + len(bits) - len(cheap)
+    n_constants = n_before + len(constants) - len(cheap)
     return replace(law, terms=terms, n_constants=n_constants, search_size=law.search_size * 2.0 ** sum(cheap))
 
 

@@ -46,15 +46,18 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
 
 
-_NAME = "θ"  # name of the only variable of h
+INDEX_NAME = "θ"
+"""Name of the only variable of h."""
+
+FUNCTION_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))
+"""Exponents p of h."""
+
 _N_FORMULAS = 500  # number of formulas of one variable, among which h is searched
 _EQUAL_CORRELATION = 1.0 - 1e-10  # correlation of functions that differ only by a power and a factor
 _SCALE_RATIO = 1.3  # ratio of neighbouring scales
 _GEOMETRIC_SCALES = _SCALE_RATIO ** np.arange(-13, 14)  # scales s, relative to the inverse of a mean θ
 _N_FREQUENCIES = 64  # number of scales of waves, in steps of a quarter of a period over the range of θ
-# exponents p of h, and exponents q of θ
-_POWERS = tuple(Fraction(*each) for each in ((1, 1), (-1, 1), (1, 2), (-1, 2), (2, 1), (-2, 1)))
-_INDEX_POWERS = tuple(Fraction(numerator, 2) for numerator in range(-8, 9))
+_INDEX_POWERS = tuple(Fraction(numerator, 2) for numerator in range(-8, 9))  # exponents q of θ
 _N_REFINED = 60  # functions h for each θ whose scales are refined
 _N_REFINEMENTS = 4  # rounds in which scales are refined
 _N_NEAR = 9  # scales that a round tries around the best one
@@ -182,7 +185,7 @@ def list_functions(grammar: Grammar) -> tuple[Expression, ...]:
     # numbers other than 1 are scales
     one = tuple(value for value in grammar.constants if value == 1.0)
     variable = np.exp(np.linspace(np.log(0.05), np.log(4.0), 101))
-    pool = grow_formula_pool({_NAME: variable}, replace(grammar, constants=one), _N_FORMULAS)
+    pool = grow_formula_pool({INDEX_NAME: variable}, replace(grammar, constants=one), _N_FORMULAS)
     grown = [
         function
         for function in map(pool.build_expression, range(len(pool)))
@@ -209,7 +212,7 @@ def _build_hyperbolic_functions(grammar: Grammar) -> list[Expression]:
         return []
     rising, falling = (
         apply_operator(OPERATORS["exp"], argument)
-        for argument in (Column(_NAME), apply_operator(OPERATORS["neg"], Column(_NAME)))
+        for argument in (Column(INDEX_NAME), apply_operator(OPERATORS["neg"], Column(INDEX_NAME)))
     )
     return [apply_operator(OPERATORS[name], rising, falling) for name in ("add", "sub") if name in names]
 
@@ -220,7 +223,7 @@ def _is_symmetric(function: Expression) -> bool:
     variable = np.linspace(0.1, 1.4, 30)
     with np.errstate(all="ignore"):
         values, mirrored = (
-            np.abs(evaluate_expression(function, {_NAME: sign * variable})) for sign in (1, -1)
+            np.abs(evaluate_expression(function, {INDEX_NAME: sign * variable})) for sign in (1, -1)
         )
     return bool(np.allclose(values, mirrored, rtol=1e-9, atol=0.0))
 
@@ -228,21 +231,21 @@ def _is_symmetric(function: Expression) -> bool:
 def _is_superfluous(call: Call) -> bool:
     """Return whether a part of a function is 1/θ or a nesting that is left out."""
     name, arguments = call.operator.name, call.arguments
-    if name == "inv" and arguments[0] == Column(_NAME):
+    if name == "inv" and arguments[0] == Column(INDEX_NAME):
         return True  # 1/θ is tried as a separate variable
     return name in _TRANSCENDENTAL and bool(collect_operator_names(*arguments) & _TRANSCENDENTAL)
 
 
 def _compute_direction(function: Expression, variable: Values) -> Values | None:
     """Return log|h| without its part in 1 and log θ, of norm 1; None if nothing is left."""
-    values = evaluate_expression(function, {_NAME: variable})
+    values = evaluate_expression(function, {INDEX_NAME: variable})
     if not np.isfinite(values).all() or not values.all():
         return None
     logs = np.log(np.abs(values))
     basis = np.linalg.qr(np.column_stack([np.ones(len(variable)), np.log(variable)]))[0]
-    left = logs - basis @ (basis.T @ logs)
-    norm = float(np.linalg.norm(left))
-    return None if norm <= 1e-9 * (1.0 + float(np.linalg.norm(logs))) else left / norm
+    remainder = logs - basis @ (basis.T @ logs)
+    norm = float(np.linalg.norm(remainder))
+    return None if norm <= 1e-9 * (1.0 + float(np.linalg.norm(logs))) else remainder / norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,7 +363,7 @@ class _IndexSearch:
         scales: Values,
         n_kept: int,
         rows: _Rows | None = None,
-        powers: Sequence[Fraction] = _POWERS,
+        powers: Sequence[Fraction] = FUNCTION_POWERS,
         index_powers: Sequence[Fraction] = _INDEX_POWERS,
     ) -> list[_ScaledFunction]:
         """Return a function with its best scales and exponents q for each exponent p.
@@ -376,7 +379,7 @@ class _IndexSearch:
         shares = np.full((len(powers), len(index_powers), n_scales), np.inf)
         with np.errstate(all="ignore"):
             arguments = (scales[:, None] * rows.variable).ravel()
-            values = evaluate_expression(function, {_NAME: arguments}).reshape(n_scales, -1)
+            values = evaluate_expression(function, {INDEX_NAME: arguments}).reshape(n_scales, -1)
             for place, power in enumerate(powers):
                 raised = _raise(values, power)
                 products = raised @ target_products.T
@@ -406,7 +409,7 @@ class _IndexSearch:
         term = build_power_product([*outer, (function, candidate.power)])
         if not np.isfinite(evaluate_expression(term, self.data.columns)).all():
             return None
-        n_functions = len(self.functions) * len(_POWERS)
+        n_functions = len(self.functions) * len(FUNCTION_POWERS)
         return Law(
             (term,),
             has_intercept=False,

@@ -15,7 +15,7 @@ from symscreen.fitting.laws.added_inputs import find_laws_with_added_inputs
 from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
 from symscreen.fitting.laws.chosen_inputs import count_all_inputs
 from symscreen.fitting.laws.curves import find_curves
-from symscreen.fitting.laws.deep_pool import DEEP_POOL, find_laws_of_deep_pool
+from symscreen.fitting.laws.deep_pool import find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
 from symscreen.fitting.laws.exponential_products import merge_exponentials
 from symscreen.fitting.laws.factor_products import find_factor_products
@@ -42,8 +42,8 @@ from symscreen.fitting.laws.transformed_sums import search_transformed_sums
 from symscreen.fitting.laws.two_powers import find_sums_of_two_powers
 from symscreen.fitting.laws.wave_sums import find_waves_of_sums
 from symscreen.fitting.search_monitor import SearchMonitor
+from symscreen.fitting.stage_names import DEEP_POOL
 from symscreen.fitting.subset_search import ModelSearchResult
-from symscreen.linear_models.model_criteria import EXACT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -160,7 +160,7 @@ def find_laws(
             fitted = fit_found_laws(new, data, effort.n_refined_laws)
             found += [replace(each, law=replace(each.law, stage=stage.name)) for each in fitted]
             found = _share_search_sizes(_merge_equal_laws(found))
-            if monitor.has_listener:
+            if monitor.reports_models:
                 monitor.report(add_laws(nothing, found))
             max_cost = _MAX_COST + place * _COST_PER_STAGE
             if effort.ends_early and is_law_sufficient(found, data, max_cost=max_cost):
@@ -243,7 +243,7 @@ def _share_search_sizes(fitted: Sequence[FittedLaw]) -> list[FittedLaw]:
         smallest[key] = min(smallest.get(key, np.inf), each.law.search_size)
     return [
         each
-        if each.unexplained_share <= EXACT_SHARE or each.law.search_size == smallest[key]
+        if each.is_exact or each.law.search_size == smallest[key]
         else replace(each, law=replace(each.law, search_size=smallest[key]))
         for key, each in zip(keys, fitted, strict=True)
     ]
@@ -287,7 +287,7 @@ def refine_best_laws(fitted: Sequence[FittedLaw], data: LawData, n_refined: int)
     def get_order(each: FittedLaw) -> tuple[float, float]:
         """Return what orders laws: exact ones come first, the simplest first, as in the final choice."""
         score, complexity = compute_law_score(each, n), compute_law_complexity(each.law)
-        return (-np.inf, complexity) if each.unexplained_share <= EXACT_SHARE else (score, complexity)
+        return (-np.inf, complexity) if each.is_exact else (score, complexity)
 
     best = sorted(with_constants, key=get_order)[:n_refined]
     unchanged = [each for each in fitted if not any(each is other for other in best)]

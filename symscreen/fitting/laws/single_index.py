@@ -20,7 +20,7 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.fitting.laws.affine_index import find_affine_index_laws
-from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_exponents
+from symscreen.fitting.laws.exponent_lists import MAX_LISTED_EXPONENTS, list_index_exponents
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.index_curves import find_curves_of_index
 from symscreen.fitting.laws.log_scale import compute_log_scale
@@ -32,7 +32,11 @@ from symscreen.fitting.laws.power_expressions import (
 )
 from symscreen.fitting.laws.power_products import find_best_factors
 from symscreen.fitting.laws.principal_directions import count_indices, propose_indices
-from symscreen.fitting.laws.scaled_index import estimate_outer_exponents, find_scaled_index_laws
+from symscreen.fitting.laws.scaled_index import (
+    INDEX_NAME,
+    estimate_outer_exponents,
+    find_scaled_index_laws,
+)
 from symscreen.fitting.laws.unit_lattice import build_unit_lattice
 
 if TYPE_CHECKING:
@@ -59,7 +63,6 @@ _POOL_LIMIT = 4_000  # formulas h
 _N_FINALISTS = 10  # formulas h of each complexity that are fitted
 _MIN_ROWS = 60  # number of rows that the search needs; with fewer, bins of similar θ are too wide
 _RIDGE = 1e-10  # relative ridge penalty, because θ itself hardly varies within bins
-_NAME = "θ"  # name of the only variable of h before it is replaced
 
 
 def find_single_index_laws(data: LawData) -> list[Law]:
@@ -190,9 +193,11 @@ def _list_indices(n_names: int, data: LawData, scale: LogScale) -> list[tuple[in
     """
     proposals = propose_indices(scale.take(data.select_rows(_COMPARED_ROWS)))
     if data.units is None:
-        return list(dict.fromkeys([*islice(list_exponents(n_names, _MAX_FACTORS), _MAX_INDICES), *proposals]))
+        return list(
+            dict.fromkeys([*islice(list_index_exponents(n_names, _MAX_FACTORS), _MAX_INDICES), *proposals])
+        )
     lattice = build_unit_lattice(data.units, scale.names)
-    listed = list(islice(list_exponents(n_names, _MAX_FACTORS), MAX_LISTED_EXPONENTS))
+    listed = list(islice(list_index_exponents(n_names, _MAX_FACTORS), MAX_LISTED_EXPONENTS))
     simple = select_dimensionless(listed, lattice)
     products = set(lattice.iterate_group_products()) - set(simple)
     if not lattice.vectors.any():
@@ -268,5 +273,5 @@ def compute_bin_remainders(exponents: NDArray[np.int64], scale: LogScale, n_bins
 def _grow_pool(theta: Expression, data: LawData) -> FormulaPool:
     """Grow the formulas h of the variable θ, with θ written in the inputs."""
     values = evaluate_expression(theta, data.columns)[data.pool_rows]
-    pool = grow_formula_pool({_NAME: values}, data.grammar, _POOL_LIMIT)
+    pool = grow_formula_pool({INDEX_NAME: values}, data.grammar, _POOL_LIMIT)
     return replace(pool, leaves=(theta, *pool.leaves[1:]))

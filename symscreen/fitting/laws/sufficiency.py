@@ -13,7 +13,6 @@ from symscreen.fitting.laws.fitted_laws import add_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.subset_search import ModelSearchResult
-from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.linear_models.row_weights import count_effective_rows, scale_rows
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better 
 _MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
 _MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
 _LEVEL = 0.05  # p-value of the tests of lack of fit above which a law needs no better one
+_MAX_ENDING_COMPLEXITY = 25  # a longer formula may be an approximation of a law that a later search finds
 _N_FORMULAS = 4_000  # formulas that residuals are compared with
 _MAX_ROWS = 2_000  # rows on which they are compared
 _MIN_ROWS = 10
@@ -44,8 +44,9 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     data : LawData
         Inputs, target and grammar.
     max_cost : float, optional
-        If given, the best law must be clearly better than all others, and pay at most this number of points
-        of the criterion for its search and inner constants. Otherwise, later stages might find a simpler one.
+        If given, the best law must be clearly better than all others, have at most complexity 25, and pay at
+        most this number of points of the criterion for its search and inner constants. Otherwise, later
+        stages might find a simpler one.
 
     Returns
     -------
@@ -56,13 +57,13 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     if not laws:
         return False
     n = count_effective_rows(len(data.target), data.row_weights)
-    if n < _MIN_TESTED_ROWS and all(each.unexplained_share > EXACT_SHARE for each in laws):
+    if n < _MIN_TESTED_ROWS and not any(each.is_exact for each in laws):
         return False
     found = add_laws(ModelSearchResult(make_empty_dictionary(len(data.target)), {}, 0, 0), laws)
     models = score_models(found, n, "ebic")
     best = select_model(models)
-    if best.unexplained_share <= EXACT_SHARE or n < _MIN_TESTED_ROWS:
-        return bool(best.unexplained_share <= EXACT_SHARE)
+    if best.is_exact or n < _MIN_TESTED_ROWS:
+        return best.is_exact
     mean = next(model for model in models if not model.term_indices)
     others = [model.score for model in models if model is not best]
     if mean.score - best.score < _MIN_SCORE_GAIN:
@@ -70,7 +71,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     members = list(best.term_indices)
     cost = 2.0 * float(np.log(found.terms.search_sizes[members]).sum())
     cost += float(found.terms.n_constants[members].sum() * np.log(n))
-    if max_cost is not None and (min(others) - best.score < _MIN_LEAD or cost > max_cost):
+    is_clear = min(others) - best.score >= _MIN_LEAD and best.complexity <= _MAX_ENDING_COMPLEXITY
+    if max_cost is not None and (not is_clear or cost > max_cost):
         return False
     values = found.terms.values[members]
     coefficients = estimate_coefficients(

@@ -55,13 +55,13 @@ def build_sum_law(
     factor = list_column_powers(response.powers.items())
     if not all(map(is_usable, numbers)):
         return None
-    if response.scale.name == "id":
+    if response.scale.inverse_name == "id":
         inputs = [term for term in terms if factor or term != _ONE]
         products = tuple(_multiply_powers(factor, term) for term in inputs)
         return Law(products, len(inputs) < len(terms), search_size) if products else None
     if all(term == _ONE for term in terms):
         return None
-    if response.scale.name == "exp":
+    if response.scale.inverse_name == "exp":
         return _build_exponential(factor, terms, numbers, search_size)
     return _build_function(response.scale, factor, terms, numbers, search_size)
 
@@ -75,7 +75,7 @@ def _build_function(
 ) -> Law | None:
     """Write C·g(S); None if the law is a product in every scale, because S has one term only."""
     lead: set[int] = set()
-    if scale.name in _SCALED_BY_FIRST:
+    if scale.inverse_name in _SCALED_BY_FIRST:
         if len(terms) == 1:
             return None
         first = next((k for k, number in enumerate(numbers) if number > 0.0), 0)

@@ -40,7 +40,7 @@ class TargetScale:
 
     Parameters
     ----------
-    name : str
+    inverse_name : str
         Name of g.
     transform, derivative : callable
         t and |t′|.
@@ -52,7 +52,7 @@ class TargetScale:
         Whether t is only defined for positive numbers. The negative of a negative target is then used.
     """
 
-    name: str
+    inverse_name: str
     transform: Callable[[Values], Values]
     derivative: Callable[[Values], Values]
     inverse: Callable[[Values], Values]
@@ -63,7 +63,7 @@ class TargetScale:
 
 IDENTITY = TargetScale("id", np.positive, np.ones_like, np.positive, np.ones_like, (), needs_positive=False)
 
-SQUARE_ROOT = TargetScale(
+SQUARE = TargetScale(
     "sqrt",
     np.square,
     lambda y: 2.0 * y,
@@ -85,7 +85,7 @@ SCALES = (
         ("inv",),
         needs_positive=False,
     ),
-    SQUARE_ROOT,
+    SQUARE,
     TargetScale(
         "inverse sqrt",
         lambda y: 1.0 / y**2,
@@ -310,11 +310,13 @@ def _select_factors(
     limits = np.maximum(_MAX_ERRORS * errors, _EXPONENT_TOLERANCE)
     is_zero = (np.abs(coefficients) <= limits) & (limits <= _MAX_INTEGER_LIMIT)
     first_curved = 1 + len(names)
-    bent = {i for own, zero in zip(members, is_zero[first_curved:], strict=True) if not zero for i in own}
+    curved_inputs = {
+        i for own, zero in zip(members, is_zero[first_curved:], strict=True) if not zero for i in own
+    }
     powers = {}
     for i, name in enumerate(names):
         power = _find_power(float(coefficients[1 + i]), float(limits[1 + i]))
-        if i not in bent and power is not None:
+        if i not in curved_inputs and power is not None:
             powers[name] = power
     return powers
 

@@ -34,7 +34,6 @@ from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     FITTED_EXACT_SHARE,
     PLAIN_OPERATORS,
-    allows_law,
     list_operator_names,
     round_share,
     select_laws,
@@ -229,25 +228,25 @@ class _SumSearch:
         many = build_monomials(inputs, self.operators, logs=False, limit=_MAX_MONOMIALS)
         with_logs = build_monomials(inputs, self.operators, logs=has_log)
         for scale in available:
-            if scale.name == "exp":  # the logarithms of the inputs make every C possible
+            if scale.inverse_name == "exp":  # the logarithms of the inputs make every C possible
                 yield scale, with_logs
             else:
-                yield scale, many if is_last and scale.name in _POWER_SCALES else plain
+                yield scale, many if is_last and scale.inverse_name in _POWER_SCALES else plain
         differences = build_squared_differences(inputs, self.operators, logs=False)
         logs_too = build_squared_differences(inputs, self.operators, logs=has_log)
         polynomial = build_polynomial(inputs)
         waves = build_waves(inputs, self.operators)
         logarithms = build_logarithms(inputs, self.operators) if is_last else []
         for scale in available:
-            if logs_too is not None and scale.name == "exp" and is_last:
+            if logs_too is not None and scale.inverse_name == "exp" and is_last:
                 yield scale, logs_too
-            if scale.name in _POWER_SCALES and is_last:
+            if scale.inverse_name in _POWER_SCALES and is_last:
                 yield scale, polynomial
             if scale is IDENTITY:
                 yield from ((scale, each) for each in logarithms)
-            if scale.name in (_POWER_SCALES if is_last else _SCALES_WITHOUT_FACTOR):
+            if scale.inverse_name in (_POWER_SCALES if is_last else _SCALES_WITHOUT_FACTOR):
                 yield from ((scale, each) for each in (differences, *waves) if each is not None)
-            elif scale.name in _INVERSE_WAVE_SCALES and is_last:
+            elif scale.inverse_name in _INVERSE_WAVE_SCALES and is_last:
                 yield from ((scale, each) for each in waves)
 
     def _restrict_plans(self, units: Units) -> Iterator[tuple[TargetScale, Powers, MonomialDictionary]]:
@@ -372,7 +371,7 @@ class _SumSearch:
         ]
         search_size = float(self.search_sizes[len(expressions) - 1])
         law = build_sum_law(combination.response, expressions, coefficients, search_size)
-        if law is None or not allows_law(self.data, law):
+        if law is None or not self.data.allows(law):
             return None
         return round_share(square / self.total), law
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.fitting.laws.exponent_lists import list_exponents
+from symscreen.fitting.laws.exponent_lists import list_index_exponents
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 
@@ -88,7 +88,7 @@ def find_sums_of_two_powers(data: LawData) -> list[Law]:
     # powers of inputs near 1 do not overflow, and products differ by a number alone
     inputs = np.array([_divide_by_mean(data.columns[name]) for name in names])
     outer = list(islice(_list_outer_exponents(len(names)), _MAX_OUTER))
-    indices = list(islice(list_exponents(len(names), _MAX_FACTORS), _MAX_INDICES))
+    indices = list(islice(list_index_exponents(len(names), _MAX_FACTORS), _MAX_INDICES))
     with threadpool_limits(1):
         ranked = _rank_pairs(indices, outer, inputs, data)
     n_pairs = len(_EXPONENTS) * (len(_EXPONENTS) - 1) / 2.0

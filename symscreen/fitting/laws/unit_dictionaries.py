@@ -66,8 +66,8 @@ def restrict_factor(
     assert factor.target is not None  # noqa: S101  # the caller checks that the unit is given
     exponents = np.array([float(power) for power in powers.values()])
     unit = factor.target - exponents @ factor.vectors
-    if scale.name in _POWERS_OF_UNIT:
-        return powers, unit * _POWERS_OF_UNIT[scale.name]
+    if scale.inverse_name in _POWERS_OF_UNIT:
+        return powers, unit * _POWERS_OF_UNIT[scale.inverse_name]
     simplest = build_unit_lattice(units, tuple(inputs)).find_simplest_powers(unit)
     if simplest is None or any(power.denominator > _MAX_ROOT for power in simplest):
         return None

@@ -21,12 +21,11 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Constant, apply_operator
-from symscreen.fitting.laws.exponent_lists import list_exponents
+from symscreen.fitting.laws.exponent_lists import list_index_exponents
 from symscreen.fitting.laws.gauss_newton import solve_least_squares
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import list_operator_names, round_share, select_laws
-from symscreen.fitting.laws.monomial_dictionary import list_exponents as list_monomials
-from symscreen.fitting.laws.monomial_dictionary import list_exponents_of_unit
+from symscreen.fitting.laws.monomial_dictionary import list_exponents_of_unit, list_monomial_exponents
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
 from symscreen.fitting.laws.refinement import count_fitted_constants
 from symscreen.fitting.laws.sum_laws import scale_term
@@ -139,7 +138,7 @@ def _list_products(data: LawData) -> list[_Exponents]:
     found: list[_Exponents] = []
     for total in range(1, _MAX_INPUTS + 1):
         new = []
-        for each in list_exponents(k, total, total):
+        for each in list_index_exponents(k, total, total):
             if sum(map(abs, each)) == total and max(map(abs, each)) == 1:
                 new += [each, tuple(-power for power in each)] if -1 in each else [each]
         if len(found) + len(new) > _MAX_PRODUCTS:
@@ -227,7 +226,7 @@ def _list_factors(data: LawData) -> list[_Factor]:
     """List the simplest products of powers M, with units only those that have the unit of the target."""
     unit = data.target_unit
     if data.lattice is None or unit is None:
-        exponents = list_monomials(len(data.columns), _N_MONOMIALS, has_roots=False)
+        exponents = list_monomial_exponents(len(data.columns), _N_MONOMIALS, has_roots=False)
     else:
         exponents = list_exponents_of_unit(data.lattice, unit, _N_MONOMIALS, has_roots=False)
     return [[*list_column_powers(zip(data.columns, each, strict=True))] for each in exponents]

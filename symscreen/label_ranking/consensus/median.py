@@ -53,6 +53,18 @@ _FEASIBILITY_TOLERANCE = 1e-6  # absolute tolerance of constraints and of integr
 _FALLBACK_HINT = "use find_median_ranking with method='auto', which falls back to the Borda ranking"
 _COST_SCALE = 1e3  # HiGHS stops at an absolute gap of 1e-6, which is 1e-9 of the unscaled costs
 
+MAX_SUBSET_LABELS = 14  # largest component that is solved by enumeration of subsets
+_MAX_ENUMERATED_LABELS = 20  # most labels for enumeration of subsets: 2^20 losses take 8 MB
+_COST_DECIMALS = 12  # decimals of costs: further digits contain rounding errors that depend on the row order
+_LOSS_TOLERANCE = 1e-10  # losses that differ by less are equal: their order is rounding noise
+
+_POSITION_DECIMALS = 12  # further digits are rounding errors, which must not break ties
+
+MEDIAN_METHODS = ("auto", "pseudo_empirical", "kemeny", "copeland", "borda")
+_BOUND_TOLERANCE = 1e-9  # a loss within this distance of the lower bound attains it
+
+_MAX_BLOCK_ELEMENTS = 4_000_000  # float64 elements of the matrices of one block: 32 MB
+
 
 def solve_kemeny_program(costs: Values) -> Indices:
     """Find a label order of minimum cost with the integer programming solver of scipy (HiGHS).
@@ -156,12 +168,6 @@ def _solve_program(gains: Values, triangles: _Triangles, active: Indices, *, int
         options={"node_limit": _MAX_NODES, "mip_rel_gap": 0.0},
     )
     return np.asarray(result.x, dtype=np.float64) if result.status == 0 else None
-
-
-MAX_SUBSET_LABELS = 14  # largest component that is solved by enumeration of subsets
-_MAX_ENUMERATED_LABELS = 20  # most labels for enumeration of subsets: 2^20 losses take 8 MB
-_COST_DECIMALS = 12  # decimals of costs: further digits contain rounding errors that depend on the row order
-_LOSS_TOLERANCE = 1e-10  # losses that differ by less are equal: their order is rounding noise
 
 
 def find_kemeny_median(p: Pairwise) -> Values:
@@ -296,9 +302,6 @@ def _to_ranks(order: Indices) -> Values:
     return ranks
 
 
-_POSITION_DECIMALS = 12  # further digits are rounding errors, which must not break ties
-
-
 def rank_by_position(positions: Values) -> Values:
     """Sort labels by their predicted positions.
 
@@ -319,10 +322,6 @@ def rank_by_position(positions: Values) -> Values:
     """
     order = np.argsort(np.round(positions, _POSITION_DECIMALS), axis=-1, kind="stable")
     return np.argsort(order, axis=-1).astype(np.float64) + 1.0
-
-
-MEDIAN_METHODS = ("auto", "pseudo_empirical", "kemeny", "copeland", "borda")
-_BOUND_TOLERANCE = 1e-9  # a loss within this distance of the lower bound attains it
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,9 +497,6 @@ def _build_median(
     """Compute loss and lower bound of a ranking of shape (k,)."""
     loss, bound = compute_expected_distance(pairs, ranking), compute_distance_lower_bound(pairs)
     return MedianRanking(ranking, method, loss, exact or loss <= bound + _BOUND_TOLERANCE, bound)
-
-
-_MAX_BLOCK_ELEMENTS = 4_000_000  # float64 elements of the matrices of one block: 32 MB
 
 
 def compute_median_rankings(

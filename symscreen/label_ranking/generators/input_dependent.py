@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 
 _MIN_SCORE, _MAX_SCORE = 0.25, 0.75  # noise within ±1/4 keeps all scores in [0, 1]
 
+# whether each of the two features is categorical, by setting
+CATEGORICAL_SETTINGS = {1: (False, False), 2: (False, True), 3: (True, True)}
+N_CELLS = 6  # number of cells K
+_GRID_SHAPE = (2, 3)  # rows and columns of the grid of cells
+_LEVELS_PER_SIDE = 2  # levels of a categorical feature per row or column of the grid
+
 
 @dataclass(frozen=True, eq=False)
 class RankingExamples:
@@ -254,13 +260,6 @@ def _draw_oracle(d: int, rng: np.random.Generator, *, as_published: bool) -> Ran
         draw_sparse_scores(d, 5, 5, rng, shared=True) if as_published else draw_sparse_scores(d, 5, 10, rng)
     )
     return RankingOracle(scores, make_binary_input_sampler(d))
-
-
-# whether each of the two features is categorical, by setting
-CATEGORICAL_SETTINGS = {1: (False, False), 2: (False, True), 3: (True, True)}
-N_CELLS = 6  # number of cells K
-_GRID_SHAPE = (2, 3)  # rows and columns of the grid of cells
-_LEVELS_PER_SIDE = 2  # levels of a categorical feature per row or column of the grid
 
 
 @dataclass(frozen=True, eq=False)

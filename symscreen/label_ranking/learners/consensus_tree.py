@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 # penalised dispersions that differ by less than this share of the root's dispersion are equal
 _RELATIVE_TOLERANCE = 1e-12
 
+_RISK_TOLERANCE = 1e-12  # risks that differ by less are equal
+
 
 class PruningPath(NamedTuple):
     """The trees obtained by merging sibling leaves one pair after the other."""
@@ -251,9 +253,6 @@ def compute_node_rankings(
     rankings = np.full((len(nodes.feature), n_labels), np.nan)
     rankings[node_indices] = compute_median_rankings(differences, pair_weights, n_labels, median_method)
     return rankings
-
-
-_RISK_TOLERANCE = 1e-12  # risks that differ by less are equal
 
 
 def cross_validate_penalties(

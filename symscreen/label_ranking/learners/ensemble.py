@@ -54,6 +54,10 @@ _MAX_PRODUCT_FEATURES = 24  # most features for products of pairs
 _MAX_UNSAMPLED_FEATURES = 6  # most features for which a tree considers all of them
 _IMPUTATION_PENALTY = 1e-2  # penalty of the scores that complete incomplete rankings
 
+_MIN_BLEND_ROWS = 10  # number of rows below which all models have the same weight
+_MIN_LARGE_ROWS = 5000  # fewest rows for three folds in place of five
+_MIN_BLEND_SHARE = 1e-6  # models with a smaller share of the weight are dropped
+
 
 @dataclass(frozen=True)
 class ModelFamily:
@@ -252,11 +256,6 @@ def _append_squares(rows: Values) -> Values:
 def _prepend_constant(rows: Values) -> Values:
     """Prepend a column of ones."""
     return np.column_stack([np.ones(len(rows)), rows])
-
-
-_MIN_BLEND_ROWS = 10  # number of rows below which all models have the same weight
-_MIN_LARGE_ROWS = 5000  # fewest rows for three folds in place of five
-_MIN_BLEND_SHARE = 1e-6  # models with a smaller share of the weight are dropped
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _INTERCEPT_PENALTY = 1e-6  # small penalty of the intercepts that makes the optimum unique
 
+_SCORE_DECIMALS = 12  # decimals of the scores for sorting
+_MAX_NAMED_PAIRS = 6  # pairs listed in an error message
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BradleyTerryRanker(Ranker):
@@ -254,10 +257,6 @@ def check_labels_ordered(ranks: Ranks) -> None:
             f"no row orders label {unordered[0]} against any other label ({len(unordered)} such labels of "
             f"{k}): drop these labels"
         )
-
-
-_SCORE_DECIMALS = 12  # decimals of the scores for sorting
-_MAX_NAMED_PAIRS = 6  # pairs listed in an error message
 
 
 @dataclass(eq=False, repr=False)

@@ -32,6 +32,18 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.results.screen_result import ScreenResult
 
+_N_BINS = 20  # bins of p-values from 0 to 1
+
+MAX_SCORES = 20  # features in the figure of scores
+_ROW_HEIGHT = 0.34  # inches of a feature: its name and its score
+
+MAX_REDUNDANCY_FEATURES = 30  # features in the redundancy map
+_RANK_STEP = 5  # ranks between two labels of the redundancy map
+_MAX_ROWS = 5000  # rows from which correlations are computed
+_CORRELATION_DIGITS = 3  # decimals
+_N_SHADES, _MAX_OPACITY = 16, 0.75  # text stays readable on the strongest shade
+_SQUARE_CORNERS = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)])
+
 
 def list_reasons(record: dict[str, Any]) -> list[str]:
     """List the reasons for which candidates were pruned in a run, in a fixed order."""
@@ -91,9 +103,6 @@ def _format_layer_name(layer: dict[str, Any]) -> str:
     return f"layer {layer['layer']} ({layer['kind']})"
 
 
-_N_BINS = 20  # bins of p-values from 0 to 1
-
-
 def compute_p_value_histogram(result: ScreenResult) -> tuple[NDArray[np.int64], bool]:
     """Count p-values in bins of equal width from 0 to 1.
 
@@ -137,10 +146,6 @@ def draw_p_values(axes: Axes, result: ScreenResult) -> None:
     axes.set_xlabel("p-value", color=INK)
     axes.set_ylabel("features" if is_whole_space else "features shown", color=INK)
     despine(axes)
-
-
-MAX_SCORES = 20  # features in the figure of scores
-_ROW_HEIGHT = 0.34  # inches of a feature: its name and its score
 
 
 def get_funnel_size(record: dict[str, Any]) -> tuple[float, float]:
@@ -197,14 +202,6 @@ def _mark_no_relation(axes: Axes) -> None:
         0.0, 1.0, "no relation", transform=axes.get_xaxis_transform(), color=CURVE,
         fontsize="small", ha="center", va="bottom",
     )  # fmt: skip
-
-
-MAX_REDUNDANCY_FEATURES = 30  # features in the redundancy map
-_RANK_STEP = 5  # ranks between two labels of the redundancy map
-_MAX_ROWS = 5000  # rows from which correlations are computed
-_CORRELATION_DIGITS = 3  # decimals
-_N_SHADES, _MAX_OPACITY = 16, 0.75  # text stays readable on the strongest shade
-_SQUARE_CORNERS = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)])
 
 
 def compute_rank_correlations(result: ScreenResult, max_features: int) -> Values:

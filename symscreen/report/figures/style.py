@@ -27,6 +27,26 @@ FIGURE_WIDTH = 4.4  # inches: on a phone, letters are still ten pixels high
 _MAX_LABEL_LENGTH = 44  # characters
 _POWER_LIMITS = (-4, 4)  # of values that are written without a power of ten
 
+#: Text settings for names, in which a dollar sign does not start mathematics.
+PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "color": INK}
+
+_NUMBER = re.compile(r"-?\d+\.\d+")
+# matplotlib escapes < and > in texts and values, so that these patterns match tags only.
+_TAG = re.compile(r"<[^>]*>")
+_SPACE = re.compile(r">\s+<")
+# A style sheet would apply to the whole page; nothing reaches beyond the axes.
+_REMOVED = re.compile(r"<style.*?</style>|<clipPath.*?</clipPath>", re.DOTALL)
+_COORDINATES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
+_INVISIBLE = re.compile(r'<defs></defs>|<path d="[^"]*" style="fill: none"/>|<g/>')
+_PATH = re.compile(r' d="[^"]*"')
+_PATH_SPACE = re.compile(r"\s*\n\s*|(?<=[A-Za-z])\s+(?=[-\d.])")
+_DOT = re.compile(r"M(\S+ \S+)L\1(?=[A-Za-z\"])")  # a line without length, which a round end shows
+_UNUSED = re.compile(r'(?<=^<g) id="[^"]*"| clip-path="[^"]*"')
+_FONT = re.compile(r'font-family: [^;"]*')
+_THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
+_MAX_PIXELS_PER_INCH = 110  # so that letters are not larger than those of the page
+_UNLABELED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as shares of the figure
+
 
 def get_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return the given axes, or those of a new figure, which a notebook shows.
@@ -88,28 +108,6 @@ def get_unit(record: Mapping[str, Any], name: str) -> str:
     units = record.get("units") or {}
     found = {**units.get("columns", {}), **units.get("targets", {})}.get(name)
     return "" if found is None else escape_control_chars(str(found["base"]))
-
-
-#: Text settings for names, in which a dollar sign does not start mathematics.
-PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "color": INK}
-
-
-_NUMBER = re.compile(r"-?\d+\.\d+")
-# matplotlib escapes < and > in texts and values, so that these patterns match tags only.
-_TAG = re.compile(r"<[^>]*>")
-_SPACE = re.compile(r">\s+<")
-# A style sheet would apply to the whole page; nothing reaches beyond the axes.
-_REMOVED = re.compile(r"<style.*?</style>|<clipPath.*?</clipPath>", re.DOTALL)
-_COORDINATES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
-_INVISIBLE = re.compile(r'<defs></defs>|<path d="[^"]*" style="fill: none"/>|<g/>')
-_PATH = re.compile(r' d="[^"]*"')
-_PATH_SPACE = re.compile(r"\s*\n\s*|(?<=[A-Za-z])\s+(?=[-\d.])")
-_DOT = re.compile(r"M(\S+ \S+)L\1(?=[A-Za-z\"])")  # a line without length, which a round end shows
-_UNUSED = re.compile(r'(?<=^<g) id="[^"]*"| clip-path="[^"]*"')
-_FONT = re.compile(r'font-family: [^;"]*')
-_THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
-_MAX_PIXELS_PER_INCH = 110  # so that letters are not larger than those of the page
-_UNLABELED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as shares of the figure
 
 
 def draw_inline_svg(

@@ -277,7 +277,7 @@ def _explain_error_control(result: ScreenResult) -> list[str]:
     lines = []
     if "q_value" in result.table and error_control["method"] == "by":
         lines.append(f"q-values: Benjamini-Yekutieli over all {error_control['tests']:,} features.")
-    if "q_value" in result.table and error_control.get("source") == "permutations":
+    if "q_value" in result.table and error_control["source"] == "permutations":
         lines.append(
             "q-values: the number of features that do as well under a permutation of the target, as a share "
             "of those that do in the data."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.messages import escape_control_chars, name_option
 from symscreen.report.columns import is_missing
-from symscreen.results.screen_result import is_flagged
+from symscreen.results.rounding_flag import is_rounding_flagged
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def format_rounding_mark(row: Mapping[Any, Any], record: Mapping[str, Any]) -> s
     rows, score_error = _get_rounding_figures(row)
     data, ranking_screener = record["data"], record["options"]["screener"][0]
     scale = data["gini_mean_difference"] if ranking_screener == "t0" else 1.0
-    return "~" if is_flagged(rows, score_error, n=data["rows"], scale=scale) else ""
+    return "~" if is_rounding_flagged(rows, score_error, n=data["rows"], scale=scale) else ""
 
 
 def explain_rounding_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]) -> list[str]:

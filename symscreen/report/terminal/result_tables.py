@@ -25,6 +25,27 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import AnyFitResult, FitResult, GroupedFitResult, SharedFitResult
     from symscreen.screening.power import PowerResult
 
+_HALF = 0.5  # detection probability at which a formula counts as lost
+
+_ROUNDED_SHARE = 1e-15  # 1 − R² below which R² is 1 up to rounding
+_DIGITS = 6  # significant digits of coefficients
+_MAX_FRONT_ROWS = 8  # models of the Pareto front
+_MAX_ALTERNATIVES = 5  # alternative models
+
+_MAX_TARGETS_PER_TABLE = 3  # columns of targets that fit into 80 characters next to the terms
+_MAX_NAME_WIDTH = 18  # characters of a target's name in its column heading
+
+_MAX_GROUPS = 40  # groups whose constants are shown
+_MAX_SYMBOLS = 3  # constants of a table, which is 80 characters wide
+
+_HEADINGS = {
+    "average_precision": "AP",
+    "pr_auc": "PR-AUC",
+    "roc_auc": "ROC-AUC",
+    "recall": "R@",
+    "first_correct": "first",
+}
+
 
 def build_class_table(members: pd.DataFrame, meanings: Mapping[str, str]) -> RenderableType:
     """Build a table of the members of equivalence classes.
@@ -103,9 +124,6 @@ def _explain_relations(members: pd.DataFrame, meanings: Mapping[str, str]) -> li
             "more."
         )
     return lines
-
-
-_HALF = 0.5  # detection probability at which a formula counts as lost
 
 
 def build_power_table(power: PowerResult, style: OptionStyle = COMMAND_LINE) -> RenderableType:
@@ -191,12 +209,6 @@ def _explain_power(power: PowerResult) -> list[str]:
     return lines
 
 
-_ROUNDED_SHARE = 1e-15  # 1 − R² below which R² is 1 up to rounding
-_DIGITS = 6  # significant digits of coefficients
-_MAX_FRONT_ROWS = 8  # models of the Pareto front
-_MAX_ALTERNATIVES = 5  # alternative models
-
-
 def format_equation(result: FitResult | GroupedFitResult) -> str:
     """Format ``target = formula`` on one line, with numbers to six digits.
 
@@ -227,8 +239,20 @@ def build_fit_tables(result: FitResult) -> RenderableType:
         Input for `print_table`.
     """
     quality = Text(f"{_format_quality(result.r2, result)}; {describe_rows(result)}.")
-    table = _build_coefficient_table(result)
-    return Group(Text(""), table, Text(""), quality, Text(""), *build_model_tables(result))
+    tables = [Text(""), _build_coefficient_table(result), *_build_inner_table(result)]
+    return Group(*tables, Text(""), quality, Text(""), *build_model_tables(result))
+
+
+def _build_inner_table(result: FitResult) -> list[RenderableType]:
+    """Build the table of fitted numbers inside terms, after an empty line; nothing without any."""
+    inner = [row for row in result.record.get("numbers", []) if row["p_value"] is None]
+    if not inner:
+        return []
+    level = f"{100 * result.record['level']:g} %"
+    table = make_table(("number inside", "right"), (f"from ({level})", "right"), ("to", "right"))
+    for row in inner:
+        add_row(table, tuple(f"{row[name]:.{_DIGITS}g}" for name in ("number", "low", "high")))
+    return [Text(""), table]
 
 
 def _format_quality(r2: float, result: AnyFitResult) -> str:
@@ -318,10 +342,6 @@ def _build_model_table(models: pd.DataFrame) -> RenderableType:
     return table
 
 
-_MAX_TARGETS_PER_TABLE = 3  # columns of targets that fit into 80 characters next to the terms
-_MAX_NAME_WIDTH = 18  # characters of a target's name in its column heading
-
-
 def format_equations(result: SharedFitResult) -> tuple[str, ...]:
     """Format ``target = formula`` for each target; see `format_equation`."""
     return tuple(map(escape_control_chars, result.formula.round_numbers(_DIGITS).equations))
@@ -377,10 +397,6 @@ def _format_with_half_width(value: float, low: float, high: float) -> str:
 def _shorten_name(name: str) -> str:
     text = escape_control_chars(name)
     return text if len(text) <= _MAX_NAME_WIDTH else f"{text[: _MAX_NAME_WIDTH - 1]}…"
-
-
-_MAX_GROUPS = 40  # groups whose constants are shown
-_MAX_SYMBOLS = 3  # constants of a table, which is 80 characters wide
 
 
 def build_grouped_fit_tables(result: GroupedFitResult) -> RenderableType:
@@ -439,15 +455,6 @@ def _build_shared_constant_table(shared: pd.DataFrame) -> Table:
         value = _format_with_half_width(row["coefficient"], row["low"], row["high"])
         add_row(table, (row["term"], row["place"], value))
     return table
-
-
-_HEADINGS = {
-    "average_precision": "AP",
-    "pr_auc": "PR-AUC",
-    "roc_auc": "ROC-AUC",
-    "recall": "R@",
-    "first_correct": "first",
-}
 
 
 def build_evaluation_table(evaluation: Evaluation, meaning: str) -> RenderableType:

@@ -21,7 +21,7 @@ from symscreen.linear_models.stepwise_selection import (
     eliminate_backward,
     find_spanned_features,
     fit_nested_models,
-    select_forward,
+    select_forward_by_projection,
     select_independent,
 )
 from symscreen.screeners.base import CoefficientPath, JointScores, JointScreener, ScreenerOption
@@ -109,8 +109,12 @@ def _order_features(
     q, n = features.shape
     nothing = np.empty(0, dtype=np.int64)
     if direction == "forward":
-        return select_forward(features, target, max_size, problem.tolerance, problem.rss_floor), nothing, []
-    forward = select_forward(features, target, q, problem.tolerance, problem.rss_floor)
+        return (
+            select_forward_by_projection(features, target, max_size, problem.tolerance, problem.rss_floor),
+            nothing,
+            [],
+        )
+    forward = select_forward_by_projection(features, target, q, problem.tolerance, problem.rss_floor)
     # Of linearly dependent features those are used that forward selection takes, then the first.
     sequence = np.append(forward, np.setdiff1d(np.arange(q), forward))
     initial = select_independent(features, sequence, problem.tolerance)
@@ -185,7 +189,9 @@ def _estimate_noise(problem: _StepwiseProblem) -> tuple[float, str]:
     model = select_independent(features, np.arange(len(features)), problem.tolerance)
     source = "all features"
     if n - 1 - model.size < min(_MIN_NOISE_DEGREES, n // 2):
-        model = select_forward(features, problem.target, (n - 1) // 2, problem.tolerance, problem.rss_floor)
+        model = select_forward_by_projection(
+            features, problem.target, (n - 1) // 2, problem.tolerance, problem.rss_floor
+        )
         source = "the largest forward model"
     rss = fit_nested_models(features, problem.target, model).rss[-1]
     return max(float(rss), problem.rss_floor) / (n - 1 - model.size), f"{source} ({model.size} independent)"

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.config.screen_options import ScreenOptions
-    from symscreen.results.verdict import Obstacle
+    from symscreen.results.screen_verdict import Obstacle
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.screening.inference.permuted_rows import PermutedRows
     from symscreen.screening.search.modes import SearchMode

@@ -20,7 +20,7 @@ from symscreen.expansion.feature_values import (
     compute_exact_value_ids,
 )
 from symscreen.expressions.traversal import collect_columns
-from symscreen.results.screen_result import is_flagged
+from symscreen.results.rounding_flag import is_rounding_flagged
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.screening.scoring.block_scoring import iterate_values
 from symscreen.statistics.inference.order_uncertainty import find_order_uncertainty
@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 
 
 MAX_ERROR_SHARE_OF_STD = 1e-9  # rounding error of safe values, relative to their standard deviation
+
+NUMERICAL_ERROR_COLUMNS = ("uncertain_rows", "score_error")
+
+_MAX_FEATURES = 1000  # features examined per round
+_MAX_FEATURES_OF_FULL_RANKING = 100  # this number for a ranking of all features, which may itself be fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +179,6 @@ def _compute_score(screener: Screener, values: Values, target: Target) -> float:
     return float(screener.score(screener.statistic(block, target), target)[0])
 
 
-NUMERICAL_ERROR_COLUMNS = ("uncertain_rows", "score_error")
-
-_MAX_FEATURES = 1000  # features examined per round
-_MAX_FEATURES_OF_FULL_RANKING = 100  # this number for a ranking of all features, which may itself be fast
-
-
 def flag_numerical_errors(
     task: ScreeningTask, round_results: Sequence[RoundResult]
 ) -> tuple[list[RoundResult], dict[str, Any]]:
@@ -200,7 +199,7 @@ def flag_numerical_errors(
         return list(round_results), {}
     scale = task.target.gini_mean_difference if task.screeners[0].name == "t0" else 1.0
     n_flagged = sum(
-        is_flagged(estimate.n_uncertain_rows, estimate.score_error, n=task.target.n, scale=scale)
+        is_rounding_flagged(estimate.n_uncertain_rows, estimate.score_error, n=task.target.n, scale=scale)
         for estimate in flat
     )
     record = {"looked_at": len(flat), "uncertain": n_uncertain, "marked": n_flagged}

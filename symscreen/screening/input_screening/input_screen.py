@@ -15,7 +15,7 @@ from symscreen.config.space_options import split_operators
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import KEYWORD, format_count, name_option
 from symscreen.report.html_listings import format_listing_html, format_listing_text
-from symscreen.report.terminal.input_table import build_screened_input_table
+from symscreen.report.terminal.screened_input_table import build_screened_input_table
 from symscreen.screening.input_screening.forward_search import (
     MAX_PAIR_INPUTS,
     compute_pair_level,

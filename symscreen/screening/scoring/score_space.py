@@ -14,7 +14,7 @@ import numpy as np
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.safety import SafetyAnalysis
-from symscreen.results.screen_result import ScreenerComparison, compare_screeners
+from symscreen.results.screener_agreement import ScreenerComparison, compare_screeners
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import build_inference, limit_cost
 from symscreen.screening.inference.error_control_columns import compute_error_control
@@ -36,7 +36,7 @@ from symscreen.screening.scoring.top_features import (
     rank_all_features,
     round_sort_keys,
 )
-from symscreen.screening.search.modes import audit_search, run_search
+from symscreen.screening.search.modes import audit_search, run_feature_search
 from symscreen.screening.search.successive_halving import SearchGoal
 from symscreen.screening.task import MAX_EXAMINED
 from symscreen.statistics.ranks.sorted_block import sort_block
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion import CandidateStatus, Space
-    from symscreen.results.verdict import Obstacle
+    from symscreen.results.screen_verdict import Obstacle
     from symscreen.screeners import Sign
     from symscreen.screening.scoring.distinct_features import DistinctFeatures
     from symscreen.screening.scoring.finalists import Finalists
@@ -128,7 +128,7 @@ def score_space(space: Space, task: ScreeningTask) -> ScoringResult:
 
     The result does not depend on the backend, the chunk size or the number of threads.
     """
-    search = None if task.search == "exact" else run_search(space, make_search_goals(task), task)
+    search = None if task.search == "exact" else run_feature_search(space, make_search_goals(task), task)
     scored_space = space if search is None else search.space
     error_control, cost_obstacle = limit_cost(task.error_control, space.size, task.target.n)
     inference = build_inference(

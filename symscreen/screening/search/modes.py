@@ -1,9 +1,9 @@
 """The search modes of a screen, the audit of a halving search, and the estimate of its cost.
 
-A search decides which features of a space are scored on all rows (`run_search`). The audit estimates how many
-of the dropped features belong to the best: it draws dropped features at random and counts those that are as
-good as the last feature shown. If the screener allows it, pairs of rows exclude most of the sample at a tiny
-risk (see `symscreen.screening.search.race`), and only the rest is scored exactly.
+A search decides which features of a space are scored on all rows (`run_feature_search`). The audit estimates
+how many of the dropped features belong to the best: it draws dropped features at random and counts those that
+are as good as the last feature shown. If the screener allows it, pairs of rows exclude most of the sample at
+a tiny risk (see `symscreen.screening.search.race`), and only the rest is scored exactly.
 """
 
 from __future__ import annotations
@@ -42,6 +42,23 @@ _FEATURES_PER_TASK = 8  # features of an audit that a thread scores together
 _PAIRS_SAMPLE_SIZE = 1 << 15  # features of an audit in which pairs of rows exclude most of them
 _LOG_CONFIDENCE = 30.0  # −ln of the probability that pairs of rows exclude a feature wrongly
 _CONFIDENCE = 0.95  # level of the one-sided interval for the share of lost features
+
+SearchMode = Literal["exact", "race", "sieve"]
+
+_MIN_SURVIVORS = 2048  # minimum number of features that a halving search leaves
+_SURVIVORS_PER_CLASS = 32  # minimum number of features left per requested class
+# Where survivors of a search by pairs would have more values than this, it leaves fewer of them, ...
+MAX_SURVIVOR_VALUES = 25 * 10**7
+_FEWEST_PER_CLASS = 16  # ... but at least as many per requested class
+_SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # random streams of a seed
+_NO_P_VALUES_REASON = (
+    "p- and q-values need the scores of all features, but most features were dropped on a subsample of rows"
+)
+
+_CALIBRATION_S = 0.2  # seconds
+# Time of all rounds relative to the first; each later round has 1/8 of the features at 4 times the cost each.
+_ALL_ROUNDS_TO_FIRST_RATIO = 2.5
+_MAX_SURVIVORS_FACTOR = 2  # the last round may leave up to twice the minimum number of survivors
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +186,6 @@ def _compute_upper_share(n_lost: int, n_sampled: int) -> float:
     return 1.0 if n_lost == n_sampled else float(betaincinv(n_lost + 1, n_sampled - n_lost, _CONFIDENCE))
 
 
-SearchMode = Literal["exact", "race", "sieve"]
-
-_MIN_SURVIVORS = 2048  # minimum number of features that a halving search leaves
-_SURVIVORS_PER_CLASS = 32  # minimum number of features left per requested class
-# Where survivors of a search by pairs would have more values than this, it leaves fewer of them, ...
-MAX_SURVIVOR_VALUES = 25 * 10**7
-_FEWEST_PER_CLASS = 16  # ... but at least as many per requested class
-_SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # random streams of a seed
-_NO_P_VALUES_REASON = (
-    "p- and q-values need the scores of all features, but most features were dropped on a subsample of rows"
-)
-
-
 @dataclass(frozen=True, eq=False)
 class SearchResult:
     """The survivors of a search.
@@ -198,7 +202,7 @@ class SearchResult:
     record: dict[str, Any]
 
 
-def run_search(space: Space, goals: Sequence[SearchGoal], task: ScreeningTask) -> SearchResult:
+def run_feature_search(space: Space, goals: Sequence[SearchGoal], task: ScreeningTask) -> SearchResult:
     """Search a space for the best features by the task's search mode.
 
     A race splits its risk evenly among the goals.
@@ -275,12 +279,6 @@ def audit_search(
         backend=task.backend,
     )
     return asdict(audit)
-
-
-_CALIBRATION_S = 0.2  # seconds
-# Time of all rounds relative to the first; each later round has 1/8 of the features at 4 times the cost each.
-_ALL_ROUNDS_TO_FIRST_RATIO = 2.5
-_MAX_SURVIVORS_FACTOR = 2  # the last round may leave up to twice the minimum number of survivors
 
 
 def estimate_search_cost(

@@ -44,6 +44,18 @@ if TYPE_CHECKING:
     from symscreen.screening.search.successive_halving import SearchGoal
     from symscreen.targets import NumericTarget
 
+_FIRST_ROUND_PAIRS = 32  # minimum number of pairs in the first round
+MAX_ROUNDS = 14
+_MIN_PILOT_SIZE = 512  # features that are scored exactly to set the threshold
+_PILOT_SIZE_PER_CLASS = 4  # this number per class that is wanted
+_MAX_PILOT_SPACE = 1 << 14  # a space of up to this many features is scored entirely to set the threshold
+# Limit of the first round, relative to the loss expected by chance. A lower limit excludes most features
+# that are unrelated to the target.
+_MAX_FIRST_LIMIT = 0.92
+_ROWS_PER_PAIR = 2  # one more pair costs about as much as this many rows of an exact score
+_LOSS_TOLERANCE = 1e-9  # largest difference of equal losses, because losses are rounded
+_ENOUGH_SURVIVORS = 1024  # features whose exact scores cost little; the list is filled from them
+
 
 def compute_log_confidence_budget(risk: float, *, n_classes: int, n_rounds: int) -> float:
     """Compute the confidence that each exclusion needs so that all together stay within a risk.
@@ -109,19 +121,6 @@ def _compute_kl_divergence(x: float, p: float) -> float:
         return math.inf
     rest = (1.0 - x) * math.log((1.0 - x) / (1.0 - p)) if x < 1.0 else 0.0
     return x * math.log(x / p) + rest
-
-
-_FIRST_ROUND_PAIRS = 32  # minimum number of pairs in the first round
-MAX_ROUNDS = 14
-_MIN_PILOT_SIZE = 512  # features that are scored exactly to set the threshold
-_PILOT_SIZE_PER_CLASS = 4  # this number per class that is wanted
-_MAX_PILOT_SPACE = 1 << 14  # a space of up to this many features is scored entirely to set the threshold
-# Limit of the first round, relative to the loss expected by chance. A lower limit excludes most features
-# that are unrelated to the target.
-_MAX_FIRST_LIMIT = 0.92
-_ROWS_PER_PAIR = 2  # one more pair costs about as much as this many rows of an exact score
-_LOSS_TOLERANCE = 1e-9  # largest difference of equal losses, because losses are rounded
-_ENOUGH_SURVIVORS = 1024  # features whose exact scores cost little; the list is filled from them
 
 
 def run_race(

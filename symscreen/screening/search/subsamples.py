@@ -40,6 +40,14 @@ if TYPE_CHECKING:
 
 UNDEFINED = -1  # count of a feature with a value that is not finite
 
+_BLOCK_BYTES = 1 << 18  # size of a block of values, which fits the cache
+_MIN_UNCOMMON_ROWS = 32  # minimum number of sampled rows whose target is not the most frequent value
+
+_CANDIDATES_PER_TASK = 1 << 15  # candidates per task in the first round
+_SURVIVORS_PER_TASK = 1 << 12  # candidates per task in later rounds, on many more rows
+_POOL_BYTES = 1 << 26  # maximum size of the pool at the rows of a batch, held as a whole
+_POOL_PART_BYTES = 1 << 24  # size of the pool members computed at a time, if the pool is larger
+
 
 @dataclass(frozen=True, eq=False)
 class RowPairs:
@@ -241,10 +249,6 @@ def _fill_arithmetic_discordance(
         out[f] = UNDEFINED if undefined else doubled
 
 
-_BLOCK_BYTES = 1 << 18  # size of a block of values, which fits the cache
-_MIN_UNCOMMON_ROWS = 32  # minimum number of sampled rows whose target is not the most frequent value
-
-
 @dataclass(frozen=True, eq=False)
 class Subsample:
     """Rows on which features are evaluated, and how their values give estimates of the loss.
@@ -379,12 +383,6 @@ def make_row_subsample(
         return estimates
 
     return Subsample((rows,), n_rows, accumulate, lambda estimates: estimates)
-
-
-_CANDIDATES_PER_TASK = 1 << 15  # candidates per task in the first round
-_SURVIVORS_PER_TASK = 1 << 12  # candidates per task in later rounds, on many more rows
-_POOL_BYTES = 1 << 26  # maximum size of the pool at the rows of a batch, held as a whole
-_POOL_PART_BYTES = 1 << 24  # size of the pool members computed at a time, if the pool is larger
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,26 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
+LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 knots to 1e-17
+# Statistics that differ by less than this share of the largest are equal: ties of z are broken only by
+# rounding.
+_RELATIVE_ROUNDING, _RELATIVE_ROUNDING_EXACT = 2.0**-42, 2.0**-47
+_MIN_P_VALUE = 1e-300
+_MIN_DRAWS_BEYOND_KNOT = 256  # number of drawn statistics beyond the last knot
+_MIN_DRAWS_BEYOND_JUMP = 16  # this number where jumps are kept, because few values are many draws
+_MIN_LOG_TAIL = -38.0  # log of the tail at the last tilt: about 3e-17
+_MAX_TILTS = 40
+_TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
+_BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
+_MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
+_GROUP_SIZE = 16  # statistics in the body of a plain sample that one of them stands for
+_N_UNGROUPED = 32_768  # number of largest statistics in a plain sample that stand for themselves
+_N_CELLS, _MAX_CELL_WIDTH = 1024, 0.05  # cells of equal counts, and their width in t · z
+_MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
+_MAX_CELLS = 1 << 12  # largest number of cells in which knots are looked up; their starts fit into the cache
+# change of the log likelihood at which Newton's method ends; its statistical error is about 1
+_NEWTON_TOLERANCE = 1e-4
+
 
 class NullDistribution(Protocol):
     """Computes p-values of features under independence from a target.
@@ -76,27 +96,6 @@ class NullDistribution(Protocol):
         float64 array, shape (m,)
             p-values in (0, 1]; never 0, never NaN.
         """
-
-
-LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 knots to 1e-17
-# Statistics that differ by less than this share of the largest are equal: ties of z are broken only by
-# rounding.
-_RELATIVE_ROUNDING, _RELATIVE_ROUNDING_EXACT = 2.0**-42, 2.0**-47
-_MIN_P_VALUE = 1e-300
-_MIN_DRAWS_BEYOND_KNOT = 256  # number of drawn statistics beyond the last knot
-_MIN_DRAWS_BEYOND_JUMP = 16  # this number where jumps are kept, because few values are many draws
-_MIN_LOG_TAIL = -38.0  # log of the tail at the last tilt: about 3e-17
-_MAX_TILTS = 40
-_TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
-_BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
-_MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
-_GROUP_SIZE = 16  # statistics in the body of a plain sample that one of them stands for
-_N_UNGROUPED = 32_768  # number of largest statistics in a plain sample that stand for themselves
-_N_CELLS, _MAX_CELL_WIDTH = 1024, 0.05  # cells of equal counts, and their width in t · z
-_MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
-_MAX_CELLS = 1 << 12  # largest number of cells in which knots are looked up; their starts fit into the cache
-# change of the log likelihood at which Newton's method ends; its statistical error is about 1
-_NEWTON_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)

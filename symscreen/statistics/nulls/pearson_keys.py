@@ -39,6 +39,10 @@ _MAX_CHANGE = 1e-3  # largest relative change of p by the error of r, for which 
 _EPSILON, _SQRT_EPSILON = 2.0**-51, 2.0**-25
 _MIN_ROWS = 5  # number of rows from which on q is smooth enough
 
+_LOG10 = math.log(10.0)
+_LARGEST_UNROUNDED = 0.9999 * (1.0 + 1e-9)  # largest p-value that is not rounded up to 1
+_LEAST_DIGITS = 1000  # the four digits of a key, as an integer; 10,000 are the least of the next decade
+
 
 class _KeyTable(NamedTuple):
     """The interpolation of q, with what the kernel needs of n."""
@@ -116,11 +120,6 @@ def _build_key_table(n_rows: int) -> _KeyTable:
     error = _SAFETY_FACTOR * float(deviation) + rounding + _FUNCTION_ERROR
     slope = 2.0 * math.exp(-float(betaln(a, 0.5)))
     return _KeyTable(factors, step, a, slope, error, largest_r, limit <= _LARGEST_R)
-
-
-_LOG10 = math.log(10.0)
-_LARGEST_UNROUNDED = 0.9999 * (1.0 + 1e-9)  # largest p-value that is not rounded up to 1
-_LEAST_DIGITS = 1000  # the four digits of a key, as an integer; 10,000 are the least of the next decade
 
 
 @compile_kernel

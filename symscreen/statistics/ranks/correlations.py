@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.ranks.sorted_values import SortedValues
 
+_MAX_INT64_ROWS = 2_000_000  # rows up to which sums of rank products fit 64 bits
+
 
 def compute_kendall(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute τ-b between each feature of a block and the target.
@@ -49,9 +51,6 @@ def compute_kendall(ordered: SortedBlock, target: SortedValues) -> NDArray[np.fl
     out = np.empty(len(ordered.order))
     fill_kendall(ordered.order, ordered.doubled_ranks, target.tie_groups, tied_y, out)
     return out
-
-
-_MAX_INT64_ROWS = 2_000_000  # rows up to which sums of rank products fit 64 bits
 
 
 def compute_spearman(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:

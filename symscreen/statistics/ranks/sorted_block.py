@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     Keys = NDArray[np.uint64]
     Weights = NDArray[np.uint64]
 
+_AFFINE_STEP = 1e-9  # affine copies agree to about 1e-15, so rounding separates one in a million of them
+
 
 @dataclass(frozen=True, eq=False)
 class MonotoneParents:
@@ -314,9 +316,6 @@ def permute_block_rows(
     order = np.empty_like(ordered.order)
     relabel_order(ordered.order, ordered.values, ordered.tied, inverse_rows, order)
     return SortedBlock(values, (order, ordered.tied))
-
-
-_AFFINE_STEP = 1e-9  # affine copies agree to about 1e-15, so rounding separates one in a million of them
 
 
 @lru_cache(maxsize=8)  # the same for every block of features

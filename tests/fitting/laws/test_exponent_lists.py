@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 import pytest
 
-from symscreen.fitting.laws.exponent_lists import list_exponents
+from symscreen.fitting.laws.exponent_lists import list_index_exponents
 from symscreen.fitting.laws.two_powers import _list_outer_exponents
 
 
@@ -31,12 +31,12 @@ def test_all_products_are_listed_once_the_simplest_first(n_inputs, max_factors, 
     ]
     for merges_powers in (False, True):
         expected = [powers for powers in every if not merges_powers or gcd(*powers) == 1]
-        listed = list(list_exponents(n_inputs, max_factors, max_total, merges_powers=merges_powers))
+        listed = list(list_index_exponents(n_inputs, max_factors, max_total, merges_powers=merges_powers))
         assert listed == sorted(expected, key=get_order)
 
 
 def test_thousands_of_inputs_are_listed_as_far_as_they_are_needed():
-    first = list(islice(list_exponents(5_000, 5), 5_002))
+    first = list(islice(list_index_exponents(5_000, 5), 5_002))
     assert [np.flatnonzero(powers).tolist() for powers in first[-2:]] == [[0, 1], [0, 1]]
     outer = list(islice(_list_outer_exponents(5_000), 250))
     assert len(set(outer)) == 250

@@ -12,7 +12,7 @@ from symscreen.fitting.laws.monomial_dictionary import (
     build_polynomial,
     build_squared_differences,
     build_waves,
-    list_exponents,
+    list_monomial_exponents,
 )
 
 OPERATORS = frozenset({"add", "sub", "mul", "div", "sqrt", "log", "sin", "cos"})
@@ -34,7 +34,7 @@ def test_values_are_those_of_the_expressions(rng):
 
 @pytest.mark.parametrize("n_inputs", [1, 2, 5, 9])
 def test_exponents_are_symmetric_in_the_inputs_and_limited(n_inputs):
-    exponents = list_exponents(n_inputs, 240, has_roots=True)
+    exponents = list_monomial_exponents(n_inputs, 240, has_roots=True)
     assert len(set(exponents)) == len(exponents) <= 240
     assert exponents[0] == (Fraction(0),) * n_inputs
     assert {tuple(reversed(each)) for each in exponents} == set(exponents)

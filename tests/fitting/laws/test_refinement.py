@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from symscreen.expressions.traversal import evaluate_expression, iterate_constants, rebuild_expression
 from symscreen.expressions.tree import Constant, parse_expression
 from symscreen.fitting.laws.law import Law, LawData
-from symscreen.fitting.laws.refinement import refine_law
+from symscreen.fitting.laws.refinement import fit_inner_constants, free_numbers, refine_law
+from symscreen.fitting.laws.simple_numbers import measure_number
 from symscreen.grammar import load_grammar
 
 GRAMMAR = load_grammar("basic")
@@ -121,3 +124,32 @@ def test_exponents_become_fractions_but_no_multiples_of_pi(rng):
         term = str(refine_law(make_law(f"x**{exponent + 1e-3}*y"), data).terms[0])
         assert term.startswith(text)
         assert "pi" not in term
+
+
+def test_numbers_that_are_not_in_the_grammar_can_be_fitted_again(rng):
+    data = replace(make_data(rng, "3*sqrt(x + 2.1*z)", noise=0.02), grammar=load_grammar("standard"))
+    start = Law((parse_expression("sqrt(x + 3*z)/2"),), has_intercept=False, search_size=64.0, n_constants=0)
+    freed = free_numbers(start, data)
+    constants = [constant for term in freed.terms for constant in iterate_constants(term)]
+    assert [(float(each.value), each.fitted) for each in constants] == [(3.0, True), (2.0, False)]
+    assert freed.n_constants == 1
+    assert freed.search_size == 64.0 / 2.0 ** measure_number(3.0)
+    refined = refine_law(freed, data)
+    value = next(iterate_constants(refined.terms[0])).value
+    assert abs(float(value) - 2.1) < 0.1
+
+
+def test_constants_are_fitted_for_other_rows_without_becoming_simple(rng):
+    data = make_data(rng, "3*sqrt(x + 2*z)", noise=0.02)
+    term = rebuild_expression(
+        parse_expression("sqrt(x + 2.6*z)"), number=lambda number: Constant(number.value, fitted=True)
+    )
+    law = Law((term,), has_intercept=False, search_size=1.0, n_constants=1)
+    fitted = fit_inner_constants(law, data)
+    (constant,) = iterate_constants(fitted.terms[0])
+    assert constant.fitted
+    assert constant.value != 2.0
+    assert abs(float(constant.value) - 2.0) < 0.1
+    assert fitted.n_constants == 1
+    plain = Law((parse_expression("x + 2*z"),), has_intercept=False, search_size=1.0)
+    assert fit_inner_constants(plain, data) is plain

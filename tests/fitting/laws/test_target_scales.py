@@ -16,7 +16,7 @@ from symscreen.fitting.laws.target_scales import (
 POINTS = np.linspace(0.2, 0.9, 15)
 
 
-@pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.name)
+@pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.inverse_name)
 def test_inverse_and_derivatives_of_a_scale_agree(scale):
     values = scale.transform(POINTS)
     np.testing.assert_allclose(scale.inverse(values), POINTS, rtol=1e-12)
@@ -26,7 +26,7 @@ def test_inverse_and_derivatives_of_a_scale_agree(scale):
     np.testing.assert_allclose(scale.inverse_derivative(values) * slopes, 1.0, rtol=1e-6)
 
 
-@pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.name)
+@pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.inverse_name)
 def test_weighted_errors_of_a_response_are_errors_of_the_target(rng, scale):
     x = rng.uniform(0.5, 0.8, 50)
     errors = 1e-7 * rng.normal(size=50)
@@ -37,7 +37,7 @@ def test_weighted_errors_of_a_response_are_errors_of_the_target(rng, scale):
 
 
 def test_an_expanded_response_equals_the_response_to_first_order(rng):
-    scale = next(scale for scale in SCALES if scale.name == "inv")
+    scale = next(scale for scale in SCALES if scale.inverse_name == "inv")
     smooth = rng.uniform(1, 2, 50)
     target = smooth + 1e-5 * rng.normal(size=50)
     expanded = build_response(scale, {}, {}, target, smooth)
@@ -45,7 +45,7 @@ def test_an_expanded_response_equals_the_response_to_first_order(rng):
 
 
 def test_a_response_that_is_undefined_in_many_rows_is_left_out(rng):
-    scale = next(scale for scale in SCALES if scale.name == "exp")
+    scale = next(scale for scale in SCALES if scale.inverse_name == "exp")
     target = rng.normal(size=100)
     assert build_response(scale, {}, {}, target) is None
     assert build_response(IDENTITY, {}, {}, target) is not None

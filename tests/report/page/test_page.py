@@ -5,6 +5,7 @@ import copy
 import hashlib
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -243,3 +244,17 @@ def test_the_first_formula_stands_above_the_list_with_its_straight_line(frame):
     # x1 has the order of its square here, so that both are one class, which x1**2 represents
     assert "x1**2" in best
     assert "target ≈ 3 − 2 × formula, R² = 1.000" in best
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_no_pictures")
+def test_a_page_with_a_fit_has_the_notices_of_the_fit_once(result):
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0.5, 2.0, 60)
+    fitted = symscreen.fit({"x1": x, "target": x**2 + 0.1 * rng.normal(size=60)}, target="target", layers="u")
+    notice = next(each for each in fitted.notices if "the intervals ignore" in each)
+    text = build_report_html(result, data="d.csv", fit=fitted)
+    assert text.count(notice.split(";")[0]) == 1
+    shared = replace(fitted, notices=(*result.notices, "a notice of both"))
+    both = build_report_html(replace(result, notices=shared.notices), data="d.csv", fit=shared)
+    assert both.count("a notice of both") == 1

@@ -16,7 +16,7 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Call, Constant, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
-from symscreen.results.screen_result import is_flagged
+from symscreen.results.rounding_flag import is_rounding_flagged
 from symscreen.screeners import SCREENERS
 from symscreen.screening.inference.numerical_error import estimate_numerical_error
 from symscreen.targets import NumericTarget
@@ -177,8 +177,8 @@ def test_values_near_overflow_have_a_spread():
 
 
 def test_marks_are_for_what_people_would_see():
-    assert not is_flagged(0, 0.0, n=100, scale=1.0)
-    assert not is_flagged(50, 9e-4, n=100, scale=1.0)
-    assert is_flagged(2, 1.1, n=100, scale=1000.0)
-    assert not is_flagged(1, math.nan, n=100, scale=1.0)
-    assert not is_flagged(math.nan, math.nan, n=100, scale=1.0)
+    assert not is_rounding_flagged(0, 0.0, n=100, scale=1.0)
+    assert not is_rounding_flagged(50, 9e-4, n=100, scale=1.0)
+    assert is_rounding_flagged(2, 1.1, n=100, scale=1000.0)
+    assert not is_rounding_flagged(1, math.nan, n=100, scale=1.0)
+    assert not is_rounding_flagged(math.nan, math.nan, n=100, scale=1.0)

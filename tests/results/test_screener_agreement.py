@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, rankdata
 
-from symscreen.results.screen_result import compare_screeners, compute_agreement
+from symscreen.results.screener_agreement import compare_screeners, compute_agreement
 
 losses = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, np.nan]), min_size=1, max_size=12)
 several = st.integers(1, 12).flatmap(

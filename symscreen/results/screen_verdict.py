@@ -90,8 +90,8 @@ def _compute_smallest_p_value(n_rows: int) -> float:
 
 
 def _is_by_permutations(error_control: Mapping[str, Any]) -> bool:
-    """Return whether q-values come from permutations; older records do not say, and have none of them."""
-    return error_control.get("source") == "permutations"
+    """Return whether q-values come from permutations."""
+    return bool(error_control["source"] == "permutations")
 
 
 def _compute_smallest_q_value(error_control: Mapping[str, Any], n_permutations: int) -> float:

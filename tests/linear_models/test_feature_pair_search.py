@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.linear_models import pair_search
+from symscreen.linear_models import feature_pair_search
 from symscreen.linear_models.exhaustive_subsets import RequiredParts, find_best_models
+from symscreen.linear_models.feature_pair_search import find_best_pairs
 from symscreen.linear_models.gram import compute_gram, compute_unexplained_shares, normalize_rows
-from symscreen.linear_models.pair_search import find_best_pairs
 
 
 def make_formulas(rng, q, n, n_inputs=3):
@@ -58,7 +58,7 @@ def test_tiles_and_threads_change_no_bit(rng, monkeypatch, is_formulas):
     x = make_formulas(rng, 300, 80) if is_formulas else rng.normal(size=(300, 80))
     y = x[20] - 2.0 * x[250] + rng.normal(size=80)
     expected = find_best_pairs(x, y, 20)
-    monkeypatch.setattr(pair_search, "_TILE_FEATURES", 32)
+    monkeypatch.setattr(feature_pair_search, "_TILE_FEATURES", 32)
     found = find_best_pairs(x, y, 20, jobs=2)
     assert found.members.tolist() == expected.members.tolist()
     assert found.unexplained.tolist() == expected.unexplained.tolist()
@@ -72,13 +72,13 @@ def test_the_bound_is_below_h_of_every_pair(rng, tau, n_directions):
     x[1] = 3.0 * x[0] - 1.0  # collinear
     columns, target = normalize_rows(x), normalize_rows(y[None])
     directions = np.linalg.svd(columns, full_matrices=False)[2]
-    features = pair_search._prepare_features(
+    features = feature_pair_search._prepare_features(
         columns, target @ columns.T, None if n_directions is None else directions[:n_directions]
     )
     products, bounds = features.coordinates @ features.coordinates.T, np.empty(150, dtype=np.float32)
     exact = compute_h(x, y, tau)
     for row in range(150):
-        n_possible = pair_search._fill_bounds(products[row], features, tau, row, 0, row, bounds)
+        n_possible = feature_pair_search._fill_bounds(products[row], features, tau, row, 0, row, bounds)
         assert (bounds[:row] - features.bound_error <= exact[row, :row]).all()
         assert n_possible >= (exact[row, :row] <= 0.0).sum()
     if n_directions is None:
@@ -89,7 +89,7 @@ def test_few_directions_are_chosen_for_formulas_and_none_for_noise(rng):
     for x, is_chosen in ((make_formulas(rng, 2000, 200), True), (rng.normal(size=(2000, 200)), False)):
         columns = normalize_rows(x)
         target = normalize_rows((x[3] + x[5])[None])
-        features = pair_search._choose_features(columns, target @ columns.T, 0.99)
+        features = feature_pair_search._choose_features(columns, target @ columns.T, 0.99)
         assert (features.coordinates.shape[1] < 200) == is_chosen
 
 
@@ -115,7 +115,7 @@ def test_pairs_without_the_required_parts_are_left_out(rng):
 
 
 def test_a_stopped_search_has_the_best_of_the_pairs_that_it_tried(rng, monkeypatch):
-    monkeypatch.setattr(pair_search, "_TILE_FEATURES", 16)
+    monkeypatch.setattr(feature_pair_search, "_TILE_FEATURES", 16)
     x, y = rng.normal(size=(64, 50)), rng.normal(size=50)
     answers = iter([False] * 3 + [True] * 10)
     found = find_best_pairs(x, y, 5, should_stop=lambda: next(answers))

@@ -8,7 +8,7 @@ import symscreen
 from symscreen.config import parsing
 from symscreen.messages import COMMAND_LINE, render_message
 from symscreen.results.ranking_files import write_ranking
-from symscreen.results.verdict import build_verdict_record, format_verdict
+from symscreen.results.screen_verdict import build_verdict_record, format_verdict
 from symscreen.screening.inference import error_control
 
 SMALL = {"layers": "b", "top": 5}
@@ -64,7 +64,7 @@ def test_repeated_values_and_dominant_rows_of_the_target_make_the_q_value_of_noi
 
 @pytest.mark.parametrize("screener", ["t0", "spearman", "xi"])
 def test_few_rows_leave_a_rank_statistic_undecided(screener):
-    control = {"tests": 1000, "passing": 0, "least_q": 1.0, "rate": 0.05}
+    control = {"tests": 1000, "passing": 0, "least_q": 1.0, "rate": 0.05, "source": "null distribution"}
     kinds = [
         build_verdict_record(control, pd.DataFrame(), None, screener=name, n_rows=5)["kind"]
         for name in (screener, "pearson")
