@@ -103,7 +103,7 @@ def parse_written_number(text: str) -> WrittenNumber | None:
         or is_bracketed != (match["close"] is not None)
         or (is_bracketed and signs)
         or not any(style.fullmatch(digits) for style in _STYLES.values())
-        or not any(mark.isdigit() for mark in digits)
+        or not any(mark.isdigit() for mark in digits.casefold().split("e")[0])
     ):
         return None
     return WrittenNumber(is_bracketed or bool({*signs} & {"-", "−"}), digits, "".join(symbols))

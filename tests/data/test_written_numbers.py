@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.data.python_columns import convert_python_column
-from symscreen.data.written_numbers import read_written_numbers
+from symscreen.data.written_numbers import (
+    convert_written_number,
+    parse_written_number,
+    read_written_numbers,
+)
 
 NUMBERS = st.lists(st.decimals(-(10**9), 10**9, places=2), min_size=1)
 
@@ -103,3 +107,9 @@ def test_points_of_thousands_beside_decimal_commas_are_said():
     columns, notices = read_written_numbers(columns, "comma", holds_text=True)
     assert columns["stock"].numbers.tolist() == [4210, 1250]
     assert "read as numbers: 'stock' ('4.210' is 4210)" in notices
+
+
+def test_an_exponent_without_a_number_is_text():
+    assert parse_written_number(".e999") is None
+    assert np.isnan(convert_written_number("1,5 .e9", "comma"))
+    assert convert_written_number(".5e2", "point") == 50.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -201,3 +203,23 @@ def test_ranges_of_a_bundle_that_are_no_pairs_of_numbers_are_refused(rng, tmp_pa
         match=r"record.input_ranges, x1: expected a list of two finite numbers",
     ):
         symscreen.apply_bundle(tmp_path / "m.json", x)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_copies_and_constant_columns_do_not_disturb_a_fit(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.uniform(1, 5, (2, 200))
+    target = a * b + 0.1 * rng.normal(size=200)
+    for columns in ({"a": a, "a2": a, "b": b}, {"a": a, "b": b, "k": np.full(200, 2.0)}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = symscreen.fit(columns, target, jobs=1)
+        assert str(result.formula.terms[0]) in {"a*b", "a2*b"}
+
+
+@pytest.mark.slow
+def test_a_curve_is_found_beside_a_constant_column(rng):
+    a = rng.uniform(1, 5, 200)
+    result = symscreen.fit({"a": a, "k": np.full(200, 2.0)}, np.sin(a) + 0.05 * rng.normal(size=200), jobs=1)
+    assert str(result.formula.terms[0]) == "sin(a)"

@@ -95,8 +95,12 @@ def find_laws_of_linear_combination(data: LawData) -> list[Law]:
 def _estimate_weights(names: Sequence[str], data: LawData) -> dict[str, float]:
     """Estimate the weights of a combination; that of its first input is 1.
 
-    There are none if the linear regression explains too little. Inputs with a negligible slope are left out.
+    There are none if the linear regression explains too little. Constant inputs and those with a negligible
+    slope are left out.
     """
+    names = [name for name in names if np.ptp(data.columns[name])]
+    if not names:
+        return {}
     columns = np.array([data.columns[name] for name in names])
     scales = columns.std(axis=1)
     design = np.column_stack([np.ones(len(data.target)), ((columns.T - columns.mean(axis=1)) / scales)])
@@ -124,13 +128,16 @@ def is_function_promising(
     variable : float64 array, shape (n,)
         The variable.
     inputs : sequence of float64 array, shape (n,)
-        The inputs, not constant.
+        The inputs. Constant ones do not count.
     target : float64 array, shape (n,)
         The target.
     factor : float64 array, shape (n,), optional
         Multiplies the polynomial of the variable.
     """
-    columns = [(each - each.mean()) / each.std() for each in (variable, *inputs)]
+    if not np.ptp(variable):
+        return False
+    varying = [each for each in inputs if np.ptp(each)]
+    columns = [(each - each.mean()) / each.std() for each in (variable, *varying)]
     powers = np.array([columns[0] ** power for power in range(_DEGREE + 1)])
     factors = (np.ones(len(target)), *columns[1:])
     degree = 3 if comb(len(factors) + 2, 3) <= len(target) / _MIN_ROWS_PER_TERM else 2

@@ -273,8 +273,8 @@ class _Rows:
 
     @property
     def is_valid(self) -> bool:
-        """Whether θ and at least one product are defined in all rows."""
-        is_defined = np.isfinite(self.variable).all() and self.variable.all()
+        """Whether θ varies, and it and at least one product are defined in all rows."""
+        is_defined = np.isfinite(self.variable).all() and self.variable.all() and np.ptp(self.variable) > 0.0
         return bool(is_defined and np.isfinite(self.outer_products).all(axis=1).any())
 
 

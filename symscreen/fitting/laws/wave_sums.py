@@ -304,8 +304,9 @@ def _compute_shares(angles: Values, factors: Values, target: Values) -> Values:
     is_finite = np.isfinite(angles).all(axis=1, keepdims=True)
     is_usable = np.isfinite(factors).all(axis=1, keepdims=True)
     angles, factors = np.where(is_finite, angles, 0.0), np.where(is_usable, factors, 0.0)
-    norms = np.linalg.norm(factors, axis=1, keepdims=True)
-    factors = factors / np.where(norms > 0.0, norms, 1.0)
+    for norm in (np.inf, 2):  # squares of values of at most 1 do not overflow
+        norms = np.linalg.norm(factors, norm, axis=1, keepdims=True)
+        factors = factors / np.where(norms > 0.0, norms, 1.0)
     sines, cosines = np.sin(angles), np.cos(angles)
     weighted, squared = factors * target, factors**2
     of_sine, of_cosine = weighted @ sines.T, weighted @ cosines.T

@@ -136,3 +136,12 @@ def test_shares_are_those_of_least_squares(rng):
     assert np.isinf(shares[1]).all()
     assert np.isfinite(np.delete(np.delete(shares, 2, axis=1), 1, axis=0)).all()
     assert np.isinf(_compute_shares(np.zeros((1, 60)), factors[:1], target)).all()
+
+
+def test_shares_of_huge_factors_do_not_overflow(rng):
+    angles, factor = rng.uniform(0, 6, (2, 60))[:1], rng.uniform(1, 2, 60)
+    target = factor * np.sin(angles[0])
+    with np.errstate(all="raise", under="ignore"):
+        small, huge = (_compute_shares(angles, scale * factor[None], target) for scale in (1.0, 1e300))
+    assert small == pytest.approx(0.0, abs=1e-12)
+    assert huge == pytest.approx(0.0, abs=1e-12)
