@@ -177,7 +177,7 @@ def test_what_a_result_lacks_is_left_out(frame, rng, without_pictures):
 def test_what_a_result_has_is_shown(result):
     table = result.table.assign(p_value=0.01, q_value=0.02, stability=0.9, gini_low=-0.25, gini_high=0.75)
     verdict = {"kind": "signal", "by": "q_value", "rate": 0.05, "passing": 7, "least": 0.01}
-    control = {"fdr": 0.05, "passing": 7, "tests": 8, "histogram": [5, 1, 0, 2]}
+    control = {"fdr": 0.05, "passing": 7, "tests": 8, "histogram": [5, 1, 0, 2], "source": "null"}
     record = {**result.record, "error_control": control, "verdict": verdict, "intervals": {"level": 0.9}}
     known = copy.copy(result)
     object.__setattr__(known, "table", table)
