@@ -98,6 +98,7 @@ FOUND = [
         _array(b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000000,)}"),
         "damaged",
     ),
+    ("csv", b"ab,t,q\n,.e999,y\n", "no numeric input left"),  # an exponent without digits before it
     ("units-toml", b"a." * 499_000 + b'a = "m"', "more than 200 dots"),
     ("units-json", json.dumps({"length": "m" * 500_000}).encode(), "at most 80 are read"),
     ("units-json", json.dumps({"length": [0] * 100_000}).encode(), "a text such as"),
