@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.expressions.printing import to_text
-from symscreen.expressions.traversal import evaluate_expression, fold_expression, iterate_constants
+from symscreen.expressions.traversal import (
+    evaluate_expression,
+    fold_expression,
+    iterate_constants,
+    iterate_postorder,
+)
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
 from symscreen.fitting.formula_fits import predict_on_dataset
@@ -51,6 +56,7 @@ _MIN_DOMINANT_ROWS = 20  # if fewer rows make up most of the squares of residual
 _N_ROBUST_STEPS = 40
 _TINY = 1e-300
 _FACTOR = 1.1  # factor by which parts are changed; a part whose change has no effect is not determined
+_N_UNDETERMINED_VALUES = 2  # values of an argument that do not determine a function of it
 # operators that ignore small changes of an argument
 _STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})
 
@@ -244,7 +250,7 @@ def remove_number_errors(formula: Formula, residuals: Values, dataset: Dataset) 
 def _judge_exact_formulas(formulas: list[Formula], dataset: Dataset) -> dict[str, Any]:
     """Build the record of formulas that leave nothing but rounding."""
     for formula in formulas:
-        part = find_undetermined_part(formula, dataset)
+        part = find_undetermined_part(formula, dataset) or find_two_valued_part(formula, dataset)
         if part is not None:
             return {"kind": "approximation", "p_value": None, "undetermined": to_text(part)}
         degree = find_shorter_polynomial(formula, dataset)
@@ -288,6 +294,21 @@ def find_undetermined_part(formula: Formula, dataset: Dataset) -> Expression | N
                 changes = coefficient * (evaluate_expression(changed, columns) - values)
             if (np.abs(changes) <= _MAX_ROUNDING * sizes).all():
                 return part
+    return None
+
+
+def find_two_valued_part(formula: Formula, dataset: Dataset) -> Call | None:
+    """Find a function of one argument that has two values in the rows; None if there is none.
+
+    Two points lie on the graph of many functions, so the rows determine none of them.
+    """
+    columns = get_input_columns(dataset)
+    for term in formula.terms:
+        for part in iterate_postorder(term):
+            if isinstance(part, Call) and part.operator.arity == 1 and part.operator.name != "neg":
+                (argument,) = part.arguments
+                if len(np.unique(evaluate_expression(argument, columns))) == _N_UNDETERMINED_VALUES:
+                    return part
     return None
 
 

@@ -111,6 +111,14 @@ def test_a_smooth_function_is_not_exact_though_its_error_is_near_rounding(n, rng
     assert record["p_value"] < 1e-4
 
 
+def test_a_function_of_two_values_is_not_exact_and_is_named(rng):
+    x, z = rng.integers(0, 2, 200).astype(float), rng.uniform(1.0, 2.0, 200)
+    record = judge({"x": x, "z": z}, np.sqrt(x) * z, "z*sqrt(x)")
+    assert record == {"kind": "approximation", "p_value": None, "undetermined": "sqrt(x)"}
+    assert judge({"x": x, "z": z}, x * z, "x*z")["kind"] == "exact"
+    assert judge({"x": x + z, "z": z}, np.sqrt(x + z) * z, "z*sqrt(x)")["kind"] == "exact"
+
+
 def test_a_saturated_part_is_not_exact_and_is_named(rng):
     x, z = rng.uniform(-3.0, 3.0, 200), rng.uniform(1.0, 2.0, 200)
     x[np.abs(x) < 0.01] = 1.0
