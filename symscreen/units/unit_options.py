@@ -22,7 +22,7 @@ from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
-from symscreen.messages import hint_option, name_option, suggest
+from symscreen.messages import Message, hint_option, name_option, quote, suggest
 from symscreen.units.dimensional_analysis import Units, compute_dimensions
 from symscreen.units.unit_parsing import (
     AmbiguousUnitError,
@@ -114,6 +114,7 @@ def read_units(
         *_format_notices(
             source_inputs, known_units, unparsed, [name for name in unit_texts if name not in names]
         ),
+        *_format_target_conflicts(dataset.target.names, known_units),
     ]
     return replace(
         dataset, columns=_convert_dataset_columns(dataset, known_units), notices=tuple(notices)
@@ -265,6 +266,21 @@ def _parse_column_units(
         except OptionError:
             unparsed.append(name)  # the brackets may contain a remark
     return units, f"; pint knows no unit in {_format_list(unparsed)}" if unparsed else ""
+
+
+def _format_target_conflicts(names: Sequence[str], units: Units) -> list[str]:
+    """Say which targets have a unit of their own that is no multiple of the one in the options."""
+    target = units.target
+    if target is None:
+        return []
+    return [
+        Message(
+            f"the unit {quote(unit.text)} of {quote(name)} cannot be converted to {quote(target.text)}, "
+            f"which {name_option('target_units')} gives; its numbers are taken to be in {quote(target.text)}"
+        )
+        for name in names
+        if (unit := units.columns.get(name)) is not None and unit.text and unit.exponents != target.exponents
+    ]
 
 
 def _parse_target_units(text: str) -> ColumnUnit:

@@ -176,3 +176,12 @@ def test_small_values_are_no_infinities():
         {"x": np.array([5e-324])}, {"columns": {"x": {"factor": "1/1000", "offset": "0"}}}
     )
     assert columns["x"].tolist() == [0.0]
+
+
+def test_a_target_unit_of_another_kind_than_that_of_the_heading_is_noticed():
+    columns = {"a (mm)": [1.0, 2.0, 3.0, 4.0, 5.0], "p (kPa)": [2.0, 4.0, 7.0, 8.0, 9.0]}
+    for given, is_noticed in (("s", True), ("bar", False), ("kPa", False)):
+        converted, _ = read_units(read_dataset(columns, target="p (kPa)"), "strict", given)
+        found = [each for each in converted.notices if "cannot be converted" in each]
+        assert bool(found) == is_noticed
+        assert all("'kPa' of 'p (kPa)'" in each and "to 's'" in each for each in found)
