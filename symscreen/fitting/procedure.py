@@ -113,7 +113,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     selection = _search_and_select(task, search_rows, estimation_rows, notices)
     task, selected, options = selection.task, selection.selected, task.options
     terms = tuple(selection.found.terms.expressions[index] for index in selected.term_indices)
-    if held_out_rows is not None and len(get_targets(held_out_rows)) == 1:
+    if held_out_rows is not None and len(get_targets(held_out_rows)) == 1 and not selected.is_exact:
         terms = refit_terms(replace(task, dataset=held_out_rows), selection.found, selected)
     expressions = tuple(define_columns(term, task.dataset.indicators) for term in terms)
     fits = fit_formulas(

@@ -352,7 +352,7 @@ def refit_terms(fit: FitTask, found: ModelSearchResult, model: ScoredModel) -> t
 
 
 def build_law(found: ModelSearchResult, model: ScoredModel) -> Law:
-    """Build a law from a model of a search; it has at least one term."""
+    """Build a law from a model of a search; the mean has no terms."""
     members = list(model.term_indices)
     return Law(
         tuple(found.terms.expressions[index] for index in members),
