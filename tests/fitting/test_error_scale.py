@@ -16,7 +16,7 @@ from symscreen.fitting.fit import prepare_fit
 from symscreen.fitting.laws.fitted_laws import add_laws, fit_laws
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.model_selection import score_models
-from symscreen.fitting.search_stages import refine_models
+from symscreen.fitting.search_stages import refine_models, refit_terms
 from symscreen.fitting.subset_search import ModelSearchResult
 
 
@@ -145,3 +145,20 @@ def test_constants_inside_terms_are_fitted_again_with_the_weights(rng):
     assert constant.value == pytest.approx(expected, rel=1e-5)
     assert refined.stages[1,] == "curves"
     assert refined.models[1,] < refined.models[0,]
+
+
+def test_numbers_inside_terms_can_be_fitted_on_other_rows(rng):
+    s = np.sort(rng.uniform(0.1, 20, 100))
+    target = 3.1 * s / (2.6 + s) + 0.02 * rng.normal(size=100)
+    start = rebuild_expression(
+        parse_expression("s/(2.9 + s)"), number=lambda number: Constant(number.value, fitted=True)
+    )
+    law = Law((start,), has_intercept=False, search_size=50.0, n_constants=1)
+    nothing = ModelSearchResult(make_empty_dictionary(100), {}, 0, 0)
+    found = add_laws(nothing, fit_laws([law], {"s": s}, target))
+    (model,) = (each for each in score_models(found, 100, "ebic") if each.term_indices)
+    (term,) = refit_terms(prepare_fit({"s": s}, target, {"jobs": 1}), found, model)
+    (constant,) = iterate_constants(term)
+    (_, expected), _ = curve_fit(lambda s, a, c: a * s / (c + s), s, target, [3.0, 2.9])
+    assert constant.fitted
+    assert constant.value == pytest.approx(expected, rel=1e-5)
