@@ -89,9 +89,9 @@ def judge_model(
         ``kind``: ``exact``, ``noise`` (a law within noise), ``approximation`` or ``none``. ``p_value``: of
         the tests of lack of fit; None without a test. With several targets, it is the smallest of their
         p-values, multiplied by their number. ``level``: the p-value below which a tested formula is an
-        approximation. An approximation that leaves nothing but rounding has one of two
-        reasons: ``undetermined``, the part of the formula that the rows do not determine, or ``polynomial``,
-        the degree of a polynomial that is as good and has shorter numbers. ``numbers``, only for an exact
+        approximation. An approximation that leaves nothing but rounding has one of two reasons:
+        ``undetermined``, the part of the formula that the rows do not determine, or ``polynomial``, the
+        degree of a polynomial that is as good and has shorter numbers. ``numbers``, only for an exact
         formula: its coefficients that are fractions or multiples of π, as pairs of value and text.
     """
     if not selected.term_indices:

@@ -183,13 +183,14 @@ def _prepare_task(
         row_order=source.frame.row_order,
         box=box,
     )
-    derived_record = (
-        build_category_record(source.frame, data_options)
-        | build_imputation_record(dataset.indicators)
-        | build_time_record(dataset.indicators)
-    )
     task = _apply_budget(_respect_dependence(task))
-    return replace(task, record=build_options_record(task) | derived_record)
+    columns_record = build_category_record(source.frame, data_options) | _build_derived_record(dataset)
+    return replace(task, record=build_options_record(task) | columns_record)
+
+
+def _build_derived_record(dataset: Dataset) -> dict[str, Any]:
+    """Build the record of filled columns and of columns in time."""
+    return build_imputation_record(dataset.indicators) | build_time_record(dataset.indicators)
 
 
 def _keep_test_rows(dataset: Dataset, options: ScreenOptions) -> tuple[Dataset, Dataset | None]:

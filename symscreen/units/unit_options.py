@@ -269,7 +269,7 @@ def _parse_column_units(
 
 
 def _format_target_conflicts(names: Sequence[str], units: Units) -> list[str]:
-    """Say which targets have a unit of their own that is no multiple of the one in the options."""
+    """Say which targets have headings whose unit cannot be converted to the one in the options."""
     target = units.target
     if target is None:
         return []

@@ -120,6 +120,11 @@ class LawData:
         return self.columns if self.all_columns is None else self.all_columns
 
     @property
+    def known_numbers(self) -> frozenset[float]:
+        """The constants of the grammar in absolute value; other numbers in a formula have a cost."""
+        return frozenset(abs(float(value)) for value in self.grammar.constants)
+
+    @property
     def has_products(self) -> bool:
         """Whether products and quotients are among the operators of the grammar."""
         return {"mul", "div"} <= {operator.name for operator in self.grammar.binary}

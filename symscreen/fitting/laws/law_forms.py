@@ -331,7 +331,7 @@ def limit_search_size(law: Law, data: LawData) -> Law:
     So a law is as probable as its form is simple, and this does not depend on the stage that finds it.
     """
     n_formulas = 1.0
-    known = {abs(float(value)) for value in data.grammar.constants}
+    known = data.known_numbers
     unit = data.target_unit
     for term in law.terms:
         n_formulas *= data.pool.estimate_count(compute_complexity(term), unit)

@@ -92,9 +92,7 @@ def refine_law(law: Law, data: LawData) -> Law | None:
     >>> print(refine_law(Law((start,), False, 1.0, 1), data).terms[0])
     sqrt(x + 2*z)
     """
-    start = np.array(
-        [constant.value for term in law.terms for constant in iterate_constants(term) if constant.fitted]
-    )
+    start = _list_fitted_constants(law)
     with np.errstate(all="ignore"):
         model = _Model(law, data)
         if not len(start):
@@ -112,9 +110,7 @@ def refine_law(law: Law, data: LawData) -> Law | None:
 
 def fit_inner_constants(law: Law, data: LawData) -> Law:
     """Fit the inner constants of a law without making them simple; the law itself if that is not possible."""
-    start = np.array(
-        [constant.value for term in law.terms for constant in iterate_constants(term) if constant.fitted]
-    )
+    start = _list_fitted_constants(law)
     if not len(start):
         return law
     with np.errstate(all="ignore"):
@@ -125,12 +121,19 @@ def fit_inner_constants(law: Law, data: LawData) -> Law:
         return _replace_constants(law, fit.constants, is_free, len(data.target))
 
 
+def _list_fitted_constants(law: Law) -> Values:
+    """Return the fitted constants inside the terms from left to right, shape (p,)."""
+    return np.array(
+        [constant.value for term in law.terms for constant in iterate_constants(term) if constant.fitted]
+    )
+
+
 def free_numbers(law: Law, data: LawData) -> Law:
     """Mark the numbers inside a law that are not in the grammar as fitted, so that they can be fitted again.
 
     What they cost is counted as `refine_law` counts it, in the opposite direction.
     """
-    known = {abs(float(value)) for value in data.grammar.constants}
+    known = data.known_numbers
     freed: list[float] = []
 
     def free(number: Constant) -> Constant:
