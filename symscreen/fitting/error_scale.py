@@ -60,13 +60,15 @@ class ErrorScale:
         return np.asarray(1.0 / np.maximum(deviations, _MIN_SHARE * deviations.mean()) ** 2)
 
 
-def estimate_error_scale(predictions: Values, residuals: Values) -> ErrorScale | None:
+def estimate_error_scale(predictions: Values, residuals: Values, *, n_tests: int = 1) -> ErrorScale | None:
     """Estimate how the standard deviation of errors grows with the size of the predictions.
 
     Parameters
     ----------
     predictions, residuals : float64 array, shape (n,)
         The predictions and the residuals of a law.
+    n_tests : int
+        The number of laws that are tested; the level is divided by it.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def estimate_error_scale(predictions: Values, residuals: Values) -> ErrorScale |
     sizes, deviations = np.abs(predictions), np.abs(residuals)
     if len(sizes) < _MIN_ROWS or np.ptp(sizes) == 0.0 or np.ptp(deviations) == 0.0:
         return None
-    if _compute_rank_p_value(sizes, deviations) > _LEVEL:
+    if _compute_rank_p_value(sizes, deviations) > _LEVEL / n_tests:
         return None
     from scipy.optimize import nnls  # imported here because few targets have such errors
 

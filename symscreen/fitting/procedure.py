@@ -280,24 +280,16 @@ def _weigh_growing_errors(
     weighted, result = None, found
     selected = _select_identifiable_model(found, models, None, search_rows, target)
     form = _format_form(found, selected)
+    # a formula that fits the errors of few rows hides how they grow; a simpler one shows it
+    rivals = [model for model in find_pareto_front(models) if model.complexity < selected.complexity]
     for _ in range(_MAX_WEIGHINGS):
         if not selected.term_indices or selected.is_exact:
             break
-        terms = [result.terms.expressions[index] for index in selected.term_indices]
-        estimates = estimate_coefficients(
-            evaluate_terms(terms, search_rows),
-            target,
-            has_intercept=selected.has_intercept,
-            row_weights=task.get_row_weights(search_rows),
-        )
-        intercept, *coefficients = estimates.coefficients
-        predictions = intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset)
-        own = np.isin(task.dataset.source_rows, search_rows.source_rows)
-        residuals = target - predictions[own]
-        p_value = compute_lack_of_fit([*search_rows.columns], residuals, task.get_row_weights(search_rows))
-        scale = estimate_error_scale(predictions[own], residuals)
-        if scale is None or p_value < VERDICT_LEVEL or not np.isfinite(predictions).all():
+        estimated = _estimate_error_scale(task, search_rows, result, [selected, *rivals])
+        if estimated is None:
             break
+        scale, predictions = estimated
+        rivals = []
         source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
         source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
         task = replace(task, source_weights=source_weights, has_estimated_weights=True)
@@ -314,6 +306,42 @@ def _weigh_growing_errors(
         if form == previous_form:
             break
     return weighted
+
+
+def _estimate_error_scale(
+    task: FitTask, search_rows: Dataset, found: ModelSearchResult, models: Sequence[ScoredModel]
+) -> tuple[ErrorScale, Values] | None:
+    """Estimate how errors grow, from the first model that shows it and is no approximation.
+
+    Returns
+    -------
+    tuple or None
+        The standard deviation of the errors, and the predictions of the model for all rows of the task,
+        shape (n,). None if no model shows growing errors.
+    """
+    (target,) = get_targets(search_rows).values()
+    row_weights = task.get_row_weights(search_rows)
+    own = np.isin(task.dataset.source_rows, search_rows.source_rows)
+    tested = [model for model in models if model.term_indices]
+    for model in tested:
+        terms = [found.terms.expressions[index] for index in model.term_indices]
+        estimates = estimate_coefficients(
+            evaluate_terms(terms, search_rows),
+            target,
+            has_intercept=model.has_intercept,
+            row_weights=row_weights,
+        )
+        intercept, *coefficients = estimates.coefficients
+        predictions = intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset)
+        residuals = target - predictions[own]
+        if not np.isfinite(predictions).all():
+            continue
+        scale = estimate_error_scale(predictions[own], residuals, n_tests=len(tested))
+        if scale is None:
+            continue
+        if compute_lack_of_fit([*search_rows.columns], residuals, row_weights) >= VERDICT_LEVEL:
+            return scale, predictions
+    return None
 
 
 def _score_allowed_models(

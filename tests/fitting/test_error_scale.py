@@ -92,6 +92,26 @@ def test_relative_errors_add_no_factors_to_a_law(seed, change_effort):
     assert row["high"] - row["low"] < 0.005
 
 
+@pytest.mark.parametrize("seed", [1, 2, 5])
+def test_a_simpler_formula_shows_the_growing_errors_that_an_overfitted_one_hides(seed):
+    rng = np.random.default_rng(seed)
+    columns = dict(zip("abc", rng.uniform(0.5, 5, (3, 40)), strict=True))
+    target = columns["a"] * columns["b"] / columns["c"] * (1 + 0.1 * rng.normal(size=40))
+    found = symscreen.fit({**columns, "y": target}, target="y")
+    assert found.record["error_scale"]["proportional"] == pytest.approx(0.1, rel=0.5)
+    assert found.formula.equation == "y = a*b/c"
+
+
+def test_more_tests_of_one_table_need_clearer_errors(rng):
+    predictions = rng.uniform(1, 10, (200, 60))
+    tables = [(each, 0.02 * each * rng.normal(size=60)) for each in predictions]
+    n_found = [
+        sum(estimate_error_scale(*table, n_tests=n_tests) is not None for table in tables)
+        for n_tests in (1, 10, 100)
+    ]
+    assert n_found[0] > n_found[1] > n_found[2]
+
+
 def test_the_order_of_rows_has_no_effect_on_the_weights(rng):
     columns, target = make_drag(2, n=120)
     order = rng.permutation(120)
