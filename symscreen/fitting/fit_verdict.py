@@ -12,10 +12,8 @@ import numpy as np
 
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import (
-    evaluate_expression,
     fold_expression,
     iterate_constants,
-    iterate_postorder,
 )
 from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
@@ -24,13 +22,17 @@ from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_l
 from symscreen.fitting.laws.simple_numbers import write_number
 from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.polynomial_rival import find_shorter_polynomial
-from symscreen.grammar import OPERATORS
+from symscreen.fitting.undetermined_parts import (
+    count_dominant_rows,
+    find_local_part,
+    find_undetermined_part,
+)
 from symscreen.grammar.error_propagation import BoundedValue, bound_number, make_error_propagator
 from symscreen.linear_models.row_weights import scale_rows
 from symscreen.statistics.ranks.sorted_values import compute_midranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from symscreen._typing import Values
     from symscreen.data import Dataset
@@ -50,15 +52,10 @@ _ROUNDING_LEVEL = 1e-4
 _EPSILON = float(np.finfo(np.float64).eps)
 # rounding of a row, relative to the sizes of the terms; larger errors are tested
 _MAX_SUM_ROUNDING = 2.0 * _EPSILON
-_MAX_ROUNDING = 8.0 * _EPSILON  # change of a row that has no effect, relative to the sizes of the terms
 _MAX_CHANGE = 1e-7  # relative change of a number that counts as an error of its last digits
 _MIN_DOMINANT_ROWS = 20  # if fewer rows make up most of the squares of residuals, their ranks are tested
 _N_ROBUST_STEPS = 40
 _TINY = 1e-300
-_FACTOR = 1.1  # factor by which parts are changed; a part whose change has no effect is not determined
-_N_UNDETERMINED_VALUES = 2  # values of an argument that do not determine a function of it
-# operators that ignore small changes of an argument
-_STEP_OPERATORS = frozenset({"sign", "floor", "min", "max"})
 
 
 def judge_model(
@@ -106,13 +103,19 @@ def judge_model(
         tested, weights = residuals, row_weights
         if is_near_rounding:
             tested = _rank_residuals(formula, residuals, dataset)
-        elif _count_dominant_rows(scale_rows(residuals, row_weights)) < _MIN_DOMINANT_ROWS:
+        elif count_dominant_rows(scale_rows(residuals, row_weights)) < _MIN_DOMINANT_ROWS:
             tested, weights = _rank_robust_residuals(formula, residuals, dataset, row_weights), None
         p_values.append(_test_residuals(tested, dataset, grammar, weights))
     p_value = min(1.0, min(p_values) * len(p_values))
     if is_near_rounding and p_value >= _ROUNDING_LEVEL:
         return _judge_exact_formulas(formulas, dataset)
-    return build_tested_verdict(p_value)
+    verdict = build_tested_verdict(p_value)
+    if verdict["kind"] == "noise":
+        for formula, residuals in pairs:
+            part = find_local_part(formula, residuals, dataset, row_weights)
+            if part is not None:
+                return {**verdict, "kind": "approximation", "undetermined": to_text(part)}
+    return verdict
 
 
 def build_tested_verdict(p_value: float) -> dict[str, Any]:
@@ -136,13 +139,6 @@ def _test_residuals(
         2.0 * compute_lack_of_fit([*columns.values()], residuals, row_weights),
         2.0 * compute_formula_lack_of_fit(columns, residuals, grammar, row_weights),
     )
-
-
-def _count_dominant_rows(residuals: Values) -> float:
-    """Return the number of rows that make up most of the squares of residuals, shape (n,): (Σr²)²/Σr⁴."""
-    largest = np.abs(residuals).max(initial=0.0)
-    squares = (residuals / largest) ** 2 if largest > 0.0 else np.ones(len(residuals))
-    return float(squares.sum() ** 2 / (squares @ squares))
 
 
 def _rank_robust_residuals(
@@ -250,7 +246,7 @@ def remove_number_errors(formula: Formula, residuals: Values, dataset: Dataset) 
 def _judge_exact_formulas(formulas: list[Formula], dataset: Dataset) -> dict[str, Any]:
     """Build the record of formulas that leave nothing but rounding."""
     for formula in formulas:
-        part = find_undetermined_part(formula, dataset) or find_two_valued_part(formula, dataset)
+        part = find_undetermined_part(formula, dataset)
         if part is not None:
             return {"kind": "approximation", "p_value": None, "undetermined": to_text(part)}
         degree = find_shorter_polynomial(formula, dataset)
@@ -276,59 +272,3 @@ def name_coefficients(formula: Formula) -> list[tuple[float, str]]:
         if isinstance(number, Call):
             named.append((float(value), to_text(number)))
     return named
-
-
-def find_undetermined_part(formula: Formula, dataset: Dataset) -> Expression | None:
-    """Find a part of a formula that may change without any effect on the rows; None if there is none.
-
-    The largest one is returned. An example is 9·x in tanh(9·x) if no row has an x between −3 and 3: the
-    formula only says that y depends on the sign of x.
-    """
-    columns = get_input_columns(dataset)
-    target = get_targets(dataset)[formula.target]
-    for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
-        values = evaluate_expression(term, columns)
-        sizes = np.abs(coefficient * values) + np.abs(target)
-        for part, changed in ((term, _scale_part(term)), *_iterate_changes(term)):
-            with np.errstate(all="ignore"):
-                changes = coefficient * (evaluate_expression(changed, columns) - values)
-            if (np.abs(changes) <= _MAX_ROUNDING * sizes).all():
-                return part
-    return None
-
-
-def find_two_valued_part(formula: Formula, dataset: Dataset) -> Call | None:
-    """Find a function of one argument that has two values in the rows; None if there is none.
-
-    Two points lie on the graph of many functions, so the rows determine none of them.
-    """
-    columns = get_input_columns(dataset)
-    for term in formula.terms:
-        for part in iterate_postorder(term):
-            if isinstance(part, Call) and part.operator.arity == 1 and part.operator.name != "neg":
-                (argument,) = part.arguments
-                if len(np.unique(evaluate_expression(argument, columns))) == _N_UNDETERMINED_VALUES:
-                    return part
-    return None
-
-
-def _scale_part(expression: Expression) -> Expression:
-    """Build 1.1 times an expression."""
-    return Call(OPERATORS["mul"], (Constant(_FACTOR), expression))
-
-
-def _iterate_changes(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
-    """Iterate over the parts of an expression, and over the expression with 1.1 times this part."""
-    if not isinstance(expression, Call):
-        return
-    for place, argument in enumerate(expression.arguments):
-
-        def replace_argument(changed: Expression, place: int = place) -> Expression:
-            arguments = list(expression.arguments)
-            arguments[place] = changed
-            return Call(expression.operator, tuple(arguments))
-
-        if expression.operator.name not in _STEP_OPERATORS:
-            yield argument, replace_argument(_scale_part(argument))
-        for part, changed in _iterate_changes(argument):
-            yield part, replace_argument(changed)

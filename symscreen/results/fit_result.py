@@ -99,6 +99,8 @@ def describe_fit_verdict(record: Mapping[str, Any]) -> str:
     kind, p_value = verdict["kind"], verdict["p_value"]
     if "undetermined" in verdict:
         part = escape_control_chars(verdict["undetermined"])
+        if p_value is not None:
+            return f"approximation: too few rows determine the numbers of {part}"
         return f"approximation: it leaves only rounding, but the rows do not determine {part}"
     if "polynomial" in verdict:
         rival = f"a polynomial of degree {verdict['polynomial']}"

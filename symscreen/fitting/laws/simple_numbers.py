@@ -205,6 +205,11 @@ def measure_number(value: float) -> float:
     return _BITS_OF_DOUBLE if number is None else number.cost
 
 
+def is_simple_number(value: float) -> bool:
+    """Return whether a number is 0 or a simple number up to rounding."""
+    return value == 0.0 or _find_number(value) is not None
+
+
 def _find_number(value: float) -> _SimpleNumber | None:
     """Return the simplest number that equals |value| up to rounding, or None."""
     values, costs, _ = _build_table()
