@@ -105,7 +105,7 @@ def judge_model(
             tested = _rank_residuals(formula, residuals, dataset)
         elif count_dominant_rows(scale_rows(residuals, row_weights)) < _MIN_DOMINANT_ROWS:
             tested, weights = _rank_robust_residuals(formula, residuals, dataset, row_weights), None
-        p_values.append(_test_residuals(tested, dataset, grammar, weights))
+        p_values.append(compute_residual_p_value(tested, dataset, grammar, weights))
     p_value = min(1.0, min(p_values) * len(p_values))
     if is_near_rounding and p_value >= _ROUNDING_LEVEL:
         return _judge_exact_formulas(formulas, dataset)
@@ -129,10 +129,10 @@ def compute_residuals(formula: Formula, dataset: Dataset) -> Values:
     return get_targets(dataset)[formula.target] - predict_on_dataset(formula, dataset)
 
 
-def _test_residuals(
+def compute_residual_p_value(
     residuals: Values, dataset: Dataset, grammar: Grammar, row_weights: RowWeights | None
 ) -> float:
-    """Compute the p-value of both tests of lack of fit: twice the smaller one."""
+    """Compute the p-value of both tests of lack of fit: twice the smaller one; residuals have shape (n,)."""
     columns = get_input_columns(dataset)
     return min(
         1.0,

@@ -20,10 +20,9 @@ from symscreen.expressions.traversal import collect_inputs, define_columns
 from symscreen.fitting.coefficients import estimate_coefficients, evaluate_terms, get_targets, is_identifiable
 from symscreen.fitting.copied_rows import format_copy_notice
 from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
-from symscreen.fitting.fit_verdict import VERDICT_LEVEL, judge_model
+from symscreen.fitting.fit_verdict import VERDICT_LEVEL, compute_residual_p_value, judge_model
 from symscreen.fitting.formula_fits import compute_unexplained_share, fit_formulas, predict_on_dataset
 from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
-from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.laws.law_selection import format_shape
 from symscreen.fitting.model_selection import (
     ScoredModel,
@@ -268,7 +267,7 @@ def _weigh_growing_errors(
     tuple or None
         The standard deviation of the errors, and the task, the models and their scores with weights. None
         without growing errors, with several targets, with weights of the user, or where another method than a
-        criterion selects the model. An approximation is not weighed, because its residuals are not errors.
+        criterion selects the model.
     """
     options, targets = task.options, get_targets(search_rows)
     if len(targets) > 1 or task.source_weights is not None or options.preset or options.criterion == "cv":
@@ -281,7 +280,11 @@ def _weigh_growing_errors(
     selected = _select_identifiable_model(found, models, None, search_rows, target)
     form = _format_form(found, selected)
     # a formula that fits the errors of few rows hides how they grow; a simpler one shows it
-    rivals = [model for model in find_pareto_front(models) if model.complexity < selected.complexity]
+    rivals = [
+        model
+        for model in reversed(find_pareto_front(models))
+        if model.term_indices and model.complexity < selected.complexity
+    ]
     for _ in range(_MAX_WEIGHINGS):
         if not selected.term_indices or selected.is_exact:
             break
@@ -311,19 +314,20 @@ def _weigh_growing_errors(
 def _estimate_error_scale(
     task: FitTask, search_rows: Dataset, found: ModelSearchResult, models: Sequence[ScoredModel]
 ) -> tuple[ErrorScale, Values] | None:
-    """Estimate how errors grow, from the first model that shows it and is no approximation.
+    """Estimate how errors grow, from the first model that shows it.
 
     Returns
     -------
     tuple or None
         The standard deviation of the errors, and the predictions of the model for all rows of the task,
-        shape (n,). None if no model shows growing errors.
+        shape (n,). None if no model shows growing errors. None also if this model or the first one is an
+        approximation: their residuals are not errors.
     """
     (target,) = get_targets(search_rows).values()
     row_weights = task.get_row_weights(search_rows)
     own = np.isin(task.dataset.source_rows, search_rows.source_rows)
-    tested = [model for model in models if model.term_indices]
-    for model in tested:
+
+    def predict(model: ScoredModel) -> Values:
         terms = [found.terms.expressions[index] for index in model.term_indices]
         estimates = estimate_coefficients(
             evaluate_terms(terms, search_rows),
@@ -332,14 +336,17 @@ def _estimate_error_scale(
             row_weights=row_weights,
         )
         intercept, *coefficients = estimates.coefficients
-        predictions = intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset)
-        residuals = target - predictions[own]
-        if not np.isfinite(predictions).all():
-            continue
-        scale = estimate_error_scale(predictions[own], residuals, n_tests=len(tested))
-        if scale is None:
-            continue
-        if compute_lack_of_fit([*search_rows.columns], residuals, row_weights) >= VERDICT_LEVEL:
+        return np.asarray(intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset))
+
+    for model in models:
+        predictions = predict(model)
+        scale = estimate_error_scale(predictions[own], target - predictions[own], n_tests=len(models))
+        if scale is not None and np.isfinite(predictions).all():
+            for tested in (models[0],) if model is models[0] else (models[0], model):
+                residuals = target - predict(tested)[own]
+                p_value = compute_residual_p_value(residuals, search_rows, task.grammar, row_weights)
+                if p_value < VERDICT_LEVEL:
+                    return None
             return scale, predictions
     return None
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _TRUST_OPTIONS = ("fdr", "permutations", "stability", "max_correlation", "intervals", "splits")
+_MIN_INPUTS = 3  # number of inputs from which on a list may be full of inputs without an effect
 
 
 def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
@@ -64,7 +65,8 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     Returns
     -------
     list of str
-        One line, or none.
+        At most two lines. The second one is for tables of at least three inputs, where formulas may rank high
+        by some of their inputs alone.
     """
     options, data = record["options"], record["data"]
     is_numeric = find_recorded_type(data).supports_inference
@@ -78,7 +80,12 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     suggested: list[tuple[str, Any]] = [("permutations", 200)]
     if options.get("time") is None:  # the others assume independent rows
         suggested += [("stability", 10), ("intervals", True)]
-    return [f"more on reliability: {', '.join(name_option(*each) for each in suggested)}."]
+    lines = [f"more on reliability: {', '.join(name_option(*each) for each in suggested)}."]
+    if len(data["inputs"]) >= _MIN_INPUTS:
+        curves = f"; curves with an optimum: {name_option('screener', 'xi')}"
+        is_curve_found = "xi" in options["screener"]
+        lines.append(f"inputs that matter: symscreen inputs{'' if is_curve_found else curves}.")
+    return lines
 
 
 def _explain_stability(metadata: Mapping[str, Any]) -> str:

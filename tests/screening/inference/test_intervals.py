@@ -113,8 +113,10 @@ def test_the_terminal_shows_intervals_beside_the_gini_correlation(frame):
 
 def test_a_plain_screen_tells_how_to_learn_more(frame):
     told = "more on reliability: --permutations 200, --stability 10, --intervals."
+    frame = frame[["x1", "x2", "target"]]
     result = symscreen.screen(frame, screener="t0,xi", top=2, **SMALL)
     assert _printed(result).endswith(told)
+    assert "inputs that matter" not in _printed(result)
     assert told not in _printed(symscreen.screen(frame, intervals=True, top=2, **SMALL))
     record = result.record
     assert [render_message(line, COMMAND_LINE) for line in suggest_diagnostics(record)] == [told]
@@ -126,6 +128,17 @@ def test_a_plain_screen_tells_how_to_learn_more(frame):
     for other in ("ranking", "stages", "classes", "several", "survival"):
         assert suggest_diagnostics(record | {"data": record["data"] | {other: {}}}) == []
     assert suggest_diagnostics(record | {"partial": {}}) == []
+
+
+@pytest.mark.parametrize(
+    ("screener", "told"),
+    [
+        ("t0", "inputs that matter: symscreen inputs; curves with an optimum: --screener xi."),
+        ("t0,xi", "inputs that matter: symscreen inputs."),
+    ],
+)
+def test_with_three_inputs_a_screen_tells_how_to_test_inputs(frame, screener, told):
+    assert _printed(symscreen.screen(frame, screener=screener, top=2, **SMALL)).endswith(told)
 
 
 @pytest.mark.slow
