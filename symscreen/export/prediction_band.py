@@ -21,6 +21,7 @@ from symscreen.expressions.input_ranges import clip_to_box, warn_outside_ranges
 from symscreen.expressions.linear_formula import Formula, evaluate_on_columns, read_inputs
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.messages import escape_control_chars
+from symscreen.statistics.inference.error_scale import ErrorScale
 from symscreen.statistics.inference.prediction_bands import (
     compute_cv_plus_band,
     compute_cv_plus_guarantee,
@@ -39,14 +40,28 @@ if TYPE_CHECKING:
 BandMethod = Literal["split", "cv+"]
 
 _Share = Annotated[float, Meta(gt=0.0, lt=1.0, description="a number between 0 and 1")]
+_MAX_FLOAT = float(np.finfo(np.float64).max)
+_Positive = Annotated[float, Meta(gt=0.0, le=_MAX_FLOAT, description="a positive number")]
+_NotNegative = Annotated[float, Meta(ge=0.0, le=_MAX_FLOAT, description="a number that is not negative")]
 _Residual = Annotated[FiniteNumber | None, Meta(description="a finite number or null")]
 
 
+class _StoredScale(Struct, forbid_unknown_fields=True):
+    """The standard deviation of errors, constant + proportional·|prediction|."""
+
+    constant: _Positive
+    proportional: _Positive
+
+
 class _StoredFold(Struct, forbid_unknown_fields=True):
-    """The model without the rows of a fold, as a bundle, and the absolute residuals of these rows."""
+    """The model without the rows of a fold, as a bundle, and the absolute residuals of these rows.
+
+    With a scale, each residual is divided by its standard deviation.
+    """
 
     model: dict[str, Any]
     residuals: list[_Residual]
+    scale: _StoredScale | None = None
 
 
 class _StoredBand(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -57,6 +72,7 @@ class _StoredBand(Struct, forbid_unknown_fields=True, kw_only=True):
     guarantee: float
     rows: int
     half_width: _Residual
+    growth: _NotNegative = 0.0
     folds: list[_StoredFold] = []
 
 
@@ -76,12 +92,17 @@ class PredictionBand:
     n_rows : int
         The number of rows whose residuals give the band.
     half_width : float
-        Half of the width of a split conformal band. For CV+ it is the width that a band around one model
-        would have with the residuals of all folds.
+        Half of the width of a split conformal band, where the prediction is 0. For CV+ it is the width that a
+        band around one model would have with the residuals of all folds.
+    growth : float
+        What half of the width of a split conformal band gains for each unit of the size of the prediction.
+        It is 0 for CV+, and where errors do not grow with the target.
     models : tuple of Formula
         For CV+, the models without each fold.
     residuals : tuple of float64 arrays
-        The absolute residuals of the rows of each fold.
+        The absolute residuals of the rows of each fold, divided by their standard deviation if it has one.
+    scales : tuple of ErrorScale or None
+        The standard deviation of the errors of the model without each fold; None if errors do not grow.
     """
 
     method: BandMethod
@@ -89,19 +110,25 @@ class PredictionBand:
     guarantee: float
     n_rows: int
     half_width: float
+    growth: float = 0.0
     models: tuple[Formula, ...] = ()
     residuals: tuple[Values, ...] = ()
+    scales: tuple[ErrorScale | None, ...] = ()
 
     def __str__(self) -> str:
         """Say in one sentence what the band promises."""
         if math.isinf(self.half_width):
             return f"band: infinite, because the formula is undefined in too many of {self.n_rows:,} rows"
         row, width = "band: a new row of the same kind lies within", f"±{_round_up(self.half_width)}"
+        if self.growth:
+            width = f"±({_round_up(self.half_width)} + {_round_up(self.growth)}*|prediction|)"
         if self.method == "split":
             return (
                 f"{row} {width} of the formula with a probability of at least {_format_percent(self.level)}, "
                 "on average over tables and rows"
             )
+        if any(scale is not None for scale in self.scales):
+            width = f"{width} on average and more for large predictions"
         return (
             f"{row} its limits, about {width} around the formula, with a probability of at least "
             f"{_format_percent(self.guarantee)}, and usually about {_format_percent(self.level)}, on average "
@@ -147,7 +174,8 @@ class PredictionBand:
             NaN where an input is missing. The band of split conformal is NaN where the formula is undefined.
         """
         if self.method == "split":
-            return np.column_stack((predictions - self.half_width, predictions + self.half_width))
+            half = self.half_width + self.growth * np.abs(predictions)
+            return np.column_stack((predictions - half, predictions + half))
         terms = self.terms
         columns = read_inputs(terms, rows)
         if clip_box is not None:
@@ -162,9 +190,33 @@ class PredictionBand:
         fold_predictions = np.stack(
             [model.sum_terms(own) for model, own in zip(self.models, values[:-1], strict=True)]
         )
-        limits = np.column_stack(compute_cv_plus_band(fold_predictions, self.residuals, self.level))
+        deviations = np.stack(
+            [
+                np.ones_like(each) if scale is None else scale.compute_deviations(each)
+                for scale, each in zip(self.scales, fold_predictions, strict=True)
+            ]
+        )
+        limits = np.column_stack(
+            compute_cv_plus_band(fold_predictions, self.residuals, self.level, deviations)
+        )
         limits[np.isnan(np.stack([*columns.values()])).any(axis=0)] = np.nan
         return limits
+
+
+@dataclass(frozen=True, eq=False)
+class FoldErrors:
+    """The errors of the model without a fold.
+
+    Parameters
+    ----------
+    scale : ErrorScale
+        Their standard deviation, with a positive constant, in original units.
+    deviations : float64 array, shape (m,)
+        Its values in the rows of the fold.
+    """
+
+    scale: ErrorScale
+    deviations: Values
 
 
 def _round_up(width: float) -> str:
@@ -191,16 +243,18 @@ def _format_percent(share: float) -> str:
     return f"{math.floor(round(share * 1000, 6)) / 10:g} %"
 
 
-def build_split_record(residuals: Values, level: float) -> dict[str, Any]:
+def build_split_record(residuals: Values, level: float, scale: ErrorScale | None = None) -> dict[str, Any]:
     """Build the record of a split conformal band.
 
     Parameters
     ----------
     residuals : float64 array, shape (m,)
         The absolute residuals of the rows that calibrate, in original units; infinity where the formula is
-        undefined.
+        undefined. With a scale, each is divided by its standard deviation.
     level : float
         The wanted coverage, in (0, 1).
+    scale : ErrorScale, optional
+        The standard deviation of the errors, with a positive constant.
 
     Returns
     -------
@@ -212,13 +266,17 @@ def build_split_record(residuals: Values, level: float) -> dict[str, Any]:
     >>> build_split_record(np.arange(1.0, 20.0), 0.9)
     {'method': 'split', 'level': 0.9, 'guarantee': 0.9, 'rows': 19, 'half_width': 18.0}
     """
-    return {
+    half_width = compute_half_width(residuals, level)
+    record = {
         "method": "split",
         "level": float(level),
         "guarantee": float(level),
         "rows": len(residuals),
-        "half_width": _replace_infinity(compute_half_width(residuals, level)),
+        "half_width": _replace_infinity(half_width if scale is None else half_width * scale.constant),
     }
+    if scale is not None and math.isfinite(half_width):
+        record["growth"] = half_width * scale.proportional
+    return record
 
 
 def build_cv_plus_record(
@@ -226,6 +284,7 @@ def build_cv_plus_record(
     residuals: Sequence[Values],
     level: float,
     operators: Mapping[str, Operator],
+    errors: Sequence[FoldErrors | None],
 ) -> dict[str, Any]:
     """Build the record of a CV+ band.
 
@@ -234,11 +293,14 @@ def build_cv_plus_record(
     models : sequence of K Formula
         The model without each fold, in original units.
     residuals : sequence of K float64 arrays
-        The absolute residuals of the rows of each fold, as in `build_split_record`.
+        The absolute residuals of the rows of each fold, in original units; infinity where the formula is
+        undefined.
     level : float
         The wanted coverage, in (0, 1).
     operators : mapping of str to Operator
         The operators of the grammar.
+    errors : sequence of K FoldErrors or None
+        The standard deviations of the errors of each fold; None if they do not grow with the target.
 
     Returns
     -------
@@ -249,9 +311,13 @@ def build_cv_plus_record(
     folds = [
         {
             "model": json.loads(format_bundle(model, operators=operators)),
-            "residuals": [_replace_infinity(value) for value in np.sort(own).tolist()],
+            "residuals": [
+                _replace_infinity(value)
+                for value in np.sort(own if error is None else own / error.deviations).tolist()
+            ],
+            **({} if error is None else {"scale": error.scale.record}),
         }
-        for model, own in zip(models, residuals, strict=True)
+        for model, own, error in zip(models, residuals, errors, strict=True)
     ]
     return {
         "method": "cv+",
@@ -310,8 +376,13 @@ def read_prediction_band(record: Mapping[str, Any], source_name: str) -> Predict
         guarantee=band.guarantee,
         n_rows=band.rows,
         half_width=_restore_infinity(band.half_width),
+        growth=band.growth,
         models=tuple(models),
         residuals=tuple(residuals),
+        scales=tuple(
+            None if each.scale is None else ErrorScale(each.scale.constant, each.scale.proportional)
+            for each in band.folds
+        ),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from symscreen.data import take_rows
 from symscreen.errors import OptionError
-from symscreen.export.prediction_band import build_cv_plus_record, build_split_record
+from symscreen.export.prediction_band import FoldErrors, build_cv_plus_record, build_split_record
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import collect_inputs
@@ -29,6 +29,7 @@ from symscreen.grammar import OPERATORS
 from symscreen.messages import name_option
 from symscreen.results.fit_result import FitResult
 from symscreen.screening.inference.feature_safety import build_box_record
+from symscreen.statistics.inference.error_scale import ErrorScale
 from symscreen.statistics.inference.prediction_bands import count_needed_rows
 
 if TYPE_CHECKING:
@@ -100,10 +101,18 @@ def check_calibrating_rows(n_rows: int, task: FitTask) -> None:
         )
 
 
-def calibrate_split_band(formula: Formula, calibration: CalibrationRows, task: FitTask) -> dict[str, Any]:
-    """Build the record of a split conformal band from a formula and the rows that calibrate it."""
+def calibrate_split_band(
+    formula: Formula, calibration: CalibrationRows, task: FitTask, scale: ErrorScale | None
+) -> dict[str, Any]:
+    """Build the record of a split conformal band from a formula and the rows that calibrate it.
+
+    With a standard deviation of errors, which other rows gave, the width grows with the prediction.
+    """
     residuals = _compute_residuals(formula, calibration.dataset, calibration.rows, task)
-    return build_split_record(residuals, task.options.bands_level)
+    errors = _scale_errors(formula, scale, calibration.dataset, calibration.rows, task)
+    if errors is None:
+        return build_split_record(residuals, task.options.bands_level)
+    return build_split_record(residuals / errors.deviations, task.options.bands_level, errors.scale)
 
 
 def fit_with_cv_plus(task: FitTask, fit: Callable[[FitTask], AnyFitResult]) -> FitResult:
@@ -135,7 +144,7 @@ def fit_with_cv_plus(task: FitTask, fit: Callable[[FitTask], AnyFitResult]) -> F
     n_folds = min(BAND_FOLDS, n)
     folds = choose_band_folds(task, n_folds)
     result = _require_one_target(fit(task))
-    fold_results, residuals = [], []
+    fold_results, residuals, errors = [], [], []
     for fold in range(n_folds):
         if task.on_progress is not None:
             task.on_progress(FitProgress(f"prediction band, fold {fold + 1} of {n_folds}", None, None))
@@ -143,12 +152,16 @@ def fit_with_cv_plus(task: FitTask, fit: Callable[[FitTask], AnyFitResult]) -> F
         filled = fill_from_rows(task, training)
         fold_task = replace(filled, dataset=take_rows(filled.dataset, training), on_progress=None)
         fold_results.append(_require_one_target(fit(fold_task)))
-        residuals.append(_compute_residuals(fold_results[-1].formula, filled.dataset, test, task))
+        formula, stored = fold_results[-1].formula, fold_results[-1].record.get("error_scale")
+        scale = None if stored is None else ErrorScale(**stored)
+        residuals.append(_compute_residuals(formula, filled.dataset, test, task))
+        errors.append(_scale_errors(formula, scale, filled.dataset, test, task))
     record = build_cv_plus_record(
         [_get_original_formula(each) for each in fold_results],
         residuals,
         task.options.bands_level,
         {**OPERATORS, **task.grammar.operators},
+        errors,
     )
     all_results = [result, *fold_results]
     return replace(
@@ -170,9 +183,31 @@ def _compute_residuals(formula: Formula, dataset: Dataset, rows: Integers, task:
     """Compute the absolute residuals of rows in original units, shape (m,); infinity where undefined."""
     (target,) = get_targets(dataset).values()
     residuals = np.abs(target[rows] - predict_on_dataset(formula, dataset)[rows])
-    if task.units_record is not None:
-        residuals = residuals / abs(float(Fraction(task.units_record["targets"][formula.target]["factor"])))
+    residuals = residuals / _get_unit_factor(formula, task)
     return np.where(np.isnan(residuals), np.inf, residuals)
+
+
+def _scale_errors(
+    formula: Formula, scale: ErrorScale | None, dataset: Dataset, rows: Integers, task: FitTask
+) -> FoldErrors | None:
+    """Compute the standard deviations of the errors of rows in original units; 1 where undefined."""
+    if scale is None:
+        return None
+    factor = _get_unit_factor(formula, task)
+    predictions = predict_on_dataset(formula, dataset) / factor
+    is_defined = np.isfinite(predictions)
+    others = is_defined.copy()
+    others[rows] = False
+    raised = ErrorScale(scale.constant / factor, scale.proportional).raise_constant(predictions[others])
+    deviations = raised.compute_deviations(np.where(is_defined, predictions, 0.0))[rows]
+    return FoldErrors(raised, deviations)
+
+
+def _get_unit_factor(formula: Formula, task: FitTask) -> float:
+    """Return the size of the target's unit in units of the fit."""
+    if task.units_record is None:
+        return 1.0
+    return abs(float(Fraction(task.units_record["targets"][formula.target]["factor"])))
 
 
 def _get_original_formula(result: FitResult) -> Formula:

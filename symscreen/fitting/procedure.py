@@ -19,7 +19,6 @@ from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.expressions.traversal import collect_inputs, define_columns
 from symscreen.fitting.coefficients import estimate_coefficients, evaluate_terms, get_targets, is_identifiable
 from symscreen.fitting.copied_rows import format_copy_notice
-from symscreen.fitting.error_scale import estimate_error_scale, weigh_models
 from symscreen.fitting.fit_verdict import VERDICT_LEVEL, compute_residual_p_value, judge_model
 from symscreen.fitting.formula_fits import compute_unexplained_share, fit_formulas, predict_on_dataset
 from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
@@ -60,11 +59,13 @@ from symscreen.fitting.term_safety import (
     select_safe_models,
 )
 from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
+from symscreen.fitting.weighted_models import weigh_models
 from symscreen.grammar import OPERATORS
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import FitResult, SharedFitResult
 from symscreen.screening.inference.feature_safety import build_box_record, build_safety_record
+from symscreen.statistics.inference.error_scale import ErrorScale, estimate_error_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.expressions.linear_formula import Formula
-    from symscreen.fitting.error_scale import ErrorScale
     from symscreen.fitting.formula_fits import FormulaFits
     from symscreen.fitting.model_selection import Criterion
     from symscreen.fitting.search_monitor import SearchMonitor
@@ -150,7 +150,7 @@ def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     if options.unsafe != "keep":
         record |= build_safety_record(reasons)
     if calibration is not None:
-        record["bands"] = calibrate_split_band(fits[0][0], calibration, task)
+        record["bands"] = calibrate_split_band(fits[0][0], calibration, task, selection.error_scale)
     return _build_result(fits, estimation_rows, task, tables, notices=tuple(notices), record=record)
 
 

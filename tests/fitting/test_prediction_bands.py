@@ -21,6 +21,7 @@ METHODS = [{"bands": "split", "split": 0.5}, {"bands": "cv+"}]
 LAWS = {
     "inside": lambda rng, x: x[:, 0] ** 2 + rng.normal(size=len(x)),
     "outside": lambda rng, x: 4.0 * np.sin(3.0 * x[:, 0]) + x[:, 1] * rng.normal(size=len(x)),
+    "relative": lambda rng, x: x[:, 0] ** 2 * np.exp(0.3 * rng.normal(size=len(x))),
 }
 
 
@@ -78,8 +79,25 @@ def test_a_band_holds_fresh_rows_as_often_as_promised(law, method):
     assert np.mean(shares) == pytest.approx(0.9, abs=4 * 0.08 / math.sqrt(n_tables))
 
 
+@pytest.mark.parametrize("unit", ["", " (mm)"])
 @pytest.mark.parametrize("options", METHODS)
-def test_a_saved_band_is_applied_with_the_same_numbers(options, table, tmp_path):
+def test_a_band_is_wider_where_errors_are_larger(options, unit, rng):
+    a = rng.uniform(0.1, 10.0, 200)
+    table = {f"a{unit}": a, f"y{unit}": a * (1.0 + 0.05 * rng.normal(size=200))}
+    units = {"units": "strict"} if unit else {}
+    result = symscreen.fit(table, target=f"y{unit}", **options, **units, **SMALL)
+    assert len(result.formula.terms) == 1
+    low, high = result.predict_interval({f"a{unit}": [2.0, 8.0]}).T
+    assert (high - low).tolist() == pytest.approx([2 * 1.645 * 0.05 * 2, 2 * 1.645 * 0.05 * 8], rel=0.35)
+    assert "prediction" in str(result.band)
+    if options["bands"] == "split":
+        assert result.band.growth == pytest.approx(1.645 * 0.05, rel=0.35)
+
+
+@pytest.mark.parametrize("law", ["inside", "relative"])
+@pytest.mark.parametrize("options", METHODS)
+def test_a_saved_band_is_applied_with_the_same_numbers(options, law, table, tmp_path):
+    table["y"] = LAWS[law](np.random.default_rng(1), np.column_stack((table["a"], table["b"])))
     result = symscreen.fit(table, target="y", **options, **SMALL)
     path, data = tmp_path / "m.json", tmp_path / "new.csv"
     result.save(path)

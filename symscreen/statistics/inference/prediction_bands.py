@@ -16,6 +16,11 @@ tables and new rows, not over the new rows of one table, and not at one place x.
   (theorem 4), and usually of about 1 − α.
 
 A residual is infinite where the model is undefined, so such rows make bands wider.
+
+Where the model has an estimate σ(x) of the standard deviation of errors, residuals are divided by it, and the
+width at x is multiplied by it (Lei et al. 2018, section 5.2). The promises hold for any σ that comes from the
+same rows as the model. For CV+, this follows as for the nested sets of Gupta, Kuchibhotla and Ramdas (2022,
+Pattern Recognition 127, 108496).
 """
 
 from __future__ import annotations
@@ -109,7 +114,7 @@ def compute_half_width(residuals: Values, level: float) -> float:
 
 
 def compute_cv_plus_band(
-    predictions: Values, residuals: Sequence[Values], level: float
+    predictions: Values, residuals: Sequence[Values], level: float, deviations: Values | None = None
 ) -> tuple[Values, Values]:
     """Compute the limits of a CV+ band.
 
@@ -118,9 +123,12 @@ def compute_cv_plus_band(
     predictions : float64 array, shape (K, m)
         The predictions of the model without each fold for m new rows; NaN where it is undefined.
     residuals : sequence of K float64 arrays
-        The absolute residuals of the rows of each fold under the model without it.
+        The absolute residuals of the rows of each fold under the model without it, each divided by its
+        standard deviation if these are given.
     level : float
         The wanted coverage, in (0, 1).
+    deviations : float64 array, shape (K, m), optional
+        The positive standard deviations of the errors of the new rows under the model without each fold.
 
     Returns
     -------
@@ -142,12 +150,14 @@ def compute_cv_plus_band(
         return low, high
     is_undefined = np.isnan(predictions)
     lower, upper = np.where(is_undefined, -np.inf, predictions), np.where(is_undefined, np.inf, predictions)
+    scales = np.ones_like(predictions) if deviations is None else np.where(is_undefined, 1.0, deviations)
     step = max(1, _MAX_BLOCK_VALUES // n)
     for start in range(0, n_new, step):
         block = slice(start, start + step)
         # ⌊α(n+1)⌋ = n + 1 − rank, since both ranks come from one fraction
-        low[block] = np.partition(lower[folds, block] - widths[:, None], n - rank, axis=0)[n - rank]
-        high[block] = np.partition(upper[folds, block] + widths[:, None], rank - 1, axis=0)[rank - 1]
+        half = widths[:, None] * scales[folds, block]
+        low[block] = np.partition(lower[folds, block] - half, n - rank, axis=0)[n - rank]
+        high[block] = np.partition(upper[folds, block] + half, rank - 1, axis=0)[rank - 1]
     return low, high
 
 

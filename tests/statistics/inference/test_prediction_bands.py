@@ -38,12 +38,21 @@ def test_the_half_width_is_the_smallest_that_holds_enough_residuals(residuals, l
 @given(
     st.lists(st.lists(few_values, min_size=1, max_size=5), min_size=2, max_size=6),
     st.lists(st.sampled_from([-1.0, 0.0, 0.25, 2.0, math.nan]), min_size=6, max_size=6),
+    st.lists(st.sampled_from([0.25, 0.5, 1.0, 4.0]), min_size=6, max_size=6) | st.none(),
     levels,
 )
-def test_a_cv_plus_band_ends_at_the_order_statistics_of_its_definition(residuals, predictions, level):
+def test_a_cv_plus_band_ends_at_the_order_statistics_of_its_definition(
+    residuals, predictions, deviations, level
+):
     predictions = np.array(predictions[: len(residuals)])[:, None]
-    low, high = compute_cv_plus_band(predictions, list(map(np.array, residuals)), float(level))
-    pairs = [(p, r) for (p,), fold in zip(predictions.tolist(), residuals, strict=True) for r in fold]
+    scales = [1.0] * len(residuals) if deviations is None else deviations[: len(residuals)]
+    given_scales = None if deviations is None else np.array(scales)[:, None]
+    low, high = compute_cv_plus_band(predictions, list(map(np.array, residuals)), float(level), given_scales)
+    pairs = [
+        (p, r * scale)
+        for (p,), scale, fold in zip(predictions.tolist(), scales, residuals, strict=True)
+        for r in fold
+    ]
     lower = sorted(-math.inf if math.isnan(p) else p - r for p, r in pairs)
     upper = sorted(math.inf if math.isnan(p) else p + r for p, r in pairs)
     n = len(pairs)

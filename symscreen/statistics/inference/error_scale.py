@@ -1,27 +1,16 @@
-"""Weigh rows whose errors grow with the size of the target.
-
-Many measurements have a relative error. Least squares then follows the few largest rows, and a search over
-many formulas finds some that fit the errors of these rows. If the residuals of a law show such errors, the
-candidates are compared again with weights 1/σ², where σ = a + b·|prediction|.
-"""
+"""Errors that grow with the size of the target: their standard deviation σ = a + b·|prediction|."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.fitting.coefficients import estimate_coefficients
 from symscreen.statistics.ranks.sorted_values import compute_midranks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from symscreen._typing import Values
-    from symscreen.fitting.model_selection import ScoredModel
-    from symscreen.fitting.subset_search import ModelSearchResult
-    from symscreen.linear_models.row_weights import RowWeights
 
 
 # p-value below which errors grow: with 60 rows, a smaller one misses half of the tables with relative errors,
@@ -54,9 +43,18 @@ class ErrorScale:
         """The scale as stored in the record of a fit."""
         return {"constant": self.constant, "proportional": self.proportional}
 
+    def compute_deviations(self, predictions: Values) -> Values:
+        """Compute σ of each row, with the shape of the predictions."""
+        return np.asarray(self.constant + self.proportional * np.abs(predictions))
+
+    def raise_constant(self, predictions: Values) -> ErrorScale:
+        """Return the scale with a constant of at least a thousandth of the mean σ of rows, shape (n,)."""
+        least = _MIN_SHARE * float(self.compute_deviations(predictions).mean())
+        return ErrorScale(max(self.constant, least), self.proportional)
+
     def compute_weights(self, predictions: Values) -> Values:
         """Compute 1/σ² of each row, shape (n,)."""
-        deviations = self.constant + self.proportional * np.abs(predictions)
+        deviations = self.compute_deviations(predictions)
         return np.asarray(1.0 / np.maximum(deviations, _MIN_SHARE * deviations.mean()) ** 2)
 
 
@@ -120,38 +118,3 @@ def _compute_rank_p_value(first: Values, second: Values) -> float:
     if unexplained <= 0.0:
         return 0.0 if correlation > 0.0 else 1.0
     return float(stdtr(n_freedom, -correlation * np.sqrt(n_freedom / unexplained)))
-
-
-def weigh_models(
-    found: ModelSearchResult, models: Iterable[ScoredModel], target: Values, row_weights: RowWeights
-) -> ModelSearchResult:
-    """Fit some models of a search again with row weights.
-
-    Parameters
-    ----------
-    found : ModelSearchResult
-        Result of the search.
-    models : iterable of ScoredModel
-        Its models; the mean among them has no terms and is skipped.
-    target : float64 array, shape (n,)
-        The target.
-    row_weights : RowWeights
-        Weights of the rows.
-
-    Returns
-    -------
-    ModelSearchResult
-        The same terms, with these models alone and their weighted shares.
-    """
-    shares: Mapping[tuple[int, ...], float] = {
-        model.term_indices: estimate_coefficients(
-            found.terms.values[list(model.term_indices)],
-            target,
-            has_intercept=model.has_intercept,
-            row_weights=row_weights,
-        ).unexplained_share
-        for model in models
-        if model.term_indices
-    }
-    finite = {members: min(share, 1.0) for members, share in shares.items() if np.isfinite(share)}
-    return replace(found, models=finite)
