@@ -95,6 +95,7 @@ def build_fit_html(result: AnyFitResult, *, data: str = "DATA") -> str:
         "others": _build_models(result.alternatives),
         "headings": section["headings"],
         "rows": section["rows"],
+        "inner": section["inner"],
         "usages": build_usages(_choose_exported(result), {**result.operators}),
         "group": escape_control_chars(result.formula.groups[0])
         if isinstance(result, GroupedFitResult)

@@ -32,8 +32,9 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
     -------
     dict
         ``equations``, one for each target, as text and as markup; ``statements`` on them; the ``headings``
-        and ``rows`` of the table of coefficients or, of groups, of the constants of each. Texts are on one
-        line and free of control characters.
+        and ``rows`` of the table of coefficients or, of groups, of the constants of each; ``inner``, the
+        headings and rows of the fitted numbers inside terms. Texts are on one line and free of control
+        characters.
     """
     formula = fit.formula
     formulas = (
@@ -48,6 +49,7 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
         "statements": [escape_control_chars(render_message(text, COMMAND_LINE)) for text in statements],
         "headings": [escape_control_chars(str(name)) for name in table.columns],
         "rows": _build_rows(fit, table),
+        "inner": _build_inner_table(fit),
     }
 
 
@@ -64,6 +66,13 @@ def _build_rows(fit: AnyFitResult, table: pd.DataFrame) -> list[list[str]]:
         return rows
     texts = map(escape_control_chars, list_term_texts(fit, _DIGITS))
     return [[text, *row[1:]] for text, row in zip(texts, rows, strict=True)]
+
+
+def _build_inner_table(fit: AnyFitResult) -> dict[str, Any]:
+    """Build the headings and rows of the fitted numbers inside terms, with their intervals."""
+    inner = [row for row in fit.record.get("numbers", []) if row["p_value"] is None]
+    rows = [[_format_cell(row[name]) for name in ("number", "low", "high")] for row in inner]
+    return {"headings": ["number inside", "low", "high"], "rows": rows}
 
 
 def _build_equation(formula: Formula | GroupedFormula) -> dict[str, str]:

@@ -7,6 +7,7 @@ import pytest
 from helpers.report_cases import Page, hostile_frame
 
 import symscreen
+from symscreen.report.fit_page import build_fit_html
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.html_page import build_report_html
 
@@ -49,6 +50,16 @@ def test_each_of_several_targets_has_its_equation(frame):
     assert section["headings"] == list(map(str, shared.terms.columns))
     assert len(section["rows"]) == len(shared.terms)
     assert any(text.startswith("R² of other: ") for text in section["statements"])
+
+
+def test_a_page_shows_the_intervals_of_fitted_numbers_inside(rng):
+    x, b = rng.uniform(0.5, 10.0, (2, 200))
+    law = symscreen.fit({"x": x, "b": b}, 3.0 * b * np.exp(-0.312 * x) + 0.02 * rng.normal(size=200))
+    (inner,) = (row for row in law.record["numbers"] if row["p_value"] is None)
+    section = build_fit_section(law)["inner"]
+    assert section["headings"] == ["number inside", "low", "high"]
+    assert section["rows"] == [[f"{inner[name]:.6g}".replace("-", "−") for name in ("number", "low", "high")]]
+    assert "Fitted numbers inside the terms" in build_fit_html(law)
 
 
 @pytest.mark.slow
