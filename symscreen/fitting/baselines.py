@@ -24,6 +24,7 @@ from symscreen.fitting.search_monitor import FitProgress
 from symscreen.fitting.search_part import find_search_part
 from symscreen.fitting.training_medians import fill_from_rows
 from symscreen.messages import Message, name_option
+from symscreen.results.fit_result import format_r2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ class Comparison:
         return pd.DataFrame({"model": list(self.r2), "r2": list(self.r2.values())})
 
     def __str__(self) -> str:
-        figures = ", ".join(f"{name} {value:.2f}" for name, value in self.r2.items())
+        figures = ", ".join(f"{name} {format_r2(value, 2)}" for name, value in self.r2.items())
         text = f"R2 of {self.n_folds}-fold cross-validation: {figures}"
         return f"{text} (undefined in {self.n_undefined:,} rows)" if self.n_undefined else text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.page_template import check_report, render_page, write_page
 from symscreen.report.usage_section import build_usages
-from symscreen.results.fit_result import FitResult, GroupedFitResult, SharedFitResult
+from symscreen.results.fit_result import FitResult, GroupedFitResult, SharedFitResult, format_r2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -120,21 +119,14 @@ def _list_facts(result: AnyFitResult) -> list[tuple[str, str]]:
     record = result.record
     r2 = {"": result.r2} if isinstance(result.r2, float) else result.r2
     facts = [
-        (f"R² of {escape_control_chars(n)}" if n else "R²", _format_r2(value)) for n, value in r2.items()
+        (f"R² of {escape_control_chars(n)}" if n else "R²", format_r2(value).replace("-", "−"))
+        for n, value in r2.items()
     ]
     facts.append(("rows that chose the terms", f"{record['rows_choosing']:,}"))
     if record["split"]:
         facts.append(("other rows that gave the coefficients", f"{record['rows_estimating']:,}"))
     facts += [("features searched", f"{record['searched']:,}"), ("models tried", f"{record['models']:,}")]
     return facts
-
-
-def _format_r2(value: float) -> str:
-    """Format R², with as many digits as tell it from 1."""
-    if value >= 1.0 - 1e-12:
-        return "1"
-    digits = 3 if value < 0.99 else min(12, 2 - math.floor(math.log10(1.0 - value)))
-    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def _build_sections(result: AnyFitResult, targets: list[str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -44,6 +45,8 @@ _VERDICTS = {
 _NOTHING_YET = "no formula found within the time limit"
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 _MAX_NAMED = 3  # coefficients that the verdict names
+_MIN_UNEXPLAINED = 1e-12  # 1 − R² below which R² is written as 1
+_MANY_DIGITS_FROM = 0.99  # R² from which on more digits are written
 
 
 def to_original_units(formula: Formula, record: Mapping[str, Any]) -> Formula:
@@ -113,6 +116,21 @@ def describe_fit_verdict(record: Mapping[str, Any]) -> str:
         return text
     level = f", level {100 * verdict['level']:g} %" if "level" in verdict else ""
     return f"{text} (p = {p_value:.2g}{level})"
+
+
+def format_r2(value: float, digits: int = 3) -> str:
+    """Write R² with as many digits as tell it from 1.
+
+    Examples
+    --------
+    >>> [format_r2(value) for value in (0.5, 0.99912345, 1.0)], format_r2(0.876, 2)
+    (['0.500', '0.999123', '1'], '0.88')
+    """
+    if value >= 1.0 - _MIN_UNEXPLAINED:
+        return "1"
+    if value >= _MANY_DIGITS_FROM:
+        digits += min(9, -1 - math.floor(math.log10(1.0 - value)))
+    return f"{value:.{digits}f}"
 
 
 @dataclass(frozen=True, eq=False)

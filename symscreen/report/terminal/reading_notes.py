@@ -110,7 +110,7 @@ def _explain_split(metadata: Mapping[str, Any]) -> str:
         rows = f"the rows that the screens of {metadata['splits']:,} splits did not use"
     return (
         f"p split: tested on {rows}, for all formulas shown together. With probability of at least 0.95, no "
-        "formula without relation to the target has 0.05 or less."
+        "formula without relation to the target has 0.05 or less. With 1, these rows show no relation."
     )
 
 
