@@ -152,10 +152,11 @@ def format_range_warning(
     place, values = (
         ("box of the inputs", "features") if is_box else ("range of the training rows", "predictions")
     )
-    return (
-        f"{np.count_nonzero(is_outside)} of {is_outside.size} rows are outside the {place} "
-        f"({', '.join(shown)}); {values} there are extrapolations"
+    n_outside, n_rows = np.count_nonzero(is_outside), is_outside.size
+    count = (
+        "the row is" if n_rows == 1 else f"{n_outside} of {n_rows} rows {'is' if n_outside == 1 else 'are'}"
     )
+    return f"{count} outside the {place} ({', '.join(shown)}); {values} there are extrapolations"
 
 
 def _format_end(value: float) -> str:

@@ -94,7 +94,7 @@ def test_apply_tells_of_rows_outside_the_training_range_in_a_notice(run, data, t
     frame.to_csv(new, index=False)
     status, out, err = run("apply", bundle, new)
     assert status == 0
-    assert err.startswith("symscreen: 1 of 60 rows are outside the range of the training rows")
+    assert err.startswith("symscreen: 1 of 60 rows is outside the range of the training rows")
     assert err.count("\n") == 1
     with pytest.warns(ExtrapolationWarning):
         expected = symscreen.apply_bundle(bundle, new)

@@ -72,8 +72,8 @@ def _explain(result: InputScreenResult) -> list[str]:
     n_expected = f"{result.level * len(result.table):.2g}"
     p_value = (
         f"p-value: compared with {result.permutations} permuted copies of each input; those up to "
-        f"{name_option('level', result.level)} are selected. If no input had an effect, about {n_expected} of "
-        "them would be."
+        f"{name_option('level', result.level)} are selected. If no input had an effect, about {n_expected} "
+        "of them would be."
     )
     family = (
         "p, family: compared with the best copy of all inputs; one of at most 0.05 is hardly there by chance."
