@@ -50,7 +50,9 @@ def classes(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """List the members of the equivalence class of each feature shown.
+    """List the other forms of each feature of a ranking.
+
+    They are the members of its equivalence class.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ from symscreen.errors import OptionError
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("-q", "--quiet", is_flag=True, help="No notices.")
 def explore(result: str, *, data: str | None, port: int, no_browser: bool, quiet: bool) -> None:
-    """Show a ranking or a fitted model on a local page in the browser.
+    """Show a ranking or a fitted model in the browser.
 
     The page lists the formulas, draws the rows of each, says where a typed formula stands, and exports.
     It changes nothing. Only this machine can open it, with the address that is printed. Ctrl-C ends it.

@@ -71,7 +71,7 @@ def fit(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Find a formula: a weighted sum of few features.
+    """Find the law of a target, with its constants and a verdict.
 
     It prints the formula, its coefficients with intervals, models that fit about as well, and how well other
     regressors predict the same rows.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @force_option
 @reject_target_types
 def inputs(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
-    """Say which columns of a table matter at all, before formulas are searched.
+    """Find the columns that matter, before formulas are searched.
 
     Each column is judged by its best formula, alone and multiplied by functions of others. It is compared
     with the best formulas of permuted copies of all columns. The last line printed is an option that the

@@ -33,7 +33,7 @@ def screen(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Generate formulas from the columns, score each against the target, and print the best.
+    """Score the formulas of a table, and print the best.
 
     \b
     Examples:

@@ -77,6 +77,12 @@ def test_help_fits_80_columns_and_a_screen(run, verb):
         assert options[1] - options[0] == int(more[1])
 
 
+def test_the_list_of_commands_has_whole_sentences(run):
+    commands = run("--help")[1].split("Commands:\n")[1].splitlines()
+    assert len(commands) >= len(VERBS)
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_options_have_short_names(run, data, tmp_path):
     out = tmp_path / "ranking.csv"
     assert run("screen", data, "-t", "target", "-l", "u", "-j", "1", "-o", out, "-q")[0] == 0
