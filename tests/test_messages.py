@@ -19,7 +19,7 @@ from helpers.package_sources import PACKAGE, parse_package
 import symscreen
 from symscreen.cli.command import VERBS, command, run_command
 from symscreen.config.fields import get_option
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.fit_options import FitOptions
 from symscreen.errors import DataError, InputError, OptionError
 from symscreen.logs import LOGGER, JsonLines
 from symscreen.messages import (

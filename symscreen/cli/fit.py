@@ -24,7 +24,7 @@ from symscreen.cli.output import (
     show_warnings_as_notices,
     write_output,
 )
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.fit_options import FitOptions
 from symscreen.errors import OptionError
 from symscreen.messages import COMMAND_LINE, render_message
 

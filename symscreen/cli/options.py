@@ -1,4 +1,4 @@
-"""Options of the verbs: those of `symscreen.config.screen_options`, and a few of the command line alone.
+"""Options of the verbs: those of the option classes in `symscreen.config`, and a few of the command line.
 
 `add_options` makes a click option of each field that names the verb.
 """
@@ -15,9 +15,10 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from symscreen.config.fields import find_group, get_option, list_options
+from symscreen.config.fit_options import FitOptions
 from symscreen.config.option_hints import suggest_option
 from symscreen.config.parsing import is_count_text
-from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.study_tables import STUDY_FIELDS
 from symscreen.errors import OptionError
 from symscreen.messages import quote

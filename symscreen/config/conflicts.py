@@ -9,7 +9,8 @@ from symscreen.errors import OptionError
 from symscreen.messages import name_option
 
 if TYPE_CHECKING:
-    from symscreen.config.screen_options import FitOptions, ScreenOptions
+    from symscreen.config.fit_options import FitOptions
+    from symscreen.config.screen_options import ScreenOptions
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ def check_per_conflicts(options: FitOptions) -> None:
 
     Examples
     --------
-    >>> from symscreen.config.screen_options import FitOptions
+    >>> from symscreen.config.fit_options import FitOptions
     >>> check_per_conflicts(FitOptions(per="ore", split=0.5))
     Traceback (most recent call last):
     ...
@@ -258,7 +259,7 @@ def check_band_conflicts(options: FitOptions) -> None:
 
     Examples
     --------
-    >>> from symscreen.config.screen_options import FitOptions
+    >>> from symscreen.config.fit_options import FitOptions
     >>> check_band_conflicts(FitOptions(bands="split"))
     Traceback (most recent call last):
     ...

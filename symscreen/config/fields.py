@@ -35,6 +35,11 @@ T = TypeVar("T")
 
 
 RecordPolicy = Literal["always", "given", "never"]
+# verbs that take an option
+SCREEN_VERBS = ("screen", "plan", "why")
+FIT_VERBS = (*SCREEN_VERBS, "fit")
+POWER_VERBS = (*FIT_VERBS, "power")
+TABLE_VERBS = (*POWER_VERBS, "inputs")  # options of what is read, and of the run
 _DOC_WIDTH = 110  # characters of a docstring line, with its indentation
 _PLAIN_TYPES = {"bool", "int", "float", "str"}
 _TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {  # by annotation: the test, and how messages call it

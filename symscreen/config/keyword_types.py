@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from symscreen._option_values import EffortName, TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
-    from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
+    from symscreen.config.data_options import StageWeight
+    from symscreen.config.fit_options import GuessSpec
+    from symscreen.config.screen_options import ScreenerSpec
     from symscreen.data.categories import CategoricalAs
     from symscreen.data.missing_values import MissingPolicy
     from symscreen.expansion import PoolKind

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from symscreen._option_values import split_column_names
 from symscreen.config.fields import get_option, list_options
+from symscreen.config.fit_options import FitOptions
 from symscreen.config.ode_options import OdeOptions
 from symscreen.config.parsing import BUDGET_NONE, to_tuple
-from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.study_tables import STUDY_FIELDS
 from symscreen.expressions.printing import to_text
 from symscreen.grammar import list_grammar_names, load_grammar

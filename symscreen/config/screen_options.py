@@ -1,19 +1,28 @@
-"""Definitions of all options: name, type, default, help text and what front ends need to know of each.
+"""Definitions of the options of a screen: name, type, default, help text and what front ends need to know.
 
-`ScreenOptions` has the options of `symscreen.screen`, grouped by concern; `FitOptions` adds those of
-`symscreen.fit`. See `symscreen.config.fields` for what is derived from these classes. After a change of an
-option's name or type run ``python tests/helpers/keyword_types.py``: it writes the types of keyword arguments
-for type checkers.
+`ScreenOptions` has the options of `symscreen.screen`, grouped by concern; those on data are in
+`symscreen.config.data_options`. `symscreen.config.fit_options` adds those of `symscreen.fit`. See
+`symscreen.config.fields` for what is derived from these classes. After a change of an option's name or type
+run ``python tests/helpers/keyword_types.py``: it writes the types of keyword arguments for type checkers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from symscreen._option_values import EffortName, TargetTypeChoice, parse_name_list
-from symscreen.config.fields import check_options, list_options, make_options, option
+from symscreen.config.data_options import DataOptions
+from symscreen.config.fields import (
+    FIT_VERBS,
+    POWER_VERBS,
+    SCREEN_VERBS,
+    TABLE_VERBS,
+    check_options,
+    list_options,
+    make_options,
+    option,
+)
 from symscreen.config.parsing import (
     DEFAULT_BUDGET,
     DEFAULT_MAX_CORRELATION,
@@ -28,7 +37,6 @@ from symscreen.config.parsing import (
     check_ranges,
     check_seed,
     check_share,
-    check_target,
     check_top,
     parse_budget_text,
     parse_level_text,
@@ -36,38 +44,23 @@ from symscreen.config.parsing import (
     parse_ranges_text,
     parse_top_text,
     read_layers,
-    write_names,
     write_pairs,
     write_ranges,
-    write_units,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import ArrayLike
-
     from symscreen._typing import Names, ProgressCallback
-    from symscreen.data.categories import CategoricalAs
-    from symscreen.data.missing_values import MissingPolicy
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
-    from symscreen.results.screen_result import ScreenResult
-    from symscreen.screeners import AnyScreener, Sign, TargetAggregation
+    from symscreen.screeners import AnyScreener, Sign
     from symscreen.screening.run_control import Progress
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
     ScreenerSpec = str | Sequence[str | AnyScreener]
-    GuessSpec: TypeAlias = str | ScreenResult | Sequence[str | ScreenResult]
-    StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
-
-
-_SCREENS = ("screen", "plan", "why")  # the verbs that take nearly all options
-_FITS = (*_SCREENS, "fit")
-_ALL = (*_FITS, "power")
-_TABLES = (*_ALL, "inputs")  # options of what is read, and of the run
 
 
 def make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
@@ -82,242 +75,9 @@ def make_unsafe_option(default: Literal["mark", "drop"]) -> Any:
         '``"mark"`` gives the reason in the column ``unsafe``, ``"drop"`` leaves them out and shows the next '
         'best, and ``"keep"`` does not look for them. `symscreen.fit` leaves out models with such terms '
         "where it drops.",
-        verbs=_FITS,
+        verbs=FIT_VERBS,
         unwritten=(default,),
         fit_record=True,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataOptions:
-    """What the target and the inputs are."""
-
-    group: ClassVar[str] = "Data"
-
-    target: Names | None = option(
-        None,
-        short_flag="-t",
-        everyday=True,
-        metavar="COL",
-        is_column=True,
-        check=check_target,
-        help="The target column, or several, A,B; else target, label, y or the last.",
-        doc="The target's column. By default the column named ``target``, ``label`` or ``y``, in this order, "
-        "else the last one. A column of words is a target of classes: each class is compared with the "
-        'rest, and the score is the mean over classes. Several columns, ``"a,b"`` or a list, are several '
-        "targets: every feature is scored against each of them, and the table has one column per target, "
-        "such as ``t0[a]``. Classes and several targets allow one round and exact search only. "
-        "`symscreen.fit` gives several targets the same terms and separate coefficients, as SISSO's "
-        "multi-task mode does (Ouyang et al. 2019, J. Phys. Mater. 2, 024002); it chooses the terms by "
-        "the mean over targets of the share of variance that the model does not explain, so units of "
-        "targets do not matter.",
-        type="str or sequence of str",
-        verbs=_TABLES,
-        estimator=False,
-        write=write_names,
-    )
-    target_type: TargetTypeChoice | None = option(
-        None,
-        choices=get_args(TargetTypeChoice),
-        help="The type of --target; by default numeric, classes for words, several for A,B.",
-        doc='The type of the target, where it cannot be inferred: ``"classes"`` for classes that are '
-        "written as numbers. By default words are classes, and several columns are several targets.",
-        record="given",
-    )
-    event: str | None = option(
-        None,
-        metavar="COL",
-        is_column=True,
-        help="The target is a time until an event; this column is 1 where it happened then, else 0.",
-        doc="The target is a time until an event. This column is 1 where the event happened at that time, and"
-        " 0 where observation ended before it. T0 counts the pairs of rows for which it is known which "
-        "one lasted longer, and the table has a column ``harrell_c``. One round and exact search only. "
-        "For an estimator it is a column of `y`, and the other column holds the times; a structured array"
-        " of booleans and numbers, as scikit-survival uses it, needs no name.",
-        record="given",
-    )
-    aggregate: TargetAggregation = option(
-        "mean",
-        choices=("mean", "worst"),
-        help="Order features by their mean loss over several targets, or by the worst.",
-        doc="Whether features are ordered by the mean of their losses over several targets, or by the "
-        "largest.",
-        record="given",
-    )
-    ranking: Names | None = option(
-        None,
-        metavar="COL|A,B,…",
-        parse=parse_name_list,
-        help="The target is a ranking: a column of texts such as a>b=c, or the columns of ranks (or scores).",
-        doc="The target is a ranking: one column of texts such as ``a>b=c``, or the columns of ranks of two "
-        "or more labels, NaN where a label is missing. Scores may be given instead of ranks: no result "
-        "depends on which they are. Not all screeners take a ranking (see `accepts` in their record). "
-        "There is no direction; one round and exact search only.",
-        type="str or sequence of str",
-        write=write_names,
-    )
-    stages: Names | None = option(
-        None,
-        metavar="A,B,…",
-        parse=parse_name_list,
-        help="The target is a chain of stages: columns of 1, 0 or nothing, first to last.",
-        doc='The target is a chain of stages, ``"viewed,liked,followed"``: columns of 1 (reached), 0 (not '
-        "reached) or nothing (not observed), first stage first. Each pair of stages compares the rows "
-        "that reached the earlier stage and in which the later one was observed: the score says how well "
-        "a feature separates those that reached the later stage, and is the mean over pairs, weighted by "
-        "their rows. The direction is the one that all pairs agree on. One round and exact search only.",
-        type="str or sequence of str",
-        write=write_names,
-    )
-    stage_weight: StageWeight = option(
-        "all",
-        choices=("all", "next", "last"),
-        help="Which pairs of --stages count.",
-        doc="The weight of a row in each pair of stages: 1 in all pairs, in pairs of neighbours, or in pairs "
-        "with the last stage; or weights for pairs of names; or a table of weights.",
-        type='{"all", "next", "last"}, mapping or array-like of shape (T + 1, T + 1)',
-        unwritten=("all", "given"),  # weights in a table cannot be written
-    )
-    inputs: Names | None = option(
-        None,
-        everyday=True,
-        metavar="A,B",
-        parse=parse_name_list,
-        help="Use these columns only.",
-        doc="The input columns. By default all columns of numbers but identifiers; a notice lists the columns"
-        " that are not used.",
-        type="sequence of str",
-        verbs=_TABLES,
-        estimator=False,
-        write=write_names,
-    )
-    categorical: Names = option(
-        (),
-        metavar="A,B",
-        parse=parse_name_list,
-        help="Use these columns as categories.",
-        doc="Columns of categories, words or numbers, to use as inputs.",
-        type="str or sequence of str",
-        verbs=_ALL,
-        record="given",
-        write=write_names,
-    )
-    categorical_as: CategoricalAs = option(
-        "gate",
-        choices=("gate", "onehot"),
-        help="Each level multiplies the inputs, x·1[c = level], or is an input itself, c = level.",
-        doc="Whether each level multiplies the inputs, which gives columns such as ``x·1[c = level]``, or is "
-        "an input itself, ``c = level``. `transform`, `predict`, bundles and exports compute these columns "
-        "from the original ones; for a level that was not in the data they are 0.",
-        verbs=_ALL,
-        record="given",
-    )
-    exclude: Names = option(
-        (),
-        everyday=True,
-        metavar="A,B",
-        parse=parse_name_list,
-        help="Leave these columns out.",
-        doc="Columns that are not used.",
-        type="sequence of str",
-        verbs=_TABLES,
-        estimator=False,
-        write=write_names,
-    )
-    missing: MissingPolicy | None = option(
-        None,
-        everyday=True,
-        choices=("refuse", "drop", "impute", "indicator"),
-        help="Refuse missing values, drop their rows, fill in medians, or fill and mark them; by default up "
-        "to a tenth of the rows are dropped.",
-        doc='What to do with missing values of inputs: ``"refuse"`` them; ``"drop"`` their rows; '
-        '``"impute"`` the median of the column; ``"indicator"``, which also adds a column ``x is missing`` '
-        "of 0 and 1 for each such input x. By default rows are dropped if they are at most a tenth of all, "
-        "and refused otherwise. Rows without a target are dropped, too. `transform`, `predict` and bundles "
-        "fill new rows with the same medians; exports to other languages expect complete rows. An estimator "
-        'takes ``"impute"`` and ``"indicator"``; without them X has no missing values.',
-        verbs=_TABLES,
-        record="given",
-    )
-    units: str | Path | Mapping[str, str] | None = option(
-        None,
-        everyday=True,
-        metavar="strict|ignore|FILE",
-        takes_file=True,
-        help="strict: only formulas that have a unit. Units come from headers such as 'length (mm)', or a "
-        ".toml or .json file.",
-        doc='``"strict"`` generates only formulas that have a unit; units come from headers such as '
-        '``length (mm)``. A .toml or .json file, or a mapping, ``{"length": "mm"}``, does the same and gives '
-        "units itself. Values are first converted to base units. `symscreen.fit` reports the unit of each "
-        "coefficient, and predicts, saves and exports in the original units. Needs the extra ``units``.",
-        type='{"strict", "ignore"}, path or mapping of str to str',
-        verbs=_ALL,
-        record="given",
-        write=write_units,
-    )
-    target_units: str | None = option(
-        None,
-        metavar="UNIT",
-        help="Only formulas in this unit, up to a factor.",
-        doc="Only formulas in this unit, up to a factor, are scored; needs `units`. In `symscreen.fit` "
-        "coefficients are then pure numbers, and a target without a unit is taken to be in this one.",
-        verbs=_ALL,
-        record="given",
-    )
-    weights: str | None = option(
-        None,
-        metavar="COL",
-        is_column=True,
-        help="The weight of each row: a column of numbers; only their ratios matter.",
-        doc="A column with the weight of each row; only ratios matter, and the column is not an input. A pair"
-        " of rows has the product of their weights, so an integer weight is equivalent to as many equal "
-        'rows. Weights need a numeric target, a screener that takes them (``"weighted"`` in `accepts` of '
-        "its record), one round and exact search. Rows of weight 0 are left out, even where values are "
-        "missing. p-values come from `permutations`. Intervals and stability are not available, because they "
-        "assume rows of equal weight. Weights that are all equal have no effect and are allowed with every "
-        "option.",
-        estimator=False,
-        record="given",
-    )
-    groups: str | None = option(
-        None,
-        metavar="COL",
-        is_column=True,
-        help="Rows with the same label in this column stay together in halves, intervals, permutations.",
-        doc="A column of labels: text, numbers or dates. Rows with the same label stay together when rows are"
-        " halved (`stability`), left out (`intervals`) or permuted (`permutations`). The column is not an"
-        " input. p- and q-values come from `permutations`, because null distributions assume exchangeable "
-        "rows.",
-        estimator=False,
-        record="given",
-    )
-    time: str | None = option(
-        None,
-        metavar="COL",
-        is_column=True,
-        help="The column of times, numbers or dates; operators such as lag1, diff and mean7 need it.",
-        doc="The column of times, numbers or dates. It orders the rows, which may be in any order in the "
-        "table, and is no input unless `inputs` names it. The unary operators of the grammar may then be "
-        "``lag1``, ``lag2`` and so on (the value one or two rows before), ``diff`` (the difference to the "
-        "row before) and ``mean7`` (the mean of this row and the six before). They act on columns, before "
-        "the first layer, and never use a later row or another run. p-values come from `permutations`, which "
-        "are circular shifts of each run. `split` and the folds of a fit hold out stretches of time.",
-        type="str",
-        verbs=_ALL,
-        estimator=False,
-        record="given",
-    )
-    trajectory: str | None = option(
-        None,
-        metavar="COL",
-        is_column=True,
-        help="The column that distinguishes runs (--time); by default the table is one run.",
-        doc="The column that distinguishes runs: numbers, text or dates. By default the table is one run. It "
-        "needs `time`, and is no input unless `inputs` names it.",
-        type="str",
-        verbs=_ALL,
-        estimator=False,
-        record="given",
     )
 
 
@@ -340,7 +100,7 @@ class SpaceOptions:
         "`symscreen.fit` searches every prefix first; its default is ``u``, ``b``, ``ub``, ``bu``, ``bub``, "
         "``ubb``, without those that are too large (a notice lists them).",
         type="str or int",
-        verbs=_ALL,
+        verbs=POWER_VERBS,
     )
     operators: str | Path | Grammar | Sequence[str] = option(
         "basic",
@@ -351,7 +111,7 @@ class SpaceOptions:
         doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
         "`unary` and `binary`.",
         type="str, Path or sequence of str",
-        verbs=_TABLES,
+        verbs=TABLE_VERBS,
     )
     unary: Names | None = option(
         None,
@@ -359,7 +119,7 @@ class SpaceOptions:
         help="Unary operators instead of the grammar's.",
         doc='Unary operators instead of the grammar\'s: ``"sin,cos"`` or a list.',
         type="str or sequence of str",
-        verbs=_TABLES,
+        verbs=TABLE_VERBS,
         record="never",  # the record of the grammar has them
     )
     binary: Names | None = option(
@@ -368,7 +128,7 @@ class SpaceOptions:
         help="Binary operators instead of the grammar's.",
         doc='Binary operators instead of the grammar\'s: ``"add,mul"`` or a list.',
         type="str or sequence of str",
-        verbs=_ALL,
+        verbs=POWER_VERBS,
         record="never",  # the record of the grammar has them
     )
     with_operators: Names = option(
@@ -379,7 +139,7 @@ class SpaceOptions:
         help="More operators for the grammar: sin,cos.",
         doc='Operators in addition to the grammar\'s: ``"sin,cos"`` or a list.',
         type="str or sequence of str",
-        verbs=_TABLES,
+        verbs=TABLE_VERBS,
         record="never",  # the record of the grammar has them
     )
     pool: PoolKind = option(
@@ -388,11 +148,15 @@ class SpaceOptions:
         help="Add the features of a layer to the pool, or replace the pool by them.",
         doc="Whether the features of a layer are added to the pool that the next layer is applied to, or "
         "replace it.",
-        verbs=_ALL,
+        verbs=POWER_VERBS,
         unwritten=("cumulative",),
     )
     max_complexity: int | None = option(
-        None, metavar="C", check=check_positive_int, help="The largest complexity of a feature.", verbs=_ALL
+        None,
+        metavar="C",
+        check=check_positive_int,
+        help="The largest complexity of a feature.",
+        verbs=POWER_VERBS,
     )
     also: Names = option(
         (),
@@ -401,7 +165,7 @@ class SpaceOptions:
         help="A formula of yours to score with the others; may be repeated.",
         doc="Formulas of yours, which are scored with the others.",
         type="str or sequence of str",
-        verbs=(*_SCREENS, "power"),
+        verbs=(*SCREEN_VERBS, "power"),
     )
     pool_size: int | str | Mapping[str, int] | None = option(
         None,
@@ -411,7 +175,7 @@ class SpaceOptions:
         '``"u:50,b:200"`` by kind of layer. Inputs stay in addition: all of them, or the best 300 with '
         '``"inputs:300,u:50,b:200"``. By default the pool is pruned only where `budget` requires it.',
         type="int, str or mapping",
-        verbs=_ALL,
+        verbs=POWER_VERBS,
         check=lambda _, value: parse_pool_sizes(value),
         write=write_pairs,
         fit_record=True,
@@ -424,7 +188,7 @@ class SpaceOptions:
         " is kept, because T0 alone misses relations that are not monotone. Joint screeners keep the "
         'features that they select: ``"bart[rule=gse]"``.',
         type="str or sequence of str",
-        verbs=_ALL,
+        verbs=POWER_VERBS,
         fit_record=True,
     )
 
@@ -448,7 +212,7 @@ class ScoringOptions:
         doc="One or more screeners; the first one ranks. A joint screener may have settings: "
         '``"lasso[folds=5]"``.',
         type="str or sequence of str",
-        verbs=(*_SCREENS, "power"),
+        verbs=(*SCREEN_VERBS, "power"),
     )
     prescreen: int | None = option(
         None,
@@ -478,7 +242,7 @@ class ScoringOptions:
         "free",
         choices=("free", "positive"),
         help="Whether a feature that falls with the target is as good as one that rises.",
-        verbs=(*_SCREENS, "power"),
+        verbs=(*SCREEN_VERBS, "power"),
         unwritten=("free",),
     )
     top: int | Literal["all"] = option(
@@ -492,7 +256,7 @@ class ScoringOptions:
         doc='How many distinct features to return (see `max_correlation`); ``"all"`` returns every feature, '
         "unmerged.",
         type='int or "all"',
-        verbs=(*_SCREENS, "power"),
+        verbs=(*SCREEN_VERBS, "power"),
     )
     unsafe: Literal["keep", "mark", "drop"] = make_unsafe_option("mark")
     ranges: Mapping[str, Sequence[float]] | None = option(
@@ -505,7 +269,7 @@ class ScoringOptions:
         "units of the data. Together they are the box on which formulas must be safe (see `unsafe`). By "
         "default it is the range of the data, widened by a tenth of it on both sides, but not beyond 0.",
         type="mapping of str to two numbers",
-        verbs=_FITS,
+        verbs=FIT_VERBS,
         record="given",
         fit_record=True,
         write=write_ranges,
@@ -562,7 +326,7 @@ class ScoringOptions:
         help="The seed of all that is random: folds, trees, permutations, noise.",
         doc="The seed of all that is random: folds, trees, permutations, null distributions, noise, the rows "
         "of a race or sieve, the split of a fit.",
-        verbs=_TABLES,
+        verbs=TABLE_VERBS,
         fit_record=True,
     )
 
@@ -611,7 +375,7 @@ class InferenceOptions:
         " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
         "1). A column screener must rank. Where no null distribution is known, as with weights, groups, "
         "rankings, stages or classes, the permutations also give ``p_value`` and ``q_value``.",
-        verbs=(*_SCREENS, "inputs"),
+        verbs=(*SCREEN_VERBS, "inputs"),
     )
     max_correlation: float | None = option(
         None,
@@ -625,7 +389,7 @@ class InferenceOptions:
         "``n_redundant`` has the number of features that each one represents; the record lists them. 1 "
         f'leaves out none. The default is {DEFAULT_MAX_CORRELATION:g}, and 1 with ``top="all"``, several '
         "rounds, stability, and where a joint screener ranks.",
-        verbs=(*_SCREENS, "power"),
+        verbs=(*SCREEN_VERBS, "power"),
         record="given",
     )
     class_members: int | None = option(
@@ -698,7 +462,7 @@ class RunOptions:
         "rows × columns × 8 bytes are more than a quarter of what is given, and score the best formulas on "
         "all rows.",
         type="str or int",
-        verbs=_ALL,
+        verbs=POWER_VERBS,
         runtime=True,
         record="never",
     )
@@ -712,7 +476,7 @@ class RunOptions:
         help="The number of threads, or of Dask's processes; -1 for all cores. No result depends on it.",
         doc="The number of threads; None and -1 mean all cores. No result depends on it. Where a grid search "
         "runs candidates in parallel, 1 is best.",
-        verbs=_TABLES,
+        verbs=TABLE_VERBS,
         runtime=True,
     )
     chunk_size: int | None = option(
@@ -750,7 +514,7 @@ class RunOptions:
         help="Write no progress and no notices.",
         doc="Write nothing on standard error: no progress line, and no message while kernels are compiled. "
         "Callbacks are called; notices are in the result.",
-        verbs=_TABLES,
+        verbs=TABLE_VERBS,
         estimator=False,
         runtime=True,
         record="never",
@@ -834,205 +598,6 @@ class ScreenerOptions(NewRowOptions, ScreenOptions):
     unsafe: Literal["keep", "mark", "drop"] = make_unsafe_option("drop")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FitOptions(ScreenOptions):
-    """The options of `symscreen.fit` as the user gave them; those of a screen that it lacks have defaults."""
-
-    group: ClassVar[str] = "Model"
-
-    operators: str | Path | Grammar | Sequence[str] | None = option(  # type: ignore[assignment]  # `fit` replaces None
-        None,
-        everyday=True,
-        metavar="NAME|FILE|a,b",
-        takes_file=True,
-        help="The grammar: the name of a shipped one, a TOML file, or a list of operators; by default "
-        "standard, or basic with --unary, --binary or --preset.",
-        doc="The grammar: the name of a shipped one, a TOML file, or a list of operators, which is short for "
-        "`unary` and `binary`. By default it is ``standard``, or ``basic`` where `unary`, `binary` or "
-        "`preset` is given.",
-        type="str, Path or sequence of str",
-        verbs=_ALL,
-    )
-    preset: Literal["ibart"] | None = option(
-        None,
-        choices=("ibart",),
-        help="ibart: BART prunes, then the LASSO selects, then all subsets are tried.",
-        doc="Follow iBART (Ye, Senftle and Li 2024): BART's Global SE rule selects among the inputs and, "
-        "between layers, among all features, and earlier selections are kept. If no input is selected, all "
-        "are kept. In the last space the cross-validated LASSO selects the features whose subsets are tried. "
-        "The settings of BART are iBART's: 20 trees, whose depth the prior alone limits, 10 chains and 50 "
-        "permutations, each of 5,000 draws after 10,000. The default of `layers` is then ``bub``.",
-        verbs=("fit",),
-    )
-    also: GuessSpec = option(  # type: ignore[assignment]
-        (),
-        metavar="EXPR",
-        multiple=True,
-        help="A guess of yours, such as 'm*v/sqrt(1 - v**2)'; may be repeated.",
-        doc="Guesses of yours: formulas as text, or a result of `symscreen.screen`, whose features are the "
-        "guesses. A guess takes part as a model, as a term of other models, and with its numbers as the "
-        "start of a fit of constants. It may have any built-in operator, not only those of the grammar.",
-        type="str, ScreenResult, or sequence of these",
-        verbs=("fit",),
-        fit_record=True,
-    )
-    weights: str | ArrayLike | None = option(  # type: ignore[assignment]  # a screen takes a column only
-        None,
-        metavar="COL",
-        is_column=True,
-        help="The weight of each row: a column of numbers; only their ratios matter.",
-        doc="The weight of each row: the name of a column, which is then not an input, or an array. Only "
-        "ratios matter. The weights apply to coefficients, intervals, the criterion, R² and the test of lack "
-        "of fit. The searches for laws and the screeners that prune find their candidates without them. The "
-        "criterion takes Kish's effective number of rows. The intervals assume that the variance of the "
-        "noise is proportional to 1/weight. Rows of weight 0 are left out, even where values are missing. "
-        "Equal weights are the same as none.",
-        type="str or array-like of shape (n,)",
-        estimator=False,
-        verbs=("fit",),
-        fit_record=True,
-    )
-    per: str | None = option(
-        None,
-        everyday=True,
-        metavar="COL",
-        is_column=True,
-        help="A column of groups, which have coefficients of their own in one shared formula.",
-        doc="A column of groups, numbers or text, which is then not an input. All groups share the terms. "
-        "The criterion decides which coefficients they share, too, and which differ from group to group. "
-        "The result is a `GroupedFitResult`. The options that a fit of groups does not have are in "
-        "`symscreen.config.conflicts.PER_CONFLICTS`.",
-        type="str",
-        verbs=("fit",),
-    )
-    per_inner: bool = option(
-        False,
-        help="Constants inside terms may differ from group to group, too (--per).",
-        doc="Whether constants inside terms may differ from group to group, too, such as b in ``exp(-b*x)``. "
-        "The criterion decides. It needs `per`.",
-        verbs=("fit",),
-    )
-    must_use: Names = option(
-        (),
-        metavar="A,B",
-        parse=parse_name_list,
-        help="Only formulas with all of these inputs.",
-        doc="Inputs that every formula must have, in at least one of its terms. Other formulas and the mean "
-        "are no candidates. If no formula with these inputs can be fitted, the result is the mean. A "
-        "categorical column is used where one of its levels is.",
-        type="str or sequence of str",
-        verbs=("fit",),
-        fit_record=True,
-        write=write_names,
-    )
-    effort: EffortName = option(
-        "default",
-        everyday=True,
-        choices=get_args(EffortName),
-        help="How much is searched.",
-        doc='How much is searched. ``"quick"`` runs the cheap stages and gives an answer in seconds. '
-        '``"thorough"`` runs all stages to the end and has larger limits. An effort limits the numbers of '
-        "formulas, pairs and candidates, and no times, so the same input gives the same result on any "
-        "machine. Given layers are searched completely at each effort.",
-        verbs=("fit",),
-        fit_record=True,
-    )
-    time_limit: str | float | None = option(
-        None,
-        metavar="TIME",
-        help="Stop in order after 60s, 5m or 2h, with the best formula so far.",
-        doc='``"60s"``, ``"5m"``, or seconds from now. When the time is over, no further stage of the search '
-        "starts and no further block of a large space is tried; a stage that runs is finished. The smallest "
-        "space is always searched. The result says if a part was left out, and then depends on the speed of "
-        "the machine. `effort` limits the search without a time.",
-        type="str or float",
-        verbs=("fit",),
-        estimator=False,
-        runtime=True,
-        record="never",
-    )
-    max_terms: int = option(
-        4,
-        metavar="K",
-        check=partial(check_positive_int, most=20),
-        help="The largest number of terms.",
-        doc="The largest number of terms in the formula, at most 20: exhaustive search up to 4, greedy and "
-        "LASSO paths beyond.",
-        verbs=("fit",),
-    )
-    criterion: Literal["ebic", "bic", "aic", "cv"] = option(
-        "ebic",
-        choices=("ebic", "bic", "aic", "cv"),
-        help="The criterion that chooses the model; ebic accounts for how many were searched.",
-        doc="The criterion that chooses the model: see `symscreen.fitting.model_selection.score_models`. "
-        '``"cv"`` is nested cross-validation, which repeats the whole search without each fold; with `time`, '
-        "a fold is a stretch of each run.",
-        verbs=("fit",),
-        fit_record=True,
-    )
-    folds: int = option(
-        5,
-        metavar="F",
-        check=partial(check_positive_int, least=2),
-        help="The number of folds of --criterion cv.",
-        doc='The number of folds of ``criterion="cv"``.',
-        verbs=("fit",),
-        fit_record=True,
-    )
-    split: float = option(
-        0.0,
-        metavar="SHARE",
-        check=partial(check_share, upper=0.9),
-        help="The share of rows that the search does not use, for honest intervals.",
-        doc="The share of rows, below 0.9, that only the coefficients and their intervals use, not the "
-        "search: these intervals are honest. With 0 the intervals ignore the selection of terms, and are "
-        "too narrow. With `time` these rows are the end of each run, otherwise they are drawn at random.",
-        verbs=("fit",),
-        fit_record=True,
-    )
-    bands: Literal["split", "cv+"] | None = option(
-        None,
-        choices=("split", "cv+"),
-        help="A prediction band: from half of the rows of --split, or by CV+, which repeats the fit in 10 "
-        "folds.",
-        doc='A prediction band for new rows. With ``"split"`` (split conformal) half of the rows that '
-        "`split` keeps from the search calibrate the band, and the others estimate the coefficients. With "
-        '``"cv+"`` the whole fit is repeated without each of 10 folds. Both assume that the rows of the '
-        "table and the new row are exchangeable, so they cannot have `weights`. The options that a band "
-        "excludes are in `symscreen.config.conflicts` (`PER_CONFLICTS`, `BAND_CONFLICTS` and "
-        "`CV_PLUS_CONFLICTS`). See `FitResult.predict_interval`.",
-        verbs=("fit",),
-    )
-    bands_level: float = option(
-        0.9,
-        metavar="P",
-        check=partial(check_share, upper=1.0, above_zero=True),
-        help="The probability with which the band holds a new row.",
-        doc="The probability with which the band holds a new row, on average over tables and rows. CV+ "
-        "guarantees less, and usually reaches it.",
-        verbs=("fit",),
-    )
-    level: float = option(
-        0.95,
-        metavar="P",
-        check=partial(check_share, upper=1.0, above_zero=True),
-        help="The coverage of the intervals.",
-        verbs=("fit",),
-        fit_record=True,
-    )
-    snap: bool = option(
-        False,
-        help="Replace coefficients by simple numbers where the data allow them.",
-        doc="Whether to replace coefficients by simple numbers where the data allow all of them together.",
-        verbs=("fit",),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegressorOptions(NewRowOptions, FitOptions):
-    """The options of `symscreen.SymbolicRegressor`: those of a fit, and what concerns new rows."""
-
-
 def make_screen_options(keywords: Mapping[str, Any], *, verb: str) -> ScreenOptions:
     """Build the options of a screen from keyword arguments.
 
@@ -1060,10 +625,3 @@ def make_screen_options(keywords: Mapping[str, Any], *, verb: str) -> ScreenOpti
     from symscreen.config.space_options import split_operators  # it imports numpy, which --help does not need
 
     return make_options(ScreenOptions, split_operators(keywords), list_options(ScreenOptions), verb)
-
-
-def make_fit_options(keywords: Mapping[str, Any]) -> FitOptions:
-    """Build the options of `symscreen.fit` from keyword arguments, as `make_screen_options` does."""
-    from symscreen.config.space_options import split_operators  # as above
-
-    return make_options(FitOptions, split_operators(keywords), list_options(FitOptions, verb="fit"), "fit")

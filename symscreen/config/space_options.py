@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen._typing import Names
-    from symscreen.config.screen_options import FitOptions, SpaceOptions
+    from symscreen.config.fit_options import FitOptions
+    from symscreen.config.screen_options import SpaceOptions
     from symscreen.grammar import Layer
 
 
@@ -126,7 +127,7 @@ def choose_default_grammar(options: FitOptions) -> FitOptions:
 
     Examples
     --------
-    >>> from symscreen.config.screen_options import FitOptions
+    >>> from symscreen.config.fit_options import FitOptions
     >>> choose_default_grammar(FitOptions()).operators
     'standard'
     >>> choose_default_grammar(FitOptions(unary="sin")).operators

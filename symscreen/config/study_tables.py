@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.config.fields import find_group, list_options
-from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.fit_options import FitOptions
+from symscreen.config.screen_options import ScreenOptions
 
 if TYPE_CHECKING:
     from dataclasses import Field

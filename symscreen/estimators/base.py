@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from symscreen.config.fields import get_option, list_options, read_keywords
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.fit_options import FitOptions
 from symscreen.data import read_frame, read_levels
 from symscreen.errors import DataError, InputError, OptionError
 from symscreen.estimators.input_errors import explain_input_errors

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.screen_options import RegressorOptions
+from symscreen.config.fit_options import RegressorOptions
 from symscreen.errors import ExtrapolationWarning, OptionError
 from symscreen.estimators.base import SymbolicEstimator, check_row_weights, raise_estimator_errors
 from symscreen.estimators.target_inputs import build_numeric_targets

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from symscreen._option_values import split_column_names
 from symscreen.config.conflicts import check_band_conflicts, check_conflicts, check_per_conflicts
 from symscreen.config.fields import describe_options, list_options
+from symscreen.config.fit_options import FitOptions, make_fit_options
 from symscreen.config.parsing import parse_memory_limit, to_tuple
-from symscreen.config.screen_options import FitOptions, make_fit_options
 from symscreen.config.space_options import (
     build_layer_schedule,
     choose_default_grammar,
@@ -80,7 +80,7 @@ def fit(
         Called with a `symscreen.FitProgress` when a stage of the search starts, and when there is a better
         formula.
     **options
-        The options of `symscreen.config.screen_options.FitOptions`: …
+        The options of `symscreen.config.fit_options.FitOptions`: …
 
     Returns
     -------

@@ -14,7 +14,7 @@ from symscreen.messages import name_option
 
 if TYPE_CHECKING:
     from symscreen._typing import Values
-    from symscreen.config.screen_options import FitOptions
+    from symscreen.config.fit_options import FitOptions
     from symscreen.data import Dataset, SourceFrame
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from symscreen._typing import Values
-    from symscreen.config.screen_options import GuessSpec
+    from symscreen.config.fit_options import GuessSpec
     from symscreen.data import Dataset
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.laws.law import LawData

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.fit_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.errors import MemoryLimitError
 from symscreen.expansion import CandidateStatus

@@ -8,7 +8,8 @@ import pytest
 
 import symscreen
 from symscreen.config.fields import list_options
-from symscreen.config.screen_options import FitOptions, ScreenOptions
+from symscreen.config.fit_options import FitOptions
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import InputError, OptionError
 
 CONTAINERS = {

@@ -14,7 +14,7 @@ import pytest
 
 import symscreen
 from symscreen._option_values import EffortName
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.fit_options import FitOptions
 from symscreen.errors import OptionError
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.laws.law import build_law_data

@@ -9,7 +9,7 @@ from helpers.fitting_cases import share_left
 import symscreen
 from symscreen.backends import Threads
 from symscreen.config.fields import get_option, list_options
-from symscreen.config.screen_options import FitOptions
+from symscreen.config.fit_options import FitOptions
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.errors import MemoryLimitError, OptionError

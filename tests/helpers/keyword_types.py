@@ -7,8 +7,9 @@ from pathlib import Path
 import symscreen
 from symscreen.config.classifier_options import list_classifier_options
 from symscreen.config.fields import list_options
+from symscreen.config.fit_options import FitOptions, RegressorOptions
 from symscreen.config.ode_options import OdeOptions
-from symscreen.config.screen_options import FitOptions, RegressorOptions, ScreenerOptions, ScreenOptions
+from symscreen.config.screen_options import ScreenerOptions, ScreenOptions
 
 PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
     from symscreen._option_values import EffortName, TargetTypeChoice
     from symscreen._typing import Names, ProgressCallback
-    from symscreen.config.screen_options import GuessSpec, ScreenerSpec, StageWeight
+    from symscreen.config.data_options import StageWeight
+    from symscreen.config.fit_options import GuessSpec
+    from symscreen.config.screen_options import ScreenerSpec
     from symscreen.data.categories import CategoricalAs
     from symscreen.data.missing_values import MissingPolicy
     from symscreen.expansion import PoolKind

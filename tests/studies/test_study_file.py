@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.config.fields import get_option
-from symscreen.config.screen_options import make_fit_options, make_screen_options
+from symscreen.config.fit_options import make_fit_options
+from symscreen.config.screen_options import make_screen_options
 from symscreen.config.study_tables import STEP_FIELDS, STEPS, STUDY_FIELDS, find_tables, list_table_fields
 from symscreen.errors import InputError, OptionError
 from symscreen.studies.study import Study, relate_file, resolve_file
