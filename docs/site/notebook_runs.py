@@ -1,7 +1,7 @@
 """Run the notebooks of examples/, and compare what they show now with what is stored in them.
 
 A stored output agrees with a new one where both have the same text, but for numbers that differ by one unit
-of their last digit, and the same number of pictures. Whole numbers must be equal.
+of their last digit, and the same number of pictures. Integers must be equal.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def is_same_text(stored: str, fresh: str) -> bool:
 
 
 def _is_same_number(stored: str, fresh: str) -> bool:
-    """Tell whether two written numbers agree; whole numbers must be equal."""
+    """Tell whether two written numbers agree; integers must be equal."""
     if stored == fresh:
         return True
     unit = max(_measure_last_digit(stored), _measure_last_digit(fresh))
@@ -188,7 +188,7 @@ def _is_same_number(stored: str, fresh: str) -> bool:
 
 
 def _measure_last_digit(number: str) -> float:
-    """Return the value of one unit of the last digit, and 0 for a whole number."""
+    """Return the value of one unit of the last digit, and 0 for an integer."""
     digits, _, power = number.partition("e")
     if "." not in digits and not power:
         return 0.0

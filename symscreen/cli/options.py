@@ -312,7 +312,7 @@ def parse_counts(ctx: click.Context, parameter: click.Parameter, text: str) -> t
     del ctx
     parts = [part.strip() for part in text.split(",")]
     if not all(map(is_count_text, parts)):
-        raise OptionError(f"--{parameter.name} is {text!r}; give whole numbers of at least 1, such as 20,100")
+        raise OptionError(f"--{parameter.name} is {text!r}; give integers of at least 1, such as 20,100")
     return tuple(dict.fromkeys(map(int, parts)))
 
 

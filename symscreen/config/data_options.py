@@ -235,7 +235,7 @@ class DataOptions:
         is_column=True,
         help="The column of times, numbers or dates; operators such as lag1, diff and mean7 need it.",
         doc="The column of times, numbers or dates. It orders the rows, which may be in any order in the "
-        "table, and is no input unless `inputs` names it. The unary operators of the grammar may then be "
+        "table, and is not an input unless `inputs` names it. The unary operators of the grammar may then be "
         "``lag1``, ``lag2`` and so on (the value one or two rows before), ``diff`` (the difference to the "
         "row before) and ``mean7`` (the mean of this row and the six before). They act on columns, before "
         "the first layer, and never use a later row or another run. p-values come from `permutations`, which "
@@ -251,7 +251,7 @@ class DataOptions:
         is_column=True,
         help="The column that distinguishes runs (--time); by default the table is one run.",
         doc="The column that distinguishes runs: numbers, text or dates. By default the table is one run. It "
-        "needs `time`, and is no input unless `inputs` names it.",
+        "needs `time`, and is not an input unless `inputs` names it.",
         type="str",
         verbs=POWER_VERBS,
         estimator=False,

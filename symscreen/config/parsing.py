@@ -179,12 +179,12 @@ def parse_pool_sizes(pool_size: int | str | Mapping[str, int] | None) -> dict[st
 
 
 def parse_budget_text(text: str, name: str) -> int | str:
-    """Read a budget: a whole number, also as 1e9, or ``none``.
+    """Read a budget: an integer, also as 1e9, or ``none``.
 
     Raises
     ------
     OptionError
-        If the text is neither a whole number nor ``none``.
+        If the text is neither an integer nor ``none``.
     """
     if text.strip().lower() == BUDGET_NONE:
         return BUDGET_NONE

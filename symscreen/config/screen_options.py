@@ -301,13 +301,13 @@ class ScoringOptions:
         parse=parse_budget_text,
         check=check_budget,
         help="Formulas × rows up to which every formula is scored on all rows; above it some are dropped or "
-        "pruned, which the answer says. none is no limit.",
+        "pruned, which the answer says. none means no limit.",
         doc="The number of formulas times rows up to which every formula is scored over all rows; fewer "
         f"than 64 rows count as 64. {DEFAULT_BUDGET:,} take about half a minute of two cores. Above it a "
         "fixed rule chooses: a sieve (see `search`) for tables of many rows; a pool of the best inputs and "
         "features (see `pool_size`) where there are too many formulas even for a sieve; or both. The rule "
         "depends on the options and the numbers of formulas and rows alone. The result and its record say "
-        "what was chosen, and what exact scoring would take. None, or a value of `search`, is no limit.",
+        "what was chosen, and what exact scoring would take. None, or a value of `search`, means no limit.",
         type='int or "none"',
         unwritten=(DEFAULT_BUDGET,),
     )

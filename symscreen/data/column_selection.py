@@ -253,7 +253,7 @@ def choose_inputs(
 
 
 def ask_for_categories(frame: SourceFrame, names: Sequence[str]) -> list[str]:
-    """Ask in one line whether inputs that have the first few whole numbers only are categories."""
+    """Ask in one line whether inputs that have the first few integers only are categories."""
     coded = {}
     for name in names:
         column = frame.columns[name]
@@ -264,15 +264,15 @@ def ask_for_categories(frame: SourceFrame, names: Sequence[str]) -> list[str]:
     if not coded:
         return []
     ((first, range_of_first), *others) = coded.items()
-    what = f"{quote(first)} has the whole numbers {range_of_first} only, and is read as a number"
+    what = f"{quote(first)} has the integers {range_of_first} only, and is read as a number"
     if others:
-        what = f"{format_names(list(coded))} have few whole numbers only, and are read as numbers"
+        what = f"{format_names(list(coded))} have few integers only, and are read as numbers"
     hint = name_option("categorical", list(coded)[:_MAX_NAMED_CODES])
     return [Message(f"inputs: {what}; if they are categories, say so: {hint}")]
 
 
 def _is_usable_part(column: SourceColumn, unused: Collection[str]) -> bool:
-    """Return whether a column is no part of dates, or adds something to dates that may be used."""
+    """Return whether a column is not a part of dates, or adds something to dates that may be used."""
     return column.part_of is None or not (column.is_redundant or column.part_of in unused)
 
 

@@ -147,4 +147,4 @@ async def _read_text(request: Request) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
-        raise OptionError("the typed formula is no text in UTF-8") from None
+        raise OptionError("the typed formula is not text in UTF-8") from None

@@ -41,7 +41,7 @@ def open_model(path: str, data: str | None = None) -> ModelExploration:
     Raises
     ------
     FormulaError
-        If the file is no bundle, or is damaged.
+        If the file is not a bundle, or is damaged.
     OptionError
         If the bundle holds no model.
     DataError

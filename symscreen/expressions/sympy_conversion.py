@@ -130,7 +130,7 @@ def _apply_symbolic(call: Call, arguments: list[Any]) -> Any:
 
 
 def _has_large_power(argument: Any) -> bool:
-    """Return whether a form has a large integer power of something that is no number."""
+    """Return whether a form has a large integer power of something that is not a number."""
     import sympy
 
     return any(

@@ -37,7 +37,7 @@ def count_copied_rows(columns: Sequence[Values]) -> int:
     Notes
     -----
     If columns are independent, two rows are equal with probability Π_c q_c, where q_c is the probability that
-    two different rows are equal in column c. Rows of whole numbers, or of levels of a design, may be equal by
+    two different rows are equal in column c. Rows of integers, or of levels of a design, may be equal by
     chance.
 
     Examples

@@ -185,7 +185,7 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
 def _encode_columns(
     source: Any, y: ArrayLike | None, options: FitOptions, grammar: Grammar
 ) -> tuple[Any, ScreenOptions]:
-    """Append the columns of categories and of operators of time; the column of groups is no input."""
+    """Append the columns of categories and of operators of time; the column of groups is not an input."""
     excluded = replace(options, exclude=[*to_tuple(options.exclude), *to_tuple(options.per or ())])
     source, encoded = encode_categoricals(source, y, exclude_order_columns(excluded))
     return encode_time_columns(source, y, encoded, grammar.time_operators)

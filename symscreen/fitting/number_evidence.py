@@ -263,7 +263,7 @@ def _change_constant(term: Expression, index: int, value: float) -> Expression:
 def _is_distinct(
     effect: Values, values: Values, row_weights: RowWeights | None, *, has_intercept: bool
 ) -> bool:
-    """Return whether a derivative is no combination of the terms."""
+    """Return whether a derivative is not a combination of the terms."""
     columns = [*values, *([np.ones(len(effect))] if has_intercept else [])]
     design = np.column_stack([scale_rows(column, row_weights) for column in columns])
     design = design / np.linalg.norm(design, axis=0)

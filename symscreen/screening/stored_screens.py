@@ -301,7 +301,7 @@ def _parse_formulas(stored: StoredRanking, source: str) -> tuple[Expression, ...
 
 
 def _restore_dtypes(table: pd.DataFrame, texts: list[str], screeners: list[str], source: str) -> pd.DataFrame:
-    """Undo what a file does to a table: whole numbers as floats, a minus sign in parentheses."""
+    """Undo what a file does to a table: integers as floats, a minus sign in parentheses."""
     kinds = {f"{name}_rank": "Int64" for name in screeners} | dict.fromkeys(_INTEGER_COLUMNS, "int64")
     kinds |= {f"{name}_selected": "boolean" for name in screeners}
     changed: dict[str, Any] = {"expression": texts}

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from symscreen.targets.base import RowIndices
 
 
-_MIN_CODES, _MAX_CODES = 3, 10  # distinct whole numbers from 0 or 1 on, which may be codes of classes
+_MIN_CODES, _MAX_CODES = 3, 10  # distinct integers from 0 or 1 on, which may be codes of classes
 _MIN_ROWS_PER_CODE = 5
-_N_FIRST_ROWS = 1_000  # rows that show of most columns that they are not whole numbers
+_N_FIRST_ROWS = 1_000  # rows that show of most columns that they are not integers
 _MAX_MAGNITUDE = 4e307  # largest magnitude of a target; T0 can reach 2Δ, four times this magnitude
 
 
@@ -171,7 +171,7 @@ class NumericTarget(SortedValues, Target):
 def find_codes(values: Values) -> Values | None:
     """Return the distinct values of shape (n,) if they may be codes of classes, else None.
 
-    They may be if they are 3 to 10 whole numbers from 0 or 1 on, with at least five rows for each.
+    They may be if they are 3 to 10 integers from 0 or 1 on, with at least five rows for each.
     """
     head = values[:_N_FIRST_ROWS]
     if ((head != np.floor(head)) & ~np.isnan(head)).any():
@@ -185,13 +185,13 @@ def find_codes(values: Values) -> Values | None:
 
 
 def _ask_for_classes(name: str, values: Values) -> tuple[str, ...]:
-    """Ask whether values of shape (n,) are classes, if they are the first few whole numbers."""
+    """Ask whether values of shape (n,) are classes, if they are the first few integers."""
     codes = find_codes(values)
     if codes is None:
         return ()
     return (
         Message(
-            f"target: {quote(name)} has the whole numbers {codes[0]:g} to {codes[-1]:g} only, and is "
+            f"target: {quote(name)} has the integers {codes[0]:g} to {codes[-1]:g} only, and is "
             f"scored as a number; if they are classes, say so: {name_option('target_type', 'classes')}"
         ),
     )

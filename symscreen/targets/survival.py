@@ -163,7 +163,7 @@ class SurvivalTarget(CensoredTimes, Target):
     def explain_gini(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> str:
         """Explain the scale of the Gini correlation."""
         del data, options
-        return "of comparable pairs the share in order less the share in reverse; 0 is no relation"
+        return "of comparable pairs the share in order less the share in reverse; 0 means no relation"
 
     @classmethod
     def describe_target(cls, data: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:

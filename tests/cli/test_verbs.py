@@ -250,7 +250,7 @@ def test_notices_go_to_standard_error(run, frame, tmp_path):
     assert status == 0
     first, second = err.splitlines()
     assert first == "symscreen: left out: 'species' (text)"
-    assert second.startswith("symscreen: inputs: 'x3' has the whole numbers 1 to 4 only")
+    assert second.startswith("symscreen: inputs: 'x3' has the integers 1 to 4 only")
     assert second.endswith("say so: --categorical x3")
     assert "species" not in out
     assert run("screen", tmp_path / "t.csv", "--layers", "u", "--target", "target", "--quiet")[2] == ""

@@ -80,7 +80,7 @@ def test_whole_numbers_that_may_be_classes_are_asked_for(rng):
     frame = pd.DataFrame({"x": rng.normal(size=60), "species": [0, 1, 2] * 20})
     (notice,) = symscreen.screen(frame, layers="u", unary="square", target="species").notices
     assert notice == (
-        "target: 'species' has the whole numbers 0 to 2 only, and is scored as a number; if they are "
+        "target: 'species' has the integers 0 to 2 only, and is scored as a number; if they are "
         "classes, "
         "say so: target_type='classes'"
     )
@@ -95,11 +95,11 @@ def test_inputs_that_may_be_codes_are_asked_for(rng):
     options = {"layers": "u", "unary": "square", "target": "y"}
     (notice,) = symscreen.screen(frame, **options).notices
     assert notice == (
-        "inputs: 'origin' has the whole numbers 1 to 3 only, and is read as a number; if they are "
+        "inputs: 'origin' has the integers 1 to 3 only, and is read as a number; if they are "
         "categories, say so: categorical=['origin']"
     )
     (notice,) = symscreen.screen(frame.assign(doors=doors), **options).notices
-    assert notice.startswith("inputs: 'origin', 'doors' have few whole numbers only")
+    assert notice.startswith("inputs: 'origin', 'doors' have few integers only")
     for said in ({"categorical": ["origin"]}, {"inputs": ["x", "origin"]}, {"exclude": ["origin"]}):
         notices = symscreen.screen(frame, **options, **said).notices
         assert not any(notice.startswith("inputs:") for notice in notices)

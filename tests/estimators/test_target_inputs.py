@@ -53,7 +53,7 @@ def _cases(z, rng):
     return {
         "words": (words, {}, {"y": words}, {}),
         "truths": (z < 1, {"target_type": "classes"}, {"y": z < 1}, {"target_type": "classes"}),
-        "whole numbers": (whole, {"target_type": "classes"}, {"y": whole}, {"target_type": "classes"}),
+        "integers": (whole, {"target_type": "classes"}, {"y": whole}, {"target_type": "classes"}),
         "a list of words": (words.tolist(), {}, {"y": words}, {}),
         "a categorical": (pd.Series(words, dtype="category"), {}, {"y": words}, {}),
         "several": (several, {"aggregate": "worst"}, {"y1": several[:, 0], "y2": several[:, 1]},

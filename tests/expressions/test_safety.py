@@ -23,7 +23,7 @@ def analyze(formula, box=BOX, operators=OPERATORS):
 
 
 def draw_points(box, rng, n=400):
-    """Draw points of a box, half of the values at the ends, at 0 or at whole numbers."""
+    """Draw points of a box, half of the values at the ends, at 0 or at integers."""
     points = {}
     for name, (low, high) in box.items():
         values = low + rng.uniform(size=n) * (high / 2 - low / 2) * 2

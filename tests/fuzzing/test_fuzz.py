@@ -104,7 +104,7 @@ FOUND = [
     ("units-json", json.dumps({"length": [0] * 100_000}).encode(), "a text such as"),
     ("unit", b"G**1e999", "an exponent of at most two digits"),
     ("options", b"top:" + b"9" * 5000, "give an integer"),
-    ("options", b"recall:" + b"9" * 5000, "give whole numbers"),
+    ("options", b"recall:" + b"9" * 5000, "give integers"),
     ("options", b"pool_size:u:" + b"9" * 5000, "write 200, or u:50,b:200"),
     ("options", b"max-ram:" + b"9" * 400 + b"GB", "give an amount such as"),
     ("options", b"inputs:" + b"`a" * 9999, "cannot split"),

@@ -31,7 +31,7 @@ def bound(operator, *arguments):
 
 
 def draw_points(low, high, rng, n=40):
-    """Draw points of an interval, its ends, and 0 and whole numbers in it."""
+    """Draw points of an interval, its ends, and 0 and integers in it."""
     inside = low + rng.uniform(size=n) * (high / 2 - low / 2) * 2
     more = np.clip([low, high, 0.0, 1.0, -1.0, np.floor(high), np.ceil(low)], low, high)
     return np.clip(np.concatenate([inside, more]), low, high)

@@ -26,7 +26,7 @@ _SHARE_DEFINED = 0.3
 
 
 def drawn_rows(rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
-    """Four columns: one of any sign, two positive, one of whole numbers with zeros among them."""
+    """Four columns: one of any sign, two positive, one of integers with zeros among them."""
     values = (
         rng.normal(0, 1.5, ROWS),
         rng.uniform(0.2, 3.0, ROWS),

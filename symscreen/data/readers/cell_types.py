@@ -1,4 +1,4 @@
-"""Find the type of a column of a text: whole numbers, numbers, true and false, dates, times, or texts.
+"""Find the type of a column of a text: integers, numbers, true and false, dates, times, or texts.
 
 A type is given only if all cells have it. What remains text may still be read by later rules, with a notice.
 """
@@ -58,8 +58,8 @@ def convert_cells(cells: TextCells, decimal_mark: DecimalMark = "point") -> NDAr
     Returns
     -------
     array of shape (n,), or TextCells
-        Whole numbers as int64, booleans, other numbers as float64, dates as datetime64, and times of the day
-        as objects; whole numbers and booleans as objects, too, if some are missing. The cells themselves if
+        Integers as int64, booleans, other numbers as float64, dates as datetime64, and times of the day
+        as objects; integers and booleans as objects, too, if some are missing. The cells themselves if
         they are texts.
 
     Examples
@@ -100,7 +100,7 @@ def _match_all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
 
 
 def _convert_integers(texts: Sequence[str]) -> NDArray[np.int64] | None:
-    """Convert whole numbers of 64 bits, also hexadecimal ones."""
+    """Convert integers of 64 bits, also hexadecimal ones."""
     if not _match_all(_INTEGER, texts):
         return None
     try:

@@ -220,7 +220,7 @@ def _separate_by_tabs(text: bytes) -> bytes:
 
 
 def _are_row_names(cells: Sequence[str]) -> bool:
-    """Return whether cells may be names of rows: texts, or whole numbers that differ from each other.
+    """Return whether cells may be names of rows: texts, or integers that differ from each other.
 
     With other numbers, it is more likely that a decimal comma has split a number in two.
     """
@@ -250,7 +250,7 @@ def is_header_missing(rows: Sequence[Row]) -> bool:
     """Return whether the first row is data like the others, not names.
 
     Every field of it is a number above numbers, a date above dates, empty, or a text that the same column
-    holds again; at least one is a number. Whole numbers in equal steps, and years in ascending order, are
+    holds again; at least one is a number. Integers in equal steps, and years in ascending order, are
     names.
 
     Parameters

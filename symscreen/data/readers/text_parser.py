@@ -89,7 +89,7 @@ def parse_text(text: bytes, text_format: TextFormat) -> ParsedText:
     except ValueError:  # raised by pandas or by _find_rows
         check_row_widths(text, text_format.delimiter)
         raise
-    # Whether whole numbers are written with a decimal point matters only beside numbers with commas.
+    # Whether integers are written with a decimal point matters only beside numbers with commas.
     whole_is_exact = text_format.delimiter == "," or b"," not in body
     cells_by_index = dict(enumerate(cells for _, cells in table.items()))
     certain = {

@@ -73,7 +73,7 @@ def find_shifted_products(data: LawData) -> list[Law]:
         return []
     rows = data.select_rows(_MAX_ROWS)
     logs = scale.design[rows, 1:]
-    with np.errstate(all="ignore"):  # what overflows is no better than other fits, or not finite
+    with np.errstate(all="ignore"):  # overflow gives worse fits, or values that are not finite
         fitted = _fit_shifted_product(logs @ base, logs @ directions, data.target[rows])
     if fitted is None:
         return []

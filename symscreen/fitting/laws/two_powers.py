@@ -1,7 +1,7 @@
 """Find sums of two power products, such as 4·ε·((σ/r)^12 − (σ/r)^6), which may have large exponents.
 
 The law is y = M · (c·θ^p + d·θ^q), with products of powers M and θ of the inputs. Both are simple; p and q
-are any whole numbers up to 14, and halves up to 7/2. For one θ, one product of matrices gives the inner
+are any integers up to 14, and halves up to 7/2. For one θ, one product of matrices gives the inner
 products of M·θ^p with each other, for all M. They determine the fit of every pair of exponents. Unlike the
 searches on the scale of logarithms, this one is not disturbed where y changes its sign.
 """

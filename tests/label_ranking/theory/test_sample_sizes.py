@@ -90,7 +90,7 @@ def test_a_forest_of_breimans_trees_needs_one_subsample_for_each_share_of_the_er
 
 
 def test_a_forest_of_level_splits_by_hand():
-    # d = e², k = 1, δ = 1/e would give logarithms 2, 1 and 3; here with whole numbers
+    # d = e², k = 1, δ = 1/e would give logarithms 2, 1 and 3; here with integers
     found = compute_forest_sample_size(8, 2, 3, 0.5, 0.25, beta=0.5, zeta=0.5)
     log2 = math.log(2.0)
     assert found.n == pytest.approx(8 * 2 * 3 * log2 / 0.5 * (3 * log2 * 4 + 2))

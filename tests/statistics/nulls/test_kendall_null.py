@@ -25,7 +25,7 @@ def compute_p_value(x, y, sign="free"):
 
 
 def count_orders_by_inversions(sizes):
-    """Count the orders of groups of equal values by their inversions, in whole numbers."""
+    """Count the orders of groups of equal values by their inversions, in integers."""
     counts, n_before = [1], 0
     for size in sizes:
         for i in range(1, size + 1):
