@@ -37,7 +37,7 @@ _MIN_LEFT = 1e-12  # share of a product's square that M must leave
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidate:
+class _IndexFunction:
     """A function h by its index in the pool, p, the exponents in M, and the share of Σ y² that is left."""
 
     formula: int
@@ -76,12 +76,12 @@ def find_affine_index_laws(
     list of Law
         At most eight laws, best first. They have two terms, or one and an intercept if M is the number 1.
     """
-    candidates: list[_Candidate] = []
+    candidates: list[_IndexFunction] = []
     for index_power in _INDEX_POWERS:
         powers = [own + index_power * power for own, power in zip(outer, index, strict=True)]
         if all(power.denominator <= 2 for power in powers):
             candidates += _compare_functions(pool, powers, data, scale)
-    best: dict[float, _Candidate] = {}  # one of each share, since (1/θ)² and θ² with p = -1 are equal
+    best: dict[float, _IndexFunction] = {}  # one of each share, since (1/θ)² and θ² with p = -1 are equal
     for each in sorted(candidates, key=lambda each: (each.share, pool.complexity[each.formula])):
         best.setdefault(round_share(each.share), each)
     laws = (_build_law(each, pool, n_indices, data, scale) for each in islice(best.values(), _N_FITTED))
@@ -90,7 +90,7 @@ def find_affine_index_laws(
 
 def _compare_functions(
     pool: FormulaPool, outer: list[Fraction], data: LawData, scale: LogScale
-) -> Iterator[_Candidate]:
+) -> Iterator[_IndexFunction]:
     """Yield the best functions of each exponent p for one M."""
     rows = data.pool_rows
     columns = {name: values[rows] for name, values in data.columns.items()}
@@ -115,7 +115,7 @@ def _compare_functions(
         shares = np.where(is_usable, np.maximum(shares, 0.0), np.inf)
         for formula in np.argsort(shares, kind="stable")[:_N_PER_POWER].tolist():
             if np.isfinite(shares[formula]):
-                yield _Candidate(formula, power, outer, float(shares[formula]))
+                yield _IndexFunction(formula, power, outer, float(shares[formula]))
 
 
 def _project_out(rows: Values, direction: Values) -> Values:
@@ -124,7 +124,7 @@ def _project_out(rows: Values, direction: Values) -> Values:
 
 
 def _build_law(
-    candidate: _Candidate, pool: FormulaPool, n_indices: float, data: LawData, scale: LogScale
+    candidate: _IndexFunction, pool: FormulaPool, n_indices: float, data: LawData, scale: LogScale
 ) -> Law | None:
     """Write a candidate as a law; None if it is undefined in a row or not allowed."""
     inputs = list_column_powers(zip(scale.names, candidate.outer, strict=True))

@@ -77,7 +77,7 @@ _MAX_FIT_ROWS = 2000  # rows of the search over all subsets
 _N_RANKED_AGAIN = 60  # combinations that are ranked again with the expansion
 _N_COMBINATIONS = 12  # whose subsets are all tried
 _N_SHORTLISTED = 72  # terms whose subsets of four are all tried
-_KEPT_SUBSETS = 40  # of each size and combination
+_KEPT_SUBSETS = 40  # of each size and problem
 _N_EXCHANGED = 3  # subsets of four whose terms are exchanged for any others
 _EVALUATED_SUBSETS = 15  # of these, on the scale of y
 _FINALISTS_PER_SIZE = 25  # subsets of each size that are fitted on the scale of y
@@ -93,7 +93,7 @@ _SCALES_WITHOUT_FACTOR = frozenset({"id", "sqrt"})  # with waves and differences
 
 
 @dataclass(frozen=True, eq=False)
-class _Combination:
+class _TermProblem:
     """A response and the terms that explain it, with the weighted problem scaled to norm 1.
 
     Parameters
@@ -113,10 +113,10 @@ class _Combination:
     values: Values
     indices: NDArray[np.int64]
 
-    def take(self, indices: NDArray[np.int64]) -> _Combination:
-        """Return the combination with those of the terms that it has."""
+    def take(self, indices: NDArray[np.int64]) -> _TermProblem:
+        """Return the problem with those of the terms that it has."""
         places = np.flatnonzero(np.isin(self.indices, indices))
-        return _Combination(self.response, self.dictionary, self.values[places], self.indices[places])
+        return _TermProblem(self.response, self.dictionary, self.values[places], self.indices[places])
 
     @lockfree_cached_property
     def total(self) -> float:
@@ -133,10 +133,10 @@ class _Combination:
 
 @dataclass(frozen=True, eq=False)
 class _Subset:
-    """Terms of a combination, and the RSS on the scale of y of their weighted fit."""
+    """Terms of a problem, and the RSS on the scale of y of their weighted fit."""
 
     square: float
-    combination: _Combination
+    problem: _TermProblem
     members: tuple[int, ...]
 
 
@@ -187,7 +187,7 @@ def search_transformed_sums(data: LawData) -> Iterator[list[Law]]:
 
 
 class _SumSearch:
-    """The search of one problem: its rows, factors and dictionaries."""
+    """The search for one target: its rows, factors and dictionaries."""
 
     def __init__(self, data: LawData, operators: frozenset[str]) -> None:
         self.data, self.operators = data, operators
@@ -279,12 +279,12 @@ class _SumSearch:
         chosen = [*ranked[: _N_COMBINATIONS - _N_PLAIN_COMBINATIONS], *plain[:_N_PLAIN_COMBINATIONS]]
         chosen += few[:_N_SMALL_COMBINATIONS]
         for place in dict.fromkeys(chosen):
-            ranking = self._build_combination(place, smooth, self.ranking_rows)
-            combination = self._build_combination(place, smooth, slice(None))
-            if combination is not None and ranking is not None:
-                if len(combination.indices) > _N_TRIED:
-                    combination = combination.take(_list_useful_terms(ranking))
-                for subset in _search_subsets(combination, self.target):
+            ranking = self._build_problem(place, smooth, self.ranking_rows)
+            problem = self._build_problem(place, smooth, slice(None))
+            if problem is not None and ranking is not None:
+                if len(problem.indices) > _N_TRIED:
+                    problem = problem.take(_list_useful_terms(ranking))
+                for subset in _search_subsets(problem, self.target):
                     subsets[len(subset.members)].append(subset)
         found = []
         for candidates in subsets.values():
@@ -300,15 +300,15 @@ class _SumSearch:
         best, square = self.target, np.inf
         places = [place for place in ranked if self.plans[place][0] is IDENTITY]
         for place in places[:2]:
-            combination = self._build_combination(place, None, slice(None))
-            if combination is None:
+            problem = self._build_problem(place, None, slice(None))
+            if problem is None:
                 continue
-            members = select_forward(combination.gram, (), _N_SMOOTHING_TERMS)
-            design = combination.values[members] * combination.response.weights
+            members = select_forward(problem.gram, (), _N_SMOOTHING_TERMS)
+            design = problem.values[members] * problem.response.weights
             solution = np.linalg.lstsq(
-                design.T, combination.response.values * combination.response.weights, rcond=None
+                design.T, problem.response.values * problem.response.weights, rcond=None
             )[0]
-            smooth = combination.response.factor * (solution @ combination.values[members])
+            smooth = problem.response.factor * (solution @ problem.values[members])
             residuals = self.target - smooth
             if float(residuals @ residuals) < square:
                 best, square = smooth, float(residuals @ residuals)
@@ -321,19 +321,19 @@ class _SumSearch:
         """
         ranked = []
         for place in places:
-            combination = self._build_combination(place, smooth, self.ranking_rows)
-            if combination is None:
+            problem = self._build_problem(place, smooth, self.ranking_rows)
+            if problem is None:
                 continue
             if smooth is None:
-                q = len(combination.indices)
+                q = len(problem.indices)
                 self.search_sizes += np.cumsum([comb(q, size) for size in range(1, _MAX_TERMS + 1)])
-            ranked.append((_score_forward(combination, self.target[self.ranking_rows]), place))
+            ranked.append((_score_forward(problem, self.target[self.ranking_rows]), place))
         return [place for _, place in sorted(ranked)]
 
-    def _build_combination(
+    def _build_problem(
         self, place: int, smooth: Values | None, rows: slice | NDArray[np.int64]
-    ) -> _Combination | None:
-        """Build a combination on some of the rows; None if its response is undefined."""
+    ) -> _TermProblem | None:
+        """Build a problem on some of the rows; None if its response is undefined."""
         scale, powers, dictionary = self.plans[place]
         columns = {name: values[rows] for name, values in self.columns.items()}
         response = build_response(
@@ -347,7 +347,7 @@ class _SumSearch:
             values = self._evaluate_for_ranking(dictionary, columns)
         is_usable = np.isfinite(values).all(axis=1) & (np.abs(values).max(axis=1) > 0.0)
         indices = np.flatnonzero(is_usable)
-        return _Combination(response, dictionary, values[indices], indices) if len(indices) else None
+        return _TermProblem(response, dictionary, values[indices], indices) if len(indices) else None
 
     def _evaluate_for_ranking(self, dictionary: MonomialDictionary, columns: dict[str, Values]) -> Values:
         """Evaluate a dictionary on the rows of the ranking, once."""
@@ -358,39 +358,37 @@ class _SumSearch:
 
     def _fit_law(self, subset: _Subset) -> tuple[float, Law] | None:
         """Fit a subset on the scale of y; return the rounded share RSS/TSS and the law."""
-        combination = subset.combination
-        terms = combination.values[list(subset.members)]
-        fitted = _fit_on_target_scale(combination.response, terms, self.target)
+        problem = subset.problem
+        terms = problem.values[list(subset.members)]
+        fitted = _fit_on_target_scale(problem.response, terms, self.target)
         if fitted is None:
             return None
         coefficients, square = fitted
         if find_rounding_terms(terms * coefficients[:, None]).any():
             return None  # the law without these terms is a candidate, too
         expressions = [
-            combination.dictionary.build_term(int(combination.indices[member])) for member in subset.members
+            problem.dictionary.build_term(int(problem.indices[member])) for member in subset.members
         ]
         search_size = float(self.search_sizes[len(expressions) - 1])
-        law = build_sum_law(combination.response, expressions, coefficients, search_size)
+        law = build_sum_law(problem.response, expressions, coefficients, search_size)
         if law is None or not self.data.allows(law):
             return None
         return round_share(square / self.total), law
 
 
-def _score_forward(combination: _Combination, target: Values) -> float:
+def _score_forward(problem: _TermProblem, target: Values) -> float:
     """Return the sum of squares that the best subset of forward selection leaves on the scale of y."""
-    gram = combination.gram
+    gram = problem.gram
     first = int(np.argmax(np.abs(gram.target_products[0])))
     starts: list[tuple[int, ...]] = [(first,)]
     if len(gram.columns) >= 2:
         starts.append(find_best_pair(gram))
-    return min(
-        _compute_square(combination, select_forward(gram, start, _MAX_TERMS), target) for start in starts
-    )
+    return min(_compute_square(problem, select_forward(gram, start, _MAX_TERMS), target) for start in starts)
 
 
-def _compute_square(combination: _Combination, members: Sequence[int], target: Values) -> float:
+def _compute_square(problem: _TermProblem, members: Sequence[int], target: Values) -> float:
     """Return the RSS on the scale of y of the weighted fit in the scale of the response."""
-    response, terms = combination.response, combination.values[list(members)]
+    response, terms = problem.response, problem.values[list(members)]
     solution = solve_least_squares(terms * response.weights, response.values * response.weights)
     if solution is None:
         return np.inf
@@ -400,19 +398,19 @@ def _compute_square(combination: _Combination, members: Sequence[int], target: V
     return square if np.isfinite(square) else np.inf
 
 
-def _list_useful_terms(combination: _Combination) -> NDArray[np.int64]:
+def _list_useful_terms(problem: _TermProblem) -> NDArray[np.int64]:
     """Return the terms of forward selection, of the best pairs, and the strongest ones, as indices."""
-    gram = combination.gram
+    gram = problem.gram
     pairs = find_best_models(gram, 2, _N_TRIED)[0].ravel()[:_N_TRIED]
     forward = select_forward(gram, (), _N_TRIED // 4)
     exchanged = exchange_terms(gram, forward[:_MAX_TERMS])
     order = dict.fromkeys([*exchanged, *forward, *pairs.tolist(), *gram.strength_order.tolist()])
-    return np.sort(combination.indices[list(order)[:_N_TRIED]])
+    return np.sort(problem.indices[list(order)[:_N_TRIED]])
 
 
-def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
+def _search_subsets(problem: _TermProblem, target: Values) -> list[_Subset]:
     """Try all subsets of up to three terms, and of four from a shortlist; return the best of each size."""
-    gram = combination.gram
+    gram = problem.gram
     q = len(gram.columns)
     models: list[NDArray[np.int64]] = [
         find_best_models(gram, size, _KEPT_SUBSETS)[0].astype(np.int64) for size in range(1, min(3, q) + 1)
@@ -431,7 +429,7 @@ def _search_subsets(combination: _Combination, target: Values) -> list[_Subset]:
         exchanged = [exchange_terms(gram, members) for members in largest[:_N_EXCHANGED].tolist()]
         models.append(np.array([*exchanged, *largest.tolist()], dtype=np.int64).reshape(-1, _MAX_TERMS))
     return [
-        _Subset(_compute_square(combination, members, target), combination, members)
+        _Subset(_compute_square(problem, members, target), problem, members)
         for each in models
         for members in dict.fromkeys(tuple(sorted(row)) for row in each[:_EVALUATED_SUBSETS].tolist())
     ]
