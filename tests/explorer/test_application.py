@@ -80,7 +80,7 @@ def test_a_typed_formula_is_drawn_where_it_is_defined(client):
         ("y*x1", "'y' is the target"),
         ("x1.real", "has no meaning here"),
         ("(" * 200 + "x1" + ")" * 200, "nested more than"),
-        (b"\xff\xfe", "no text in UTF-8"),
+        (b"\xff\xfe", "not text in UTF-8"),
     ],
 )
 def test_what_is_no_formula_is_refused_in_one_line(client, text, words):
