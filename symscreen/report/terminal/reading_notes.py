@@ -65,8 +65,7 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
     Returns
     -------
     list of str
-        At most two lines. The second one is for tables of at least three inputs, where formulas may rank high
-        by some of their inputs alone.
+        At most three lines. All but the first are for tables of at least three inputs.
     """
     options, data = record["options"], record["data"]
     is_numeric = find_recorded_type(data).supports_inference
@@ -82,9 +81,9 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
         suggested += [("stability", 10), ("intervals", True)]
     lines = [f"more on reliability: {', '.join(name_option(*each) for each in suggested)}."]
     if len(data["inputs"]) >= _MIN_INPUTS:
-        curves = f"; curves with an optimum: {name_option('screener', 'xi')}"
-        is_curve_found = "xi" in options["screener"]
-        lines.append(f"inputs that matter: symscreen inputs{'' if is_curve_found else curves}.")
+        if "xi" not in options["screener"]:
+            lines.append(f"curves with an optimum: {name_option('screener', 'xi')}.")
+        lines.append("a formula may rank high by some of its inputs alone; fit leaves out the others.")
     return lines
 
 
