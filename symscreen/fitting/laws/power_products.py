@@ -55,6 +55,7 @@ _STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the f
 _MIN_VARIANCE = 1e-13  # smallest relative variance of an exponent given the others
 _MIN_SPREAD = 1e-6  # smallest relative part of log|A| that the inputs do not explain
 _MAX_ERRORS = 4.0  # largest distance of an exponent from the fraction it is rounded to, in standard errors
+_MAX_ZERO_ERRORS = 2.0  # largest distance of an exponent from 0 if 0 is preferred, in standard errors
 _EXPONENT_TOLERANCE = 1e-6
 _MAX_EXPONENT = 6.0
 _ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
@@ -94,7 +95,9 @@ def find_power_products(data: LawData) -> list[Law]:
         return []
     monomial = fit_power_product((), 1.0, data, scale)
     laws = [] if monomial is None or not data.allows(monomial[1]) else [monomial[1]]
-    return [*find_best_factors(data.pool, 1.0, data, scale), *laws]
+    monomials = {str(law.terms[0]) for law in laws}
+    products = find_best_factors(data.pool, 1.0, data, scale)
+    return [*(law for law in products if str(law.terms[0]) not in monomials), *laws]
 
 
 def find_best_factors(
@@ -126,9 +129,12 @@ def find_best_factors(
     """
     found: dict[str, tuple[float, Law]] = {}
     for formula, n_formulas in _scan_pool(pool, data, scale, n_finalists):
-        fitted = fit_power_product((formula,), n_pools * n_formulas, data, scale)
-        if fitted is not None and data.allows(fitted[1]):
-            found.setdefault(str(fitted[1].terms[0]), fitted)
+        for prefers_zero in (False, True):
+            fitted = fit_power_product(
+                (formula,), n_pools * n_formulas, data, scale, prefers_zero=prefers_zero
+            )
+            if fitted is not None and data.allows(fitted[1]):
+                found.setdefault(str(fitted[1].terms[0]), fitted)
     ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
     return [law for _, law in ranked[:_MAX_LAWS]]
 
@@ -239,7 +245,12 @@ def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int)
 
 
 def fit_power_product(
-    formulas: Sequence[Expression], n_choices: float, data: LawData, scale: LogScale
+    formulas: Sequence[Expression],
+    n_choices: float,
+    data: LawData,
+    scale: LogScale,
+    *,
+    prefers_zero: bool = False,
 ) -> tuple[float, Law] | None:
     """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if its exponents are not simple.
 
@@ -255,6 +266,8 @@ def fit_power_product(
         Inputs, target and grammar.
     scale : LogScale
         The logarithms of target and inputs.
+    prefers_zero : bool
+        Whether the exponent of an input becomes 0 where its error allows, rather than the nearest fraction.
 
     Returns
     -------
@@ -292,7 +305,11 @@ def fit_power_product(
     has_more_roots = bool(formulas) and _has_real_powers(data.grammar) and not has_units
     more_roots = [root for root in _REAL_ROOTS if root not in roots] if has_more_roots else []
     exponents, simple = simplify_exponents(
-        exponents, covariance, [*roots, *more_roots], has_decided=scale.lattice is not None
+        exponents,
+        covariance,
+        [*roots, *more_roots],
+        has_decided=scale.lattice is not None,
+        n_preferring_zero=len(scale.names) if prefers_zero else 0,
     )
     fractions = list(simple)
     simple, written = _write_roots(factors, simple, len(scale.names), roots, data)
@@ -515,12 +532,19 @@ def _solve_normal_equations(design: Values, target: Values) -> Values | None:
 
 
 def simplify_exponents(
-    exponents: Values, covariance: Values, roots: Sequence[int], *, has_decided: bool = False
+    exponents: Values,
+    covariance: Values,
+    roots: Sequence[int],
+    *,
+    has_decided: bool = False,
+    n_preferring_zero: int = 0,
 ) -> tuple[Values, list[Fraction | None]]:
     """Round exponents to simple fractions, the most certain one first.
 
     The others are then estimated again, given the rounded one. So the exponents of inputs that vary together
-    are rounded consistently. With `has_decided`, some linear functions of the exponents are given.
+    are rounded consistently. With `has_decided`, some linear functions of the exponents are given. The first
+    `n_preferring_zero` exponents become 0 if this is within their error. Where inputs vary little, the error
+    is large, and the nearest integer is one of many: T³·exp(−5000/T) fits as well as exp(−6000/T).
 
     Returns
     -------
@@ -539,7 +563,10 @@ def simplify_exponents(
         variances = np.where(variances > smallest, variances, 0.0)
         k = min(pending, key=lambda index: variances[index])
         pending.remove(k)
-        simple[k] = fraction = _find_simple_exponent(float(exponents[k]), float(np.sqrt(variances[k])), roots)
+        error = float(np.sqrt(variances[k]))
+        is_zero = k < n_preferring_zero and abs(exponents[k]) <= _MAX_ZERO_ERRORS * error
+        fraction = Fraction(0) if is_zero else _find_simple_exponent(float(exponents[k]), error, roots)
+        simple[k] = fraction
         if fraction is None:
             continue
         # conditional normal distribution given the exponent k

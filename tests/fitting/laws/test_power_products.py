@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -150,3 +151,13 @@ def test_without_exponentials_and_logarithms_there_are_no_cube_roots(rng):
     grammar = load_grammar("basic").override(unary=["square", "sqrt", "inv"])
     laws = find_power_products(make_data("a*(2 - d)*(m/c)**(1/3)", rng, grammar=grammar))
     assert not any("1/3" in str(law.terms[0]) for law in laws)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_an_exponent_of_an_input_that_varies_little_may_be_zero(seed):
+    rng = np.random.default_rng(seed)
+    a, temperature = rng.uniform(0.5, 5.0, 80), rng.uniform(290.0, 350.0, 80)
+    y = 3e6 * a**2 * np.exp(-6014.0 / temperature) * (1.0 + 0.02 * rng.normal(size=80))
+    laws = find_power_products(build_law_data({"a": a, "T": temperature}, y, load_grammar("physics")))
+    shapes = {re.sub(r"[0-9.]{5,}", "c", str(law.terms[0])) for law in laws}
+    assert shapes & {"a**2*exp(-c/T)", "a**2*exp(-c*(1/T))"}
