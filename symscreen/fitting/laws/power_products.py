@@ -129,12 +129,9 @@ def find_best_factors(
     """
     found: dict[str, tuple[float, Law]] = {}
     for formula, n_formulas in _scan_pool(pool, data, scale, n_finalists):
-        for prefers_zero in (False, True):
-            fitted = fit_power_product(
-                (formula,), n_pools * n_formulas, data, scale, prefers_zero=prefers_zero
-            )
-            if fitted is not None and data.allows(fitted[1]):
-                found.setdefault(str(fitted[1].terms[0]), fitted)
+        for share, law in _fit_variants(formula, n_pools * n_formulas, data, scale):
+            if data.allows(law):
+                found.setdefault(str(law.terms[0]), (share, law))
     ranked = sorted(found.values(), key=lambda pair: (pair[0], compute_complexity(pair[1].terms[0])))
     return [law for _, law in ranked[:_MAX_LAWS]]
 
@@ -245,12 +242,7 @@ def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int)
 
 
 def fit_power_product(
-    formulas: Sequence[Expression],
-    n_choices: float,
-    data: LawData,
-    scale: LogScale,
-    *,
-    prefers_zero: bool = False,
+    formulas: Sequence[Expression], n_choices: float, data: LawData, scale: LogScale
 ) -> tuple[float, Law] | None:
     """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if its exponents are not simple.
 
@@ -266,8 +258,6 @@ def fit_power_product(
         Inputs, target and grammar.
     scale : LogScale
         The logarithms of target and inputs.
-    prefers_zero : bool
-        Whether the exponent of an input becomes 0 where its error allows, rather than the nearest fraction.
 
     Returns
     -------
@@ -276,9 +266,34 @@ def fit_power_product(
     Law
         The law.
     """
+    estimate = _estimate_exponents(formulas, data, scale)
+    if estimate is None:
+        return None
+    rounded = _round_exponents(estimate, formulas, data, scale)
+    return _build_product_law(rounded, formulas, n_choices, data, scale)
+
+
+def _fit_variants(
+    formula: Expression, n_choices: float, data: LawData, scale: LogScale
+) -> Iterator[tuple[float, Law]]:
+    """Yield the laws with one formula A whose exponents are the nearest ones, and 0 where errors allow."""
+    estimate = _estimate_exponents((formula,), data, scale)
+    if estimate is None:
+        return
+    nearest = _round_exponents(estimate, (formula,), data, scale)
+    with_zeros = _round_exponents(estimate, (formula,), data, scale, prefers_zero=True)
+    for rounded in [nearest] if with_zeros[1] == nearest[1] else [nearest, with_zeros]:
+        fitted = _build_product_law(rounded, (formula,), n_choices, data, scale)
+        if fitted is not None:
+            yield fitted
+
+
+def _estimate_exponents(
+    formulas: Sequence[Expression], data: LawData, scale: LogScale
+) -> tuple[Values, Values] | None:
+    """Estimate k exponents of inputs and formulas, and their covariance; None if they are not determined."""
     rows = data.select_rows(_MAX_RESCAN_ROWS)
     target, scale = data.target[rows], scale.take(rows)
-    factors: list[Expression] = [*map(Column, scale.names), *formulas]
     design, signs = scale.design, []
     for formula in formulas:
         values = evaluate_expression(formula, data.columns)
@@ -296,25 +311,50 @@ def fit_power_product(
     free_exponents, covariance = _fit_exponents(
         free_design, logs @ offset, _choose_signs(signs, target), target, scale
     )
-    exponents = offset + directions @ free_exponents
     covariance = directions @ covariance @ directions.T
-    if not np.isfinite(covariance).all():
-        return None
+    return (offset + directions @ free_exponents, covariance) if np.isfinite(covariance).all() else None
+
+
+def _round_exponents(
+    estimate: tuple[Values, Values],
+    formulas: Sequence[Expression],
+    data: LawData,
+    scale: LogScale,
+    *,
+    prefers_zero: bool = False,
+) -> tuple[Values, list[Fraction | None]]:
+    """Round k exponents to fractions that the grammar and the units allow.
+
+    With `prefers_zero`, those of inputs become 0 where their errors allow, rather than the nearest fraction.
+    """
+    exponents, covariance = estimate
     roots = list_roots(data.grammar)
     has_units = scale.lattice is not None and scale.lattice.vectors.any()
     has_more_roots = bool(formulas) and _has_real_powers(data.grammar) and not has_units
     more_roots = [root for root in _REAL_ROOTS if root not in roots] if has_more_roots else []
-    exponents, simple = simplify_exponents(
+    return simplify_exponents(
         exponents,
         covariance,
         [*roots, *more_roots],
         has_decided=scale.lattice is not None,
         n_preferring_zero=len(scale.names) if prefers_zero else 0,
     )
-    fractions = list(simple)
-    simple, written = _write_roots(factors, simple, len(scale.names), roots, data)
+
+
+def _build_product_law(
+    rounded: tuple[Values, list[Fraction | None]],
+    formulas: Sequence[Expression],
+    n_choices: float,
+    data: LawData,
+    scale: LogScale,
+) -> tuple[float, Law] | None:
+    """Build the law with given exponents, and its share RSS/TSS; None if they are not simple."""
+    exponents, fractions = rounded
+    n_inputs = len(scale.names)
+    factors: list[Expression] = [*map(Column, scale.names), *formulas]
+    simple, written = _write_roots(factors, fractions, n_inputs, list_roots(data.grammar), data)
     n_constants = 0
-    for place in range(len(scale.names), len(factors)):
+    for place in range(n_inputs, len(factors)):
         power = simple[place]
         # exp(u)^p = exp(p·u) has a meaning for every p
         scaled = None if power == 0 else scale_exponent(factors[place], power, float(exponents[place]))
@@ -333,9 +373,9 @@ def fit_power_product(
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
-    exponents_of_inputs = [power for power in fractions[: len(scale.names)] if power is not None]
-    choices = count_allowed_exponents(exponents_of_inputs, scale, formulas, simple[len(scale.names) :])
-    for power in simple[len(scale.names) :]:
+    exponents_of_inputs = [power for power in fractions[:n_inputs] if power is not None]
+    choices = count_allowed_exponents(exponents_of_inputs, scale, formulas, simple[n_inputs:])
+    for power in simple[n_inputs:]:
         choices *= 2.0 * _measure_exponent(power) if power else 1.0
     share = round_share(compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
