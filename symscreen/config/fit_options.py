@@ -228,6 +228,6 @@ class RegressorOptions(NewRowOptions, FitOptions):
 
 def make_fit_options(keywords: Mapping[str, Any]) -> FitOptions:
     """Build the options of `symscreen.fit` from keyword arguments, as `make_screen_options` does."""
-    from symscreen.config.space_options import split_operators  # as above
+    from symscreen.config.space_options import split_operators  # it imports numpy, which --help does not need
 
     return make_options(FitOptions, split_operators(keywords), list_options(FitOptions, verb="fit"), "fit")

@@ -29,6 +29,9 @@ _MAX_DOTS = 200  # dots per line of a TOML file
 _MAX_FLOAT = 1.7976931348623157e308
 FiniteNumber = Annotated[float, msgspec.Meta(ge=-_MAX_FLOAT, le=_MAX_FLOAT, description="a finite number")]
 PositiveNumber = Annotated[float, msgspec.Meta(gt=0, le=_MAX_FLOAT, description="a positive number")]
+NotNegativeNumber = Annotated[
+    float, msgspec.Meta(ge=0, le=_MAX_FLOAT, description="a number that is not negative")
+]
 Count = Annotated[int, msgspec.Meta(ge=0, description="an integer of at least 0")]
 _DESCRIPTIONS: dict[Any, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta, Struct
 
-from symscreen.data.documents import FiniteNumber, convert_document, format_place
+from symscreen.data.documents import (
+    FiniteNumber,
+    NotNegativeNumber,
+    PositiveNumber,
+    convert_document,
+    format_place,
+)
 from symscreen.errors import FormulaError
 from symscreen.export.bundle_documents import format_bundle, parse_bundle
 from symscreen.expressions.input_ranges import clip_to_box, warn_outside_ranges
@@ -40,17 +46,14 @@ if TYPE_CHECKING:
 BandMethod = Literal["split", "cv+"]
 
 _Share = Annotated[float, Meta(gt=0.0, lt=1.0, description="a number between 0 and 1")]
-_MAX_FLOAT = float(np.finfo(np.float64).max)
-_Positive = Annotated[float, Meta(gt=0.0, le=_MAX_FLOAT, description="a positive number")]
-_NotNegative = Annotated[float, Meta(ge=0.0, le=_MAX_FLOAT, description="a number that is not negative")]
 _Residual = Annotated[FiniteNumber | None, Meta(description="a finite number or null")]
 
 
 class _StoredScale(Struct, forbid_unknown_fields=True):
     """The standard deviation of errors, constant + proportional·|prediction|."""
 
-    constant: _Positive
-    proportional: _Positive
+    constant: PositiveNumber
+    proportional: PositiveNumber
 
 
 class _StoredFold(Struct, forbid_unknown_fields=True):
@@ -72,7 +75,7 @@ class _StoredBand(Struct, forbid_unknown_fields=True, kw_only=True):
     guarantee: float
     rows: int
     half_width: _Residual
-    growth: _NotNegative = 0.0
+    growth: NotNegativeNumber = 0.0
     folds: list[_StoredFold] = []
 
 
@@ -204,7 +207,7 @@ class PredictionBand:
 
 
 @dataclass(frozen=True, eq=False)
-class FoldErrors:
+class ErrorDeviations:
     """The errors of the model without a fold.
 
     Parameters
@@ -284,7 +287,7 @@ def build_cv_plus_record(
     residuals: Sequence[Values],
     level: float,
     operators: Mapping[str, Operator],
-    errors: Sequence[FoldErrors | None],
+    errors: Sequence[ErrorDeviations | None],
 ) -> dict[str, Any]:
     """Build the record of a CV+ band.
 
@@ -299,7 +302,7 @@ def build_cv_plus_record(
         The wanted coverage, in (0, 1).
     operators : mapping of str to Operator
         The operators of the grammar.
-    errors : sequence of K FoldErrors or None
+    errors : sequence of K ErrorDeviations or None
         The standard deviations of the errors of each fold; None if they do not grow with the target.
 
     Returns

@@ -16,7 +16,7 @@ import numpy as np
 
 from symscreen.data import take_rows
 from symscreen.errors import OptionError
-from symscreen.export.prediction_band import FoldErrors, build_cv_plus_record, build_split_record
+from symscreen.export.prediction_band import ErrorDeviations, build_cv_plus_record, build_split_record
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import collect_inputs
@@ -109,7 +109,7 @@ def calibrate_split_band(
     With a standard deviation of errors, which other rows gave, the width grows with the prediction.
     """
     residuals = _compute_residuals(formula, calibration.dataset, calibration.rows, task)
-    errors = _scale_errors(formula, scale, calibration.dataset, calibration.rows, task)
+    errors = _compute_deviations(formula, scale, calibration.dataset, calibration.rows, task)
     if errors is None:
         return build_split_record(residuals, task.options.bands_level)
     return build_split_record(residuals / errors.deviations, task.options.bands_level, errors.scale)
@@ -155,7 +155,7 @@ def fit_with_cv_plus(task: FitTask, fit: Callable[[FitTask], AnyFitResult]) -> F
         formula, stored = fold_results[-1].formula, fold_results[-1].record.get("error_scale")
         scale = None if stored is None else ErrorScale(**stored)
         residuals.append(_compute_residuals(formula, filled.dataset, test, task))
-        errors.append(_scale_errors(formula, scale, filled.dataset, test, task))
+        errors.append(_compute_deviations(formula, scale, filled.dataset, test, task))
     record = build_cv_plus_record(
         [_get_original_formula(each) for each in fold_results],
         residuals,
@@ -187,9 +187,9 @@ def _compute_residuals(formula: Formula, dataset: Dataset, rows: Integers, task:
     return np.where(np.isnan(residuals), np.inf, residuals)
 
 
-def _scale_errors(
+def _compute_deviations(
     formula: Formula, scale: ErrorScale | None, dataset: Dataset, rows: Integers, task: FitTask
-) -> FoldErrors | None:
+) -> ErrorDeviations | None:
     """Compute the standard deviations of the errors of rows in original units; 1 where undefined."""
     if scale is None:
         return None
@@ -200,7 +200,7 @@ def _scale_errors(
     others[rows] = False
     raised = ErrorScale(scale.constant / factor, scale.proportional).raise_constant(predictions[others])
     deviations = raised.compute_deviations(np.where(is_defined, predictions, 0.0))[rows]
-    return FoldErrors(raised, deviations)
+    return ErrorDeviations(raised, deviations)
 
 
 def _get_unit_factor(formula: Formula, task: FitTask) -> float:

@@ -338,13 +338,15 @@ def _estimate_error_scale(
         intercept, *coefficients = estimates.coefficients
         return np.asarray(intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset))
 
+    first = predict(models[0])
     for model in models:
-        predictions = predict(model)
+        predictions = first if model is models[0] else predict(model)
         scale = estimate_error_scale(predictions[own], target - predictions[own], n_tests=len(models))
         if scale is not None and np.isfinite(predictions).all():
-            for tested in (models[0],) if model is models[0] else (models[0], model):
-                residuals = target - predict(tested)[own]
-                p_value = compute_residual_p_value(residuals, search_rows, task.grammar, row_weights)
+            for tested in (first,) if model is models[0] else (first, predictions):
+                p_value = compute_residual_p_value(
+                    target - tested[own], search_rows, task.grammar, row_weights
+                )
                 if p_value < VERDICT_LEVEL:
                     return None
             return scale, predictions

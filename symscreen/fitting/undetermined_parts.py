@@ -118,10 +118,9 @@ def _find_ineffective_part(formula: Formula, dataset: Dataset) -> Expression | N
     The largest one is returned. An example is 9·x in tanh(9·x) if no row has an x between −3 and 3: the
     formula only says that y depends on the sign of x.
     """
-    columns = get_input_columns(dataset)
     target = np.abs(get_targets(dataset)[formula.target])
-    for coefficient, term, part, changes in _iterate_changes(formula, dataset):
-        sizes = np.abs(coefficient * evaluate_expression(term, columns)) + target
+    for coefficient, values, part, changes in _iterate_changes(formula, dataset):
+        sizes = np.abs(coefficient * values) + target
         if (np.abs(coefficient * changes) <= _MAX_ROUNDING * sizes).all():
             return part
     return None
@@ -243,15 +242,15 @@ def _count_fitted_numbers(expression: Expression) -> int:
 
 def _iterate_changes(
     formula: Formula, dataset: Dataset
-) -> Iterator[tuple[float, Expression, Expression, Values]]:
-    """Iterate over coefficients, terms, parts, and the change of the term by 1.1 times the part."""
+) -> Iterator[tuple[float, Values, Expression, Values]]:
+    """Iterate over coefficients, values of terms, parts, and the change of the term by 1.1 times the part."""
     columns = get_input_columns(dataset)
     for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
         values = evaluate_expression(term, columns)
         for part, changed in ((term, _scale_part(term)), *_iterate_scaled_parts(term)):
             with np.errstate(all="ignore"):
                 changes = evaluate_expression(changed, columns) - values
-            yield coefficient, term, part, changes
+            yield coefficient, values, part, changes
 
 
 def _scale_part(expression: Expression) -> Expression:

@@ -9,7 +9,7 @@ from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_mathml_body, to_text
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
-from symscreen.results.fit_result import GroupedFitResult
+from symscreen.results.fit_result import GroupedFitResult, list_inner_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,8 +70,10 @@ def _build_rows(fit: AnyFitResult, table: pd.DataFrame) -> list[list[str]]:
 
 def _build_inner_table(fit: AnyFitResult) -> dict[str, Any]:
     """Build the headings and rows of the fitted numbers inside terms, with their intervals."""
-    inner = [row for row in fit.record.get("numbers", []) if row["p_value"] is None]
-    rows = [[_format_cell(row[name]) for name in ("number", "low", "high")] for row in inner]
+    rows = [
+        [_format_cell(row[name]) for name in ("number", "low", "high")]
+        for row in list_inner_numbers(fit.record)
+    ]
     return {"headings": ["number inside", "low", "high"], "rows": rows}
 
 

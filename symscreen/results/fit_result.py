@@ -118,6 +118,11 @@ def describe_fit_verdict(record: Mapping[str, Any]) -> str:
     return f"{text} (p = {p_value:.2g}{level})"
 
 
+def list_inner_numbers(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List the fitted numbers inside terms, with their intervals, from the record of a fit."""
+    return [row for row in record.get("numbers", []) if row["p_value"] is None]
+
+
 def format_r2(value: float, digits: int = 3) -> str:
     """Write R² with as many digits as tell it from 1.
 

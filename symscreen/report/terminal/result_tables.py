@@ -11,6 +11,7 @@ from rich.text import Text
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option
 from symscreen.report.fit_section import list_term_texts
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
+from symscreen.results.fit_result import list_inner_numbers
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def build_fit_tables(result: FitResult) -> RenderableType:
 
 def _build_inner_table(result: FitResult) -> list[RenderableType]:
     """Build the table of fitted numbers inside terms, after an empty line; nothing without any."""
-    inner = [row for row in result.record.get("numbers", []) if row["p_value"] is None]
+    inner = list_inner_numbers(result.record)
     if not inner:
         return []
     level = f"{100 * result.record['level']:g} %"
