@@ -32,7 +32,6 @@ MAX_P_VALUE_CELLS = 10**11  # features times rows up to which p-values are compu
 DEFAULT_BUDGET = 10**9  # formulas times rows that are scored exactly by default: half a minute of two cores
 BUDGET_NONE = "none"  # text that stands for no budget
 DEFAULT_FDR = 0.05  # false discovery rate of the verdict
-DEFAULT_SELECTION_LEVEL = 0.01  # expected share of irrelevant inputs that `inputs` selects
 _MEMORY_SHARE = 0.8
 _MIN_PLAIN_BYTES = 1000  # a smaller number without a unit was hardly meant as bytes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from symscreen.messages import OptionStyle
     from symscreen.screening.input_screening.input_screen import InputScreenResult
 
+_SMALL_P_VALUE = 0.001
 _SHOWN_OTHERS = 3  # inputs that are not selected, the nearest ones
 
 
@@ -73,7 +75,8 @@ def _explain(result: InputScreenResult) -> list[str]:
     p_value = (
         f"p-value: compared with {result.permutations} permuted copies of each input; those up to "
         f"{name_option('level', result.level)} are selected. If no input had an effect, about {n_expected} "
-        "of them would be."
+        "of them would be. An input that is not selected may still matter: a test on few rows misses small "
+        "effects."
     )
     family = (
         "p, family: compared with the best copy of all inputs; one of at most 0.05 is hardly there by chance."
@@ -82,8 +85,12 @@ def _explain(result: InputScreenResult) -> list[str]:
 
 
 def _format_p_value(p_value: float) -> str:
-    """Write a p-value with two digits, and at most four decimals."""
-    return f"{p_value:.2g}" if p_value >= 0.001 else f"{p_value:.4f}"
+    """Write a p-value with two digits, and at most four decimals, rounded up.
+
+    So a value above the level is not shown as the level.
+    """
+    decimals = max(2, 1 - math.floor(math.log10(p_value))) if p_value >= _SMALL_P_VALUE else 4
+    return f"{math.ceil(round(p_value * 10**decimals, 6)) / 10**decimals:.{decimals}f}"
 
 
 def _write_option(result: InputScreenResult, style: OptionStyle) -> list[RenderableType]:

@@ -71,7 +71,7 @@ class InputSearch:
     @property
     def limit(self) -> int:
         """The largest number of inputs that may be selected."""
-        return min(self.max_selected, self.table.n_inputs, self.table.n_rows // _ROWS_PER_INPUT)
+        return min(self.max_selected, compute_selection_limit(self.table.n_inputs, self.table.n_rows))
 
     def add(self, inputs: Sequence[int]) -> None:
         """Select inputs in one round."""
@@ -148,6 +148,11 @@ def _drop_redundant(search: InputSearch) -> dict[int, RoundTest]:
         else:
             search.selected = others
     return tests
+
+
+def compute_selection_limit(n_inputs: int, n_rows: int) -> int:
+    """Return the largest number of inputs that may be selected in a table."""
+    return min(MAX_SELECTED, n_inputs, n_rows // _ROWS_PER_INPUT)
 
 
 def compute_pair_level(level: float, n_inputs: int) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from symscreen.config.fields import describe_options, list_options, make_options
-from symscreen.config.parsing import DEFAULT_SELECTION_LEVEL, check_share
+from symscreen.config.parsing import check_share
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import split_operators
 from symscreen.errors import DataError, OptionError
@@ -19,6 +19,7 @@ from symscreen.report.terminal.screened_input_table import build_screened_input_
 from symscreen.screening.input_screening.forward_search import (
     MAX_PAIR_INPUTS,
     compute_pair_level,
+    compute_selection_limit,
     search_inputs,
 )
 from symscreen.screening.input_screening.input_table import (
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PERMUTATIONS = 99
 _MIN_ROWS = 20
+_EXPECTED_FALSE = 0.5  # irrelevant inputs that are expected in the list of a table of some inputs
+_MIN_LEVEL, _MAX_LEVEL = 0.01, 0.05  # bounds of the level that is chosen
 _MAX_ROWS = 5_000
 _MAX_CELLS = 1 << 26  # largest number of values of functions of columns: 256 MB
 _ROW_STREAM, _PERMUTATION_STREAM = 2, 3  # random streams of a seed
@@ -92,7 +95,7 @@ def screen_inputs(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    level: float = DEFAULT_SELECTION_LEVEL,
+    level: float | None = None,
     **options: Unpack[ScreenKeywords],
 ) -> InputScreenResult:
     """Say which inputs of a table matter, by the best formulas of each.
@@ -101,14 +104,16 @@ def screen_inputs(
     ----------
     X, y
         As in `symscreen.screen`. The target must be numeric.
-    level : float
+    level : float, optional
         The expected share of irrelevant inputs that a round selects, between 0 and 1. Irrelevant inputs are
         independent of all others and of the target, and the selected inputs must explain all that is not
-        noise. With 0.01 and 200 irrelevant inputs, expect two that are false.
+        noise. With 0.01 and 200 irrelevant inputs, expect two that are false. By default it is 0.5 divided by
+        the number of inputs, but between 0.01 and 0.05: in tables of few inputs, a true one that is missed
+        costs more than a false one.
     **options : object
         Options of `symscreen.screen`: those of the data, ``operators``, ``unary`` and ``with_operators``,
-        ``seed``, ``jobs`` and ``quiet``. ``permutations`` is the number of permuted copies of the inputs, at
-        least 99 by default, and more where a table has few inputs.
+        ``seed``, ``jobs`` and ``quiet``. ``permutations`` is the number of permuted copies of the inputs. By
+        default there are at least 99, and as many as the smallest p-value needs.
 
     Returns
     -------
@@ -143,11 +148,13 @@ def screen_inputs(
     """
     known = list_options(ScreenOptions, verb="inputs")
     given = make_options(ScreenOptions, split_operators(dict(options)), known, "screen_inputs")
-    level = float(check_share("level", level, 1.0, above_zero=True))
+    if level is not None:
+        level = float(check_share("level", level, 1.0, above_zero=True))
     task = prepare_screen(X, y, replace(given, search="exact", permutations=None, p_values=False))
     require_numeric_target(task.target, "screen_inputs")
-    permutations = _choose_permutations(given.permutations, level, len(task.dataset.names))
+    level = choose_level(len(task.dataset.names)) if level is None else level
     rows = _choose_rows(task)
+    permutations = _choose_permutations(given.permutations, level, len(task.dataset.names), len(rows))
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):  # or rounding would depend on the number of threads
@@ -164,10 +171,27 @@ def screen_inputs(
     )
 
 
-def _choose_permutations(given: int | None, level: float, n_inputs: int) -> int:
-    """Choose as many permutations as tests need at a level; refuse a number that is too small."""
-    pair_level = compute_pair_level(level, n_inputs)
-    needed = max(math.ceil(2.0 / level / n_inputs), math.ceil(1.0 / pair_level - 1e-9) - 1)
+def choose_level(n_inputs: int) -> float:
+    """Choose the level of a table: half an irrelevant input is expected in the list, if bounds allow.
+
+    Examples
+    --------
+    >>> choose_level(4), choose_level(20), choose_level(400)
+    (0.05, 0.025, 0.01)
+    """
+    return min(max(round(_EXPECTED_FALSE / n_inputs, 3), _MIN_LEVEL), _MAX_LEVEL)
+
+
+def _choose_permutations(given: int | None, level: float, n_inputs: int, n_rows: int) -> int:
+    """Choose as many permutations as tests need at a level; refuse a number that is too small.
+
+    The last test of an input has copies only of those that are not selected, and of the input itself. If all
+    inputs may be selected, the copies of one input must suffice.
+    """
+    n_open = n_inputs - compute_selection_limit(n_inputs, n_rows) + 1
+    needed_in_round = (2.0 / level - 1.0) / n_open
+    needed_for_pairs = 1.0 / compute_pair_level(level, n_inputs) - 1.0
+    needed = math.ceil(max(needed_in_round, needed_for_pairs) - 1e-9)
     if given is None:
         return max(DEFAULT_PERMUTATIONS, needed)
     if given < needed:

@@ -6,6 +6,7 @@ import pytest
 
 import symscreen
 from symscreen.errors import DataError, OptionError
+from symscreen.screening.input_screening.input_screen import choose_level
 
 
 def _make_frame(seed, n=200, d=12):
@@ -19,7 +20,7 @@ def test_planted_inputs_are_selected_and_others_are_not():
     result = symscreen.screen_inputs(frame, y)
     assert set(result.selected) == {"x3", "x7", "x11"}
     chosen = result.table[result.table.selected]
-    assert (chosen.p_value <= 0.01).all()
+    assert (chosen.p_value <= result.level).all()
     assert (chosen.p_family <= 0.05).all()
     assert chosen["round"].tolist() == [1, 2, 3]
     assert "<table>" in result._repr_html_()
@@ -62,11 +63,33 @@ def test_of_two_equal_columns_one_is_selected():
     assert result.selected[0] in {"x1", "copy"}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_all_inputs_of_a_small_table_are_kept_if_all_matter(seed):
+    rng = np.random.default_rng(seed)
+    load, length, height = rng.uniform(1, 10, 80), rng.uniform(1, 3, 80), rng.uniform(1, 2, 80)
+    target = load * (length / height) ** 3 * (1 + 0.02 * rng.normal(size=80))
+    frame = pd.DataFrame({"load": load, "length": length, "height": height})
+    assert set(symscreen.screen_inputs(frame, target, quiet=True).selected) == set(frame)
+
+
+@pytest.mark.parametrize("level", [0.002, 0.01, 0.05])
+@pytest.mark.parametrize("n_others", [0, 1, 6])
+def test_an_input_that_explains_everything_is_selected_at_every_level(level, n_others, rng):
+    frame = pd.DataFrame(rng.uniform(1, 5, (60, 1 + n_others)))
+    result = symscreen.screen_inputs(frame, frame[0].to_numpy(), level=level, quiet=True)
+    assert result.selected == ["0"]
+
+
+def test_the_level_is_larger_in_tables_of_few_inputs():
+    levels = [choose_level(n_inputs) for n_inputs in (1, 10, 25, 50, 1000)]
+    assert levels == [0.05, 0.05, 0.02, 0.01, 0.01]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"level": 0.0}, OptionError, "level"),
-        ({"permutations": 10}, OptionError, "too few for level=0.01 and 12 inputs: give at least 33"),
+        ({"permutations": 10}, OptionError, "too few for level=0.042 and 12 inputs: give at least 19"),
         ({"layers": "ub"}, OptionError, "screen_inputs has no option 'layers'"),
         ({"rows": 10}, DataError, "at least 20"),
     ],
