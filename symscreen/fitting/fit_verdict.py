@@ -15,11 +15,10 @@ from symscreen.expressions.traversal import (
     fold_expression,
     iterate_constants,
 )
-from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.coefficients import evaluate_terms, get_input_columns, get_targets
 from symscreen.fitting.formula_fits import predict_on_dataset
 from symscreen.fitting.lack_of_fit import compute_formula_lack_of_fit, compute_lack_of_fit
-from symscreen.fitting.laws.simple_numbers import write_number
+from symscreen.fitting.laws.simple_numbers import name_number
 from symscreen.fitting.number_evidence import differentiate_term
 from symscreen.fitting.polynomial_rival import find_shorter_polynomial
 from symscreen.fitting.undetermined_parts import (
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.expressions.linear_formula import Formula
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Constant, Expression
     from symscreen.fitting.formula_fits import FormulaFits
     from symscreen.fitting.model_selection import ScoredModel
     from symscreen.grammar import Grammar
@@ -266,9 +265,5 @@ def name_coefficients(formula: Formula) -> list[tuple[float, str]]:
     >>> name_coefficients(Formula("y", 0.5, (0.07957747154594767,), (parse_expression("q/r"),)))
     [(0.07957747154594767, '1/(4*pi)')]
     """
-    named = []
-    for value in (formula.intercept, *formula.coefficients):
-        number = write_number(float(value))
-        if isinstance(number, Call):
-            named.append((float(value), to_text(number)))
-    return named
+    numbers = map(float, (formula.intercept, *formula.coefficients))
+    return [(value, name) for value in numbers if (name := name_number(value))]

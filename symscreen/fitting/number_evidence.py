@@ -22,6 +22,7 @@ from symscreen.fitting.coefficients import (
     get_input_columns,
     get_targets,
 )
+from symscreen.fitting.laws.simple_numbers import name_number
 from symscreen.linear_models.row_weights import scale_rows
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class NumberEvidence(NamedTuple):
     p_value : float or None
         Two-sided p-value in [0, 1] of the hypothesis that a simple number is right. None for a number that
         was fitted.
+    name : str
+        The number as a fraction or a multiple of π, such as ``2*pi``. Empty if it is written as a decimal.
     """
 
     term: str
@@ -65,6 +68,7 @@ class NumberEvidence(NamedTuple):
     low: float
     high: float
     p_value: float | None
+    name: str = ""
 
 
 class _InnerNumber(NamedTuple):
@@ -114,7 +118,9 @@ def compute_number_evidence(
     values, free, joint = _estimate_jointly(formula, estimates, dataset, inner_numbers, row_weights)
     numbers, names = [formula.intercept, *formula.coefficients], ["1", *map(to_text, formula.terms)]
     found = [
-        NumberEvidence(names[place], "coefficient", *_compare(numbers[place], joint, place))
+        NumberEvidence(
+            names[place], "coefficient", *_compare(numbers[place], joint, place), name_number(numbers[place])
+        )
         for place in range(0 if estimates.has_intercept else 1, len(names))
         if numbers[place] != float(estimates.coefficients[place])
     ]
@@ -134,7 +140,7 @@ def compute_number_evidence(
                 row_weights=row_weights,
             )
             compared = _compare(number, freed, len(names) + len(free), origin=number)
-            found.append(NumberEvidence(name, "inside", *compared))
+            found.append(NumberEvidence(name, "inside", *compared, name_number(number)))
     return found
 
 

@@ -19,7 +19,7 @@ from symscreen.report.figures.style import draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.page_template import check_report, render_page, write_page
 from symscreen.report.usage_section import build_usages
-from symscreen.results.fit_result import FitResult, GroupedFitResult, SharedFitResult, format_r2
+from symscreen.results.fit_result import LAW_VERDICTS, FitResult, GroupedFitResult, SharedFitResult, format_r2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -76,7 +76,7 @@ def build_fit_html(result: AnyFitResult, *, data: str = "DATA") -> str:
     content = {
         "title": escape_control_chars(", ".join(targets)),
         "verdict": escape_control_chars(render_message(result.verdict, COMMAND_LINE)),
-        "is_good": result.record["verdict"]["kind"] in {"exact", "noise"},
+        "is_good": result.record["verdict"]["kind"] in LAW_VERDICTS,
         "statements": [
             escape_control_chars(render_message(each, COMMAND_LINE)) for each in result.claims[1:]
         ],
@@ -94,7 +94,7 @@ def build_fit_html(result: AnyFitResult, *, data: str = "DATA") -> str:
         "others": _build_models(result.alternatives),
         "headings": section["headings"],
         "rows": section["rows"],
-        "inner": section["inner"],
+        "numbers": section["numbers"],
         "usages": build_usages(_choose_exported(result), {**result.operators}),
         "group": escape_control_chars(result.formula.groups[0])
         if isinstance(result, GroupedFitResult)

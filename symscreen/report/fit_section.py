@@ -9,7 +9,7 @@ from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.printing import format_mathml_body, to_text
 from symscreen.expressions.tree import Column
 from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
-from symscreen.results.fit_result import GroupedFitResult, list_inner_numbers
+from symscreen.results.fit_result import GroupedFitResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +32,9 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
     -------
     dict
         ``equations``, one for each target, as text and as markup; ``statements`` on them; the ``headings``
-        and ``rows`` of the table of coefficients or, of groups, of the constants of each; ``inner``, the
-        headings and rows of the fitted numbers inside terms. Texts are on one line and free of control
-        characters.
+        and ``rows`` of the table of coefficients or, of groups, of the constants of each; ``numbers``,
+        the headings and rows of the simple numbers and of those inside terms. Texts are on one line and free
+        of control characters.
     """
     formula = fit.formula
     formulas = (
@@ -49,7 +49,7 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
         "statements": [escape_control_chars(render_message(text, COMMAND_LINE)) for text in statements],
         "headings": [escape_control_chars(str(name)) for name in table.columns],
         "rows": _build_rows(fit, table),
-        "inner": _build_inner_table(fit),
+        "numbers": _build_number_table(fit),
     }
 
 
@@ -68,13 +68,14 @@ def _build_rows(fit: AnyFitResult, table: pd.DataFrame) -> list[list[str]]:
     return [[text, *row[1:]] for text, row in zip(texts, rows, strict=True)]
 
 
-def _build_inner_table(fit: AnyFitResult) -> dict[str, Any]:
-    """Build the headings and rows of the fitted numbers inside terms, with their intervals."""
+def _build_number_table(fit: AnyFitResult) -> dict[str, Any]:
+    """Build the headings and rows of simple numbers and those inside terms, with their intervals."""
+    names = ("number", "name", "estimate", "low", "high", "p_value")
     rows = [
-        [_format_cell(row[name]) for name in ("number", "low", "high")]
-        for row in list_inner_numbers(fit.record)
+        ["" if row[name] is None else _format_cell(row[name]) for name in names]
+        for row in fit.record.get("numbers", [])
     ]
-    return {"headings": ["number inside", "low", "high"], "rows": rows}
+    return {"headings": list(names), "rows": rows}
 
 
 def _build_equation(formula: Formula | GroupedFormula) -> dict[str, str]:

@@ -42,10 +42,12 @@ from symscreen.report.figures.diagnostics import (
     list_reasons,
 )
 from symscreen.report.figures.feature import draw_feature, evaluate_feature, fit_line, has_scatters
+from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.report.figures.style import FIGURE_WIDTH, draw_inline_svg
 from symscreen.report.fit_section import build_fit_section
 from symscreen.report.page_template import check_report, render_page, write_page
 from symscreen.report.terminal.reading_notes import format_safety_mark
+from symscreen.results.fit_result import LAW_VERDICTS, FitResult
 from symscreen.results.screen_result import ScreenResult
 from symscreen.targets.registry import find_recorded_type
 
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 MAX_FEATURES = 500  # features on a page
 _MAX_PICTURES = 200  # features with a picture
 _BEST_SIZE = (5.4, 3.8)  # inches
+_FIT_SIZE = (4.4, 3.2)  # inches
 _THUMBNAIL_SIZE = (1.9, 1.2)  # inches
 _MAP_SIZE = (FIGURE_WIDTH, 3.8)  # inches
 
@@ -162,7 +165,7 @@ def build_page_content(
         "map_features": min(MAX_REDUNDANCY_FEATURES, len(result)),
         "agreement": _build_agreement(result),
         "p_values": _build_p_values(result),
-        "fit": None if fit is None else build_fit_section(fit) | {"notices": _list_fit_notices(fit, result)},
+        "fit": None if fit is None else _build_fit(fit, result),
         "command": format_command(record, data),
         "study_command": format_study_command(record, data),
         "data": _list_data_facts(record),
@@ -480,6 +483,19 @@ def build_report_html(result: ScreenResult, *, data: str = "DATA", fit: AnyFitRe
         If jinja2 or matplotlib is not installed.
     """
     return render_page("page.html.j2", build_page_content(result, data, fit))
+
+
+def _build_fit(fit: AnyFitResult, result: ScreenResult) -> dict[str, Any]:
+    """Return the content of the section of a fit, with a picture for a formula of one target."""
+    markup = ""
+    if isinstance(fit, FitResult) and fit.data is not None:
+        title = escape_control_chars(f"Observed {fit.formula.target} against predicted")
+        markup = draw_inline_svg(FitPlots(fit).predictions, _FIT_SIZE, title, is_traced=True)
+    return build_fit_section(fit) | {
+        "is_good": fit.record["verdict"]["kind"] in LAW_VERDICTS,
+        "markup": markup,
+        "notices": _list_fit_notices(fit, result),
+    }
 
 
 def _list_fit_notices(fit: AnyFitResult, result: ScreenResult) -> list[str]:

@@ -42,6 +42,7 @@ _VERDICTS = {
     "noise": "law within noise: no sign that residuals depend on inputs",
     "approximation": "approximation: the residuals depend on the inputs",
 }
+LAW_VERDICTS = frozenset({"exact", "noise"})  # the kinds of verdicts on a formula that may be the law
 _NOTHING_YET = "no formula found within the time limit"
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 _MAX_NAMED = 3  # coefficients that the verdict names
@@ -116,11 +117,6 @@ def describe_fit_verdict(record: Mapping[str, Any]) -> str:
         return text
     level = f", level {100 * verdict['level']:g} %" if "level" in verdict else ""
     return f"{text} (p = {p_value:.2g}{level})"
-
-
-def list_inner_numbers(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List the fitted numbers inside terms, with their intervals, from the record of a fit."""
-    return [row for row in record.get("numbers", []) if row["p_value"] is None]
 
 
 def format_r2(value: float, digits: int = 3) -> str:
@@ -401,13 +397,14 @@ class FitResult(_BaseFitResult):
         """The simple numbers of the formula and those inside terms, with their estimates.
 
         One row per number: ``term``, ``place`` (``coefficient``, or ``inside`` the term), ``number``, its
-        ``estimate`` as if it were free, ``low``, ``high`` (confidence interval) and ``p_value`` of the
-        hypothesis that a simple number is right. A number inside that was fitted has no p-value. Fitted
-        coefficients are in `terms`. The table is empty if the formula is exact.
+        ``estimate`` as if it were free, ``low``, ``high`` (confidence interval), ``p_value`` of the
+        hypothesis that a simple number is right, and its ``name`` if it is a fraction or a multiple of π. A
+        number inside that was fitted has no p-value. Fitted coefficients are in `terms`. The table is empty
+        if the formula is exact.
         """
         import pandas as pd
 
-        columns = ["term", "place", "number", "estimate", "low", "high", "p_value"]
+        columns = ["term", "place", "number", "estimate", "low", "high", "p_value", "name"]
         return pd.DataFrame(self.record.get("numbers", []), columns=columns)
 
     def predict_interval(self, rows: Any, *, clip: bool = False) -> NDArray[np.float64]:

@@ -137,7 +137,7 @@ def test_without_time_for_cross_validation_ebic_chooses(frame, end_after):
         print_table(build_fit_tables(part), stream := io.StringIO())
         shown = " ".join(stream.getvalue().split())
         assert "The time limit left out a part of the search." in shown
-        assert "features together; chosen by ebic." in shown
+        assert "features together; chosen by ebic " in shown
 
 
 def test_a_required_input_is_kept_within_a_time_limit(frame):

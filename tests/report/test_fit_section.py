@@ -52,14 +52,16 @@ def test_each_of_several_targets_has_its_equation(frame):
     assert any(text.startswith("R² of other: ") for text in section["statements"])
 
 
-def test_a_page_shows_the_intervals_of_fitted_numbers_inside(rng):
+def test_a_page_shows_the_intervals_of_simple_and_fitted_numbers(rng):
     x, b = rng.uniform(0.5, 10.0, (2, 200))
-    law = symscreen.fit({"x": x, "b": b}, 3.0 * b * np.exp(-0.312 * x) + 0.02 * rng.normal(size=200))
-    (inner,) = (row for row in law.record["numbers"] if row["p_value"] is None)
-    section = build_fit_section(law)["inner"]
-    assert section["headings"] == ["number inside", "low", "high"]
-    assert section["rows"] == [[f"{inner[name]:.6g}".replace("-", "−") for name in ("number", "low", "high")]]
-    assert "Fitted numbers inside the terms" in build_fit_html(law)
+    law = symscreen.fit({"x": x, "b": b}, 2 * np.pi * b * np.exp(-0.3127 * x) + 0.02 * rng.normal(size=200))
+    section = build_fit_section(law)["numbers"]
+    simple, fitted = (dict(zip(section["headings"], row, strict=True)) for row in section["rows"])
+    assert (simple["number"], simple["name"]) == ("6.28319", "2*pi")
+    assert float(simple["p_value"]) > 0.001
+    assert fitted["number"] == f"{law.record['numbers'][1]['number']:.6g}".replace("-", "−")
+    assert (fitted["name"], fitted["p_value"]) == ("", "")
+    assert "Simple numbers and those inside the terms" in build_fit_html(law)
 
 
 @pytest.mark.slow

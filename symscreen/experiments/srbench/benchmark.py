@@ -24,6 +24,7 @@ from symscreen.experiments.srbench.rate_tables import (
 )
 from symscreen.experiments.srbench.records import append_row, find_commit, read_rows
 from symscreen.experiments.srbench.trials import run_trial
+from symscreen.results.fit_result import LAW_VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -251,7 +252,7 @@ def _format_misses(misses: pd.DataFrame, ratio: float) -> str:
 
 def _format_false_claims(verdicts: pd.DataFrame) -> str:
     """Count the formulas that are called a law and do not have the form of one."""
-    claims = verdicts[verdicts["verdict"].isin(("exact", "noise"))]
+    claims = verdicts[verdicts["verdict"].isin(LAW_VERDICTS)]
     n_claims, n_laws = int(claims["fits"].sum()), int(claims["law"].sum())
     return (
         f"Of {n_claims} formulas that the fit calls exact or a law within noise, {n_claims - n_laws} do not "

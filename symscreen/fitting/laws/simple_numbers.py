@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expressions.tree import Constant
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.tree import Call, Constant
 from symscreen.fitting.laws.power_expressions import build_power_product
 
 if TYPE_CHECKING:
@@ -215,6 +216,18 @@ def _find_number(value: float) -> _SimpleNumber | None:
     values, costs, _ = _build_table()
     near = np.flatnonzero(np.abs(values - abs(value)) <= _SAME_NUMBER * abs(value))
     return _list_numbers()[near[np.argmin(costs[near])]] if len(near) else None
+
+
+def name_number(value: float) -> str:
+    """Return a number as a fraction or a multiple of π, or an empty text if `write_number` gives a decimal.
+
+    Examples
+    --------
+    >>> name_number(2 * math.pi), name_number(0.25)
+    ('2*pi', '')
+    """
+    number = write_number(value)
+    return to_text(number) if isinstance(number, Call) else ""
 
 
 def write_number(value: float) -> Expression:

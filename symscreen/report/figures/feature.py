@@ -186,7 +186,7 @@ def draw_feature(
             scatter.x[is_inside], scatter.curve[is_inside], color=CURVE, linewidth=1.1, label="rank curve"
         )
     if has_line:
-        _draw_line(axes, result, index, window)
+        _draw_line(axes, result, index, window, _widen(scatter.target_range))
     axes.set_xlim(_widen(window))
     axes.set_ylim(_widen(scatter.target_range))
     despine(axes)
@@ -197,11 +197,20 @@ def draw_feature(
     _label_axes(axes, result, index, scatter, window)
 
 
-def _draw_line(axes: Axes, result: ScreenResult, index: int, window: tuple[float, float]) -> None:
-    """Draw the straight line of least squares."""
+def _draw_line(
+    axes: Axes,
+    result: ScreenResult,
+    index: int,
+    window: tuple[float, float],
+    heights_range: tuple[float, float],
+) -> None:
+    """Draw the part of the straight line of least squares that is inside the picture."""
     target = get_dataset(result).numeric_target
     intercept, slope, _ = fit_line(evaluate_feature(result, index), target.values)
     ends = np.array(window)
+    if slope != 0.0:
+        crossings = np.sort((np.array(heights_range) - intercept) / slope)
+        ends = np.clip(ends, *crossings)
     heights = intercept + slope * ends
     if np.isfinite(heights).all():
         axes.plot(ends, heights, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), label="straight line")

@@ -11,7 +11,6 @@ from rich.text import Text
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option
 from symscreen.report.fit_section import list_term_texts
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
-from symscreen.results.fit_result import list_inner_numbers
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ _HALF = 0.5  # detection probability at which a formula counts as lost
 
 _ROUNDED_SHARE = 1e-15  # 1 − R² below which R² is 1 up to rounding
 _DIGITS = 6  # significant digits of coefficients
+_NUMBER_NOTE = "p-value: of the simple number; a small one counts against it. A fitted number has none."
 _MAX_FRONT_ROWS = 8  # models of the Pareto front
 _MAX_ALTERNATIVES = 5  # alternative models
 
@@ -240,20 +240,29 @@ def build_fit_tables(result: FitResult) -> RenderableType:
         Input for `print_table`.
     """
     quality = Text(f"{_format_quality(result.r2, result)}; {describe_rows(result)}.")
-    tables = [Text(""), _build_coefficient_table(result), *_build_inner_table(result)]
+    tables = [Text(""), _build_coefficient_table(result), *_build_number_table(result)]
     return Group(*tables, Text(""), quality, Text(""), *build_model_tables(result))
 
 
-def _build_inner_table(result: FitResult) -> list[RenderableType]:
-    """Build the table of fitted numbers inside terms, after an empty line; nothing without any."""
-    inner = list_inner_numbers(result.record)
-    if not inner:
+def _build_number_table(result: FitResult) -> list[RenderableType]:
+    """Build the table of simple numbers and those inside terms, after an empty line; nothing without any."""
+    numbers = result.record.get("numbers", [])
+    if not numbers:
         return []
-    level = f"{100 * result.record['level']:g} %"
-    table = make_table(("number inside", "right"), (f"from ({level})", "right"), ("to", "right"))
-    for row in inner:
-        add_row(table, tuple(f"{row[name]:.{_DIGITS}g}" for name in ("number", "low", "high")))
-    return [Text(""), table]
+    texts = {
+        "number": [f"{row['number']:.{_DIGITS}g}" for row in numbers],
+        "name": [row["name"] for row in numbers],
+        "estimate": [f"{row['estimate']:.{_DIGITS}g}" for row in numbers],
+        f"from ({100 * result.record['level']:g} %)": [f"{row['low']:.{_DIGITS}g}" for row in numbers],
+        "to": [f"{row['high']:.{_DIGITS}g}" for row in numbers],
+        "p-value": ["" if row["p_value"] is None else f"{row['p_value']:.2g}" for row in numbers],
+    }
+    columns = {heading: cells for heading, cells in texts.items() if any(cells)}
+    table = make_table(*((heading, "right") for heading in columns))
+    for cells in zip(*columns.values(), strict=True):
+        add_row(table, cells)
+    notes = [_NUMBER_NOTE] if "p-value" in columns else []
+    return [Text(""), table, *map(Text, notes)]
 
 
 def _format_quality(r2: float, result: AnyFitResult) -> str:
@@ -278,8 +287,9 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     record = result.record
     shown, n_simpler = _select_around_chosen(result.front)
     left_out = f"; {n_simpler} simpler ones are not shown" if n_simpler > 1 else ""
+    rows = " on the rows that chose the terms" if record["split"] else ""
     parts: list[RenderableType] = [
-        Text(f"error against complexity (* the formula chosen{left_out}):"),
+        Text(f"error against complexity{rows} (* the formula chosen{left_out}):"),
         _build_model_table(shown),
     ]
     if len(result.alternatives) and record["verdict"]["kind"] != "none":
@@ -292,11 +302,13 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     is_cv_left_out = record["criterion"] == "cv" and record["cv_error"] is None
     if result.is_partial:
         parts.append(Text("The time limit left out a part of the search."))
+    criterion = "ebic" if is_cv_left_out else record["criterion"]
+    charge = " (it charges for each term, and for the size of the search)" if criterion == "ebic" else ""
     parts.append(
         Text(
             f"{record['models']:,} models tried, from spaces of {record['searched']:,} features together; "
-            f"chosen by {'ebic' if is_cv_left_out else record['criterion']}. same: the number of other "
-            "models with as many terms and the same error."
+            f"chosen by {criterion}{charge}. same: the number of other models with as many terms and the same "
+            "error."
         )
     )
     return parts
