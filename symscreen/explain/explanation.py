@@ -409,11 +409,20 @@ def _format_not_generated(explanation: Explanation, task: ScreeningTask) -> Line
     if explanation.missing_inputs:
         lines.append(_suggest_input(explanation.missing_inputs[0], task))
     elif explanation.layers:
-        layers = "".join(layer.kind for layer in task.layers)
-        lines.append(
-            f"with that, {name_option('layers', explanation.layers)} generates it; this screen has {layers}."
-        )
+        lines.append(_suggest_options(explanation, task))
     return lines
+
+
+def _suggest_options(explanation: Explanation, task: ScreeningTask) -> str:
+    """Suggest the options with which a formula of other operators or constants is generated."""
+    layers = "".join(layer.kind for layer in task.layers)
+    options = [name_option("layers", explanation.layers)] if explanation.layers != layers else []
+    if explanation.missing_operators:
+        options.insert(0, name_option("with_operators", list(explanation.missing_operators)))
+    others = "with these constants in the grammar, " if explanation.missing_constants else ""
+    if not options:
+        return f"{others}this screen generates it."
+    return f"{others}{' and '.join(options)} {'generate' if len(options) > 1 else 'generates'} it."
 
 
 def _suggest_input(name: str, task: ScreeningTask) -> str:

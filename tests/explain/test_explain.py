@@ -251,6 +251,28 @@ def test_what_was_not_generated_is_told_with_what_is_missing(frame, formula, opt
         assert symscreen.why(frame, formula, **options | {"layers": layers}).status in {"ranked", "redundant"}
 
 
+@pytest.mark.parametrize(
+    ("formula", "layers", "suggestion", "suggested"),
+    [
+        ("tanh(x1) + x2", "ub", "with_operators=['tanh'] generates it.", {}),
+        (
+            "cos(tanh(x1) + x2)",
+            "u",
+            "with_operators=['cos', 'tanh'] and layers='ubu' generate it.",
+            {"layers": "ubu"},
+        ),
+    ],
+)
+def test_the_options_that_generate_a_formula_of_other_operators_do_so(
+    frame, formula, layers, suggestion, suggested
+):
+    found = symscreen.why(frame, formula, layers=layers, unary="log", binary="add")
+    assert found.text.splitlines()[1] == suggestion
+    options = {"layers": layers, **suggested, "with_operators": found.missing_operators}
+    again = symscreen.why(frame, formula, unary="log", binary="add", **options)
+    assert again.status in {"ranked", "redundant"}
+
+
 def test_as_many_layers_are_no_more(frame):
     found = symscreen.why(frame, "x1 + x2 + x3", layers="ub")
     assert found.text.splitlines() == [

@@ -307,8 +307,8 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     parts.append(
         Text(
             f"{record['models']:,} models tried, from spaces of {record['searched']:,} features together; "
-            f"chosen by {criterion}{charge}. same: the number of other models with as many terms and the same "
-            "error."
+            f"chosen by {criterion}{charge}. same: the number of other models with as many terms and the "
+            "same error."
         )
     )
     return parts
