@@ -15,10 +15,10 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Constant
+from symscreen.fitting.laws.exponents import count_allowed_exponents
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import round_share
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
-from symscreen.fitting.laws.power_products import count_allowed_exponents
 from symscreen.fitting.laws.scaled_index import FUNCTION_POWERS
 
 if TYPE_CHECKING:

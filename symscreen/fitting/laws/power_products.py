@@ -13,7 +13,6 @@ target is biased. Their exponents are then rounded to simple fractions where the
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,14 @@ import numpy as np
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.fitting.laws._kernels import fit_exponential
+from symscreen.fitting.laws.exponents import (
+    MAX_EXPONENT,
+    count_allowed_exponents,
+    list_roots,
+    measure_exponent,
+    restrict_exponents,
+    simplify_exponents,
+)
 from symscreen.fitting.laws.gauss_newton import compute_column_norms, estimate_robust_covariance
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import list_operator_names, round_share
@@ -28,7 +35,6 @@ from symscreen.fitting.laws.log_scale import compute_log_scale
 from symscreen.fitting.laws.parallel import map_in_threads
 from symscreen.fitting.laws.power_expressions import build_power_product
 from symscreen.fitting.laws.simple_numbers import write_number
-from symscreen.fitting.laws.unit_lattice import find_null_space, invert_rows
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -52,13 +58,7 @@ _FORMS_PER_FIT = 3  # formulas A with the same fit, such as v − c and c − v,
 _MAX_LAWS = 60  # laws that are returned
 _MAX_STEPS = 30  # largest number of steps of the fit on the scale of y
 _STEP_TOLERANCE = 1e-12  # relative decrease of the squared error at which the fit ends
-_MIN_VARIANCE = 1e-13  # smallest relative variance of an exponent given the others
 _MIN_SPREAD = 1e-6  # smallest relative part of log|A| that the inputs do not explain
-_MAX_ERRORS = 4.0  # largest distance of an exponent from the fraction it is rounded to, in standard errors
-_MAX_ZERO_ERRORS = 2.0  # largest distance of an exponent from 0 if 0 is preferred, in standard errors
-_EXPONENT_TOLERANCE = 1e-6
-_MAX_EXPONENT = 6.0
-_ROOTS = {1: None, 2: "sqrt", 3: "cbrt"}
 _REAL_ROOTS = (3, 4)  # denominators of exponents of inputs that are written as powers, such as m**(1/3)
 
 
@@ -376,7 +376,7 @@ def _build_product_law(
     exponents_of_inputs = [power for power in fractions[:n_inputs] if power is not None]
     choices = count_allowed_exponents(exponents_of_inputs, scale, formulas, simple[n_inputs:])
     for power in simple[n_inputs:]:
-        choices *= 2.0 * _measure_exponent(power) if power else 1.0
+        choices *= 2.0 * measure_exponent(power) if power else 1.0
     share = round_share(compute_share_without_intercept(values, data.target))
     law = Law((term,), has_intercept=False, search_size=n_choices * choices, n_constants=n_constants)
     return share, law
@@ -430,61 +430,13 @@ def _write_real_powers(
     """
     chosen = [place for place, power in enumerate(simple) if power is None]
     is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
-    is_small = all(abs(exponents[place]) <= _MAX_EXPONENT for place in chosen)
+    is_small = all(abs(exponents[place]) <= MAX_EXPONENT for place in chosen)
     if data.units is not None or not _has_real_powers(data.grammar) or not (is_positive and is_small):
         return []
     return [
         apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))
         for place in chosen
     ]
-
-
-def restrict_exponents(formulas: Sequence[Expression], scale: LogScale) -> tuple[Values, Values | None]:
-    """Return exponents with the unit of the target, and the directions in which they are free.
-
-    Parameters
-    ----------
-    formulas : sequence of Expression
-        Formulas whose powers are factors besides those of the inputs.
-    scale : LogScale
-        Inputs and units.
-
-    Returns
-    -------
-    float64 array, shape (k,)
-        Exponents of the inputs and formulas; 0 without units.
-    float64 array, shape (k, d), or None
-        Orthonormal directions, all without units. None if the units of the formulas do not allow any.
-    """
-    k, lattice = len(scale.names) + len(formulas), scale.lattice
-    if lattice is None or lattice.target is None:
-        return np.zeros(k), np.eye(k)
-    vectors = np.vstack([lattice.vectors, lattice.compute_units(formulas)])
-    if not np.isfinite(vectors).all():
-        return np.zeros(k), None
-    return lattice.target @ invert_rows(vectors), find_null_space(vectors)
-
-
-def count_allowed_exponents(
-    exponents: Sequence[Fraction],
-    scale: LogScale,
-    formulas: Sequence[Expression] = (),
-    powers: Sequence[Fraction | None] = (),
-) -> float:
-    """Count the lists of exponents of the inputs that are not more complex than this one.
-
-    With units, only lists count that have the unit of the target together with the given powers of formulas.
-    They are measured by the powers of dimensionless groups, besides the simplest product with this unit.
-    """
-    lattice = scale.lattice
-    if lattice is None or lattice.target is None:
-        return count_exponents(exponents)
-    unit = lattice.target.copy()
-    for formula_unit, power in zip(lattice.compute_units(formulas), powers, strict=True):
-        unit -= formula_unit * float(power or 0)
-    coordinates = lattice.find_coordinates(exponents, unit)
-    n_all = count_exponents(exponents)
-    return n_all if coordinates is None else min(n_all, count_exponents(coordinates))
 
 
 def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
@@ -494,35 +446,6 @@ def _choose_signs(signs: Sequence[Values], target: Values) -> Values:
         products = [*(product * values for product in products), *products]
     # if products are equally good, the first is returned, which has the most factors
     return max(products, key=lambda product: abs(float(product @ target)))
-
-
-def _measure_exponent(exponent: Fraction) -> int:
-    """Return the complexity of an exponent: 0 for 0, 1 for ±1, and 2 for ±2 and ±1/2."""
-    return abs(exponent.numerator) + exponent.denominator - 1
-
-
-def count_exponents(exponents: Sequence[Fraction]) -> float:
-    """Count the lists of exponents that are not more complex than this one.
-
-    The complexity of whole exponents is the sum of their absolute values, s. For k inputs, there are
-    Σⱼ 2^j·C(k, j)·C(s, j) lists up to s. A fraction p/q counts as p + q − 1, and triples the number of lists.
-
-    Examples
-    --------
-    >>> count_exponents([Fraction(1), Fraction(0)])
-    5.0
-    >>> count_exponents([Fraction(2), Fraction(-1)])
-    25.0
-    """
-    total = sum(map(_measure_exponent, exponents))
-    n_lists = sum(2**j * comb(len(exponents), j) * comb(total, j) for j in range(len(exponents) + 1))
-    return float(n_lists) * 3.0 ** sum(1 for exponent in exponents if exponent.denominator > 1)
-
-
-def list_roots(grammar: Grammar) -> tuple[int, ...]:
-    """Return the denominators that exponents may have."""
-    names = {operator.name for operator in grammar.unary}
-    return tuple(root for root, name in _ROOTS.items() if name is None or name in names)
 
 
 def compute_share_without_intercept(values: Values, target: Values) -> float:
@@ -569,65 +492,6 @@ def _solve_normal_equations(design: Values, target: Values) -> Values | None:
         return np.asarray(np.linalg.solve(scaled.T @ scaled, scaled.T @ target) / norms)
     except np.linalg.LinAlgError:
         return None
-
-
-def simplify_exponents(
-    exponents: Values,
-    covariance: Values,
-    roots: Sequence[int],
-    *,
-    has_decided: bool = False,
-    n_preferring_zero: int = 0,
-) -> tuple[Values, list[Fraction | None]]:
-    """Round exponents to simple fractions, the most certain one first.
-
-    The others are then estimated again, given the rounded one. So the exponents of inputs that vary together
-    are rounded consistently. With `has_decided`, some linear functions of the exponents are given. The first
-    `n_preferring_zero` exponents become 0 if this is within their error. Where inputs vary little, the error
-    is large, and the nearest integer is one of many: T³·exp(−5000/T) fits as well as exp(−6000/T).
-
-    Returns
-    -------
-    float64 array, shape (k,)
-        The exponents.
-    list of Fraction or None
-        The same as fractions, None if no simple fraction agrees with the estimate.
-    """
-    exponents, covariance = exponents.copy(), covariance.copy()
-    simple: list[Fraction | None] = [None] * len(exponents)
-    pending = list(range(len(exponents)))
-    # the variances of exponents that the units or the others decide are rounding errors
-    smallest = _MIN_VARIANCE * np.diag(covariance).max(initial=0.0) if has_decided else 0.0
-    while pending:
-        variances = np.diag(covariance)
-        variances = np.where(variances > smallest, variances, 0.0)
-        k = min(pending, key=lambda index: variances[index])
-        pending.remove(k)
-        error = float(np.sqrt(variances[k]))
-        is_zero = k < n_preferring_zero and abs(exponents[k]) <= _MAX_ZERO_ERRORS * error
-        fraction = Fraction(0) if is_zero else _find_simple_exponent(float(exponents[k]), error, roots)
-        simple[k] = fraction
-        if fraction is None:
-            continue
-        # conditional normal distribution given the exponent k
-        shift = float(fraction) - exponents[k]
-        if variances[k] > 0.0:
-            column = covariance[:, k] / covariance[k, k]
-            exponents[pending] += column[pending] * shift
-            covariance = covariance - np.outer(column, covariance[k])
-        exponents[k] = float(fraction)
-    return exponents, simple
-
-
-def _find_simple_exponent(value: float, error: float, roots: Sequence[int]) -> Fraction | None:
-    """Return the fraction with the smallest denominator that agrees with an exponent, or None."""
-    if not np.isfinite(value) or abs(value) > _MAX_EXPONENT + 0.5:
-        return None
-    for root in roots:
-        fraction = Fraction(round(value * root), root)
-        if abs(value - float(fraction)) <= max(_MAX_ERRORS * error, _EXPONENT_TOLERANCE):
-            return fraction
-    return None
 
 
 def scale_exponent(formula: Expression, power: Fraction | None, value: float) -> Expression | None:

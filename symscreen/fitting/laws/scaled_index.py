@@ -25,11 +25,11 @@ from symscreen.expressions.traversal import (
     rebuild_expression,
 )
 from symscreen.expressions.tree import Column, Constant, apply_operator
+from symscreen.fitting.laws.exponents import count_allowed_exponents
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
 from symscreen.fitting.laws.law import Law
 from symscreen.fitting.laws.law_selection import list_operator_names
 from symscreen.fitting.laws.power_expressions import build_power_product, list_column_powers
-from symscreen.fitting.laws.power_products import count_allowed_exponents
 from symscreen.fitting.laws.refinement import count_fitted_constants
 from symscreen.fitting.laws.unit_lattice import find_null_space
 from symscreen.grammar import OPERATORS

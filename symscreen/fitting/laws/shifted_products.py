@@ -15,16 +15,16 @@ import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
 from symscreen.expressions.tree import Column
-from symscreen.fitting.laws.gauss_newton import estimate_robust_covariance, improve_fit, solve_least_squares
-from symscreen.fitting.laws.law import Law
-from symscreen.fitting.laws.log_scale import compute_log_scale
-from symscreen.fitting.laws.power_expressions import build_power_product
-from symscreen.fitting.laws.power_products import (
+from symscreen.fitting.laws.exponents import (
     count_allowed_exponents,
     list_roots,
     restrict_exponents,
     simplify_exponents,
 )
+from symscreen.fitting.laws.gauss_newton import estimate_robust_covariance, improve_fit, solve_least_squares
+from symscreen.fitting.laws.law import Law
+from symscreen.fitting.laws.log_scale import compute_log_scale
+from symscreen.fitting.laws.power_expressions import build_power_product
 
 if TYPE_CHECKING:
     from symscreen._typing import Values

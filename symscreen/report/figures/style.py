@@ -111,7 +111,7 @@ def get_unit(record: Mapping[str, Any], name: str) -> str:
 
 
 def draw_inline_svg(
-    draw: Callable[[Axes], None],
+    draw: Callable[[Axes], object],
     size: tuple[float, float],
     title: str,
     *,
