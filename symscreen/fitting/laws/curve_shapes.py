@@ -299,6 +299,10 @@ _SHAPES = (
         lambda x, c: apply_by_name("exp", _scale(c[0], x)),
     ),
     _make_shape(
+        "damped line", "mul exp", _list_rates, lambda x, c: x * np.exp(c[0] * x),
+        lambda x, c: apply_by_name("mul", x, apply_by_name("exp", _scale(c[0], x))),
+    ),
+    _make_shape(
         "sine", "mul sin", _list_waves, lambda x, c: np.sin(c[0] * x),
         lambda x, c: apply_by_name("sin", _scale(c[0], x)), is_local=True,
     ),
@@ -389,6 +393,27 @@ _SHAPES = (
         lambda x, c: apply_by_name("inv", _add_one(_build_peak(x, c))), 2, is_local=True,
     ),
 )  # fmt: skip
+
+
+_FACTORS = (
+    _make_shape(
+        "approach", "mul sub exp", _list_rates, lambda x, c: 1.0 - np.exp(c[0] * x),
+        lambda x, c: apply_by_name("sub", Constant(1), apply_by_name("exp", _scale(c[0], x))),
+    ),
+    _make_shape(
+        "fraction", "add div", _list_poles, lambda x, c: x / (x + c[0]),
+        lambda x, c: apply_by_name("div", x, add_number(x, c[0])),
+    ),
+)  # fmt: skip
+
+
+def list_simple_shapes(x: Values, *, has_factors: bool) -> tuple[CurveShape, ...]:
+    """Return the shapes of single curves of an input, shape (n,), with one constant.
+
+    With `has_factors`, those follow that only differ from the others as factors of a product.
+    """
+    shapes = [each for each in list_shapes(x) if each.n_constants == 1 and each.name != "line"]
+    return (*shapes, *(_FACTORS if has_factors else ()))
 
 
 def list_shapes(x: Values) -> tuple[CurveShape, ...]:

@@ -7,7 +7,8 @@ a scale t of the target, as in `symscreen.fitting.laws.transformed_sums`:
 
 C is a power product that the data show to be a factor of y. A is 1, another input or its inverse, or the
 product, quotient or difference of two others, or an input plus a constant. The terms Bₖ are the number 1, x
-itself and other inputs, at most two of them. So 1/y finds the logistic curve K/(1 + b·exp(−r·t)), and log y
+itself and other inputs, at most two of them. On the scale of y, they are also functions of one input, such as
+z², and products of two others. So 1/y finds the logistic curve K/(1 + b·exp(−r·t)), and log y
 finds Gompertz's K·exp(−b·exp(−c·t)).
 
 The constants inside are tried on a grid. All combinations of one grid cost a product of matrices, because the
@@ -24,9 +25,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.traversal import evaluate_expression
-from symscreen.expressions.tree import Column, Constant
+from symscreen.expressions.tree import Call, Column, Constant
+from symscreen.fitting.laws.curve_fits import MAX_VALUE, are_usable, improve_constants, solve_terms
 from symscreen.fitting.laws.curve_shapes import add_number, apply_by_name, get_range, list_shapes
-from symscreen.fitting.laws.gauss_newton import improve_fit, solve_least_squares
 from symscreen.fitting.laws.law_selection import (
     PLAIN_OPERATORS,
     list_operator_names,
@@ -59,6 +60,8 @@ _MAX_ROWS = 250  # largest number of rows that the search uses
 # names of the functions g; the target is transformed by the inverse of g
 _INVERSE_NAMES = frozenset({"id", "inv", "exp", "sqrt", "inverse sqrt"})
 _MAX_INPUTS = 8  # largest number of inputs of a table in which other inputs are factors A or terms B
+# functions of one input that are terms B on the scale of y
+_BASE_FUNCTIONS = ("square", "cube", "inv", "sqrt", "log")
 _MAX_PAIRED_INPUTS = 3  # largest number of other inputs whose pairs, or shifted values, are factors A
 # The size of a combination is the number of its coefficients and constants.
 _N_PER_SIZE = 120  # combinations of each size that are fitted in a few steps
@@ -68,7 +71,6 @@ _N_FITTED_PER_SIZE = 40  # combinations of each size that may have a second fit
 _MAX_RSS_RATIO = 100.0  # largest RSS for a second fit, relative to the least of this and smaller sizes
 _N_SIZES = 6  # number of sizes among which the laws that are returned are divided
 _MAX_CONTRIBUTION = 1e5  # largest value of a term relative to the response; larger terms nearly cancel out
-_MAX_VALUE = 1e100  # largest magnitude of a value of a curve
 _MIN_LEFT = 1e-10  # share of a curve's square that the terms B must leave
 
 
@@ -97,6 +99,11 @@ class _Combination:
     def size(self) -> int:
         """Number of coefficients and constants."""
         return len(self.base) + 1 + self.n_constants
+
+    @property
+    def has_plain_base(self) -> bool:
+        """Whether the terms B are inputs and the number 1."""
+        return _is_plain(self.base)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +191,8 @@ class _CurveSearch:
         self.total = float(centered @ centered)
         choices = self._choose_factors() if factor is None else [{factor: Fraction(1)}]
         self.responses = list(self._list_responses(choices))
-        self.n_combinations = 0
+        # those with a plain base, and all others: a law of a plain base is not charged for the others
+        self.n_combinations = {True: 0, False: 0}
 
     def _choose_factors(self) -> list[Powers]:
         """Return the exponents of no factor C and, if there is one, of the power product that is one."""
@@ -227,7 +235,7 @@ class _CurveSearch:
         constants = shape.list_constants(x)
         with np.errstate(all="ignore"):
             curves = shape.evaluate(x, constants)
-            is_used = (np.abs(curves) < _MAX_VALUE).all(axis=(0, 2))
+            is_used = (np.abs(curves) < MAX_VALUE).all(axis=(0, 2))
         constants, curves = constants[is_used], curves[:, is_used]
         if not len(constants):
             return
@@ -244,9 +252,9 @@ class _CurveSearch:
                 shifted = _shift_factors(products, squares, weights[inputs], response.weights, inputs)
                 variants.append((*shifted, [factors[place] for place in inputs], True))
             for remainder, (own, norms, chosen, is_shifted) in product(part.remainders, variants):
-                self.n_combinations += len(chosen)
-                places, shares = remainder.find_best_constants(own, norms)
                 base = tuple(part.terms[k] for k in remainder.base)
+                self.n_combinations[_is_plain(base)] += len(chosen)
+                places, shares = remainder.find_best_constants(own, norms)
                 for factor, place, share in zip(chosen, places.tolist(), shares.tolist(), strict=True):
                     if np.isfinite(share):
                         best = constants[place]
@@ -271,12 +279,29 @@ class _CurveSearch:
         if len(others) <= _MAX_PAIRED_INPUTS:
             factors += self._pair_inputs(others)
         terms: list[Expression] = [Constant(1), *map(Column, (name, *others))]
+        if response.scale.inverse_name == "id":
+            terms += self._list_base_functions((name, *others))
         factor_values, term_values = (
             np.array([self._evaluate(each) for each in expressions]).reshape(-1, n)
             for expressions in (factors, terms)
         )
         remainders = [_ResponseRemainder(response, term_values, base) for base in _list_bases(len(terms))]
         return _Parts(response, factors, factor_values, terms, term_values, remainders)
+
+    def _list_base_functions(self, names: Sequence[str]) -> list[Expression]:
+        """Return functions of inputs, and products and quotients of all but the first, that are defined."""
+        functions = [name for name in _BASE_FUNCTIONS if name in self.operators]
+        found = [apply_by_name(function, Column(name)) for name in names for function in functions]
+        values = [self._evaluate(each) for each in found]
+        defined = [each for each, own in zip(found, values, strict=True) if are_usable(own)]
+        others = names[1:]
+        if len(others) > _MAX_PAIRED_INPUTS:
+            return defined
+        pairs = self._pair_inputs(others)
+        return [
+            *defined,
+            *(each for each in pairs if isinstance(each, Call) and each.operator.name in {"mul", "div"}),
+        ]
 
     def _pair_inputs(self, names: Sequence[str]) -> list[Expression]:
         """Return products, quotients and differences of two inputs that are defined in all rows."""
@@ -324,16 +349,16 @@ class _CurveSearch:
         """
         response, evaluate_terms = combination.response, self._make_term_function(combination)
         target = response.values * response.weights
-        constants = _improve_constants(
+        constants = improve_constants(
             combination.constants, evaluate_terms, target, response.weights, n_steps
         )
         fitted = replace(combination, constants=constants)
         term_values = evaluate_terms(constants[None])[0]
-        coefficients = _solve(term_values * response.weights, target)
+        coefficients = solve_terms(term_values * response.weights, target)
         if coefficients is None:
             return np.inf, fitted
         residuals = self.target - predict_target(response, coefficients @ term_values)
-        share = float(residuals @ residuals) / self.total if _are_usable(residuals) else np.inf
+        share = float(residuals @ residuals) / self.total if are_usable(residuals) else np.inf
         return share, fitted
 
     def _write_law(self, share: float, combination: _Combination) -> tuple[float, Law] | None:
@@ -343,7 +368,7 @@ class _CurveSearch:
         response, weights = combination.response, combination.response.weights
         target = response.values * weights
         term_values = self._make_term_function(combination)(combination.constants[None])[0]
-        coefficients = _solve(term_values * weights, target)
+        coefficients = solve_terms(term_values * weights, target)
         if coefficients is None:
             return None
         contributions = term_values * coefficients[:, None]
@@ -382,16 +407,24 @@ class _CurveSearch:
         if factor is not None:
             curve = apply_by_name("mul", factor, curve)
         numbers = np.array([*coefficients[:n_base], coefficient])
+        n_combinations = float(self.n_combinations[True])
+        if not combination.has_plain_base:
+            n_combinations += self.n_combinations[False]
         law = build_sum_law(
             combination.response,
             [*combination.base, curve],
             numbers,
-            float(self.n_combinations) * (combination.n_tried if combination.shape.is_local else 1),
+            n_combinations * (combination.n_tried if combination.shape.is_local else 1),
         )
         if law is None:
             return None
         law = replace(law, n_constants=law.n_constants + combination.n_constants)
         return law if self.data.allows(law) else None
+
+
+def _is_plain(base: Sequence[Expression]) -> bool:
+    """Return whether terms are inputs and numbers."""
+    return not any(isinstance(term, Call) for term in base)
 
 
 def _shift_factors(
@@ -441,59 +474,6 @@ def _order_different(candidates: Sequence[tuple[float, _Combination]]) -> list[_
         ranked.append((counts[kind], share, combination))
     ranked.sort(key=lambda each: each[:2])
     return [combination for _, _, combination in ranked]
-
-
-def _improve_constants(
-    start: Values, evaluate_terms: Callable[[Values], Values], target: Values, weights: Values, n_steps: int
-) -> Values:
-    """Fit the constants inside on the scale of the response, shape (k,), with the best coefficients."""
-    sizes = np.abs(start) + 1e-300
-    step = float(np.sqrt(np.finfo(np.float64).eps))
-
-    def predict_all(steps: Values) -> Values:
-        """Predict the weighted response for steps relative to the start, shape (g, k); shape (g, n)."""
-        with np.errstate(all="ignore"):
-            term_values = evaluate_terms(start + steps * sizes) * weights
-        solutions = [_solve(each, target) for each in term_values]
-        return np.array(
-            [
-                target * 1e3 if solution is None else solution @ each
-                for solution, each in zip(solutions, term_values, strict=True)
-            ]
-        )
-
-    def differentiate(steps: Values) -> Values:
-        """Return the derivatives of the predictions, shape (k, n), without the change of the projection.
-
-        They are what the terms leave of the change of the curves (Kaufman 1975, BIT 15, 49-57).
-        """
-        moved = steps + step * np.vstack([np.zeros(len(steps)), np.eye(len(steps))])
-        with np.errstate(all="ignore"):
-            term_values = evaluate_terms(start + moved * sizes) * weights
-            changes = (term_values[1:] - term_values[0]) / step
-        solution = _solve(term_values[0], target)
-        if solution is None or not _are_usable(changes):
-            return np.zeros((len(steps), len(target)))
-        slopes = np.asarray(solution @ changes)
-        basis = np.linalg.qr(term_values[0].T)[0]
-        return np.asarray(slopes - (slopes @ basis) @ basis.T)
-
-    if not len(start):
-        return start
-    found, _ = improve_fit(
-        lambda steps: predict_all(steps[None])[0], differentiate, np.zeros(len(start)), target, n_steps
-    )
-    return np.asarray(start + found * sizes)
-
-
-def _solve(term_values: Values, target: Values) -> Values | None:
-    """Return the coefficients of least squares of terms, shape (m, n); None if they are not usable."""
-    return solve_least_squares(term_values, target) if _are_usable(term_values) else None
-
-
-def _are_usable(values: Values) -> bool:
-    """Return whether values are finite, and so small that their squares do not overflow."""
-    return bool((np.abs(values) < _MAX_VALUE).all())
 
 
 def _list_bases(n_terms: int) -> list[tuple[int, ...]]:

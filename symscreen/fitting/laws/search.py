@@ -14,6 +14,7 @@ from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.laws.added_inputs import find_laws_with_added_inputs
 from symscreen.fitting.laws.algebraic_relations import find_algebraic_relations
 from symscreen.fitting.laws.chosen_inputs import count_all_inputs
+from symscreen.fitting.laws.curve_pairs import find_curve_pairs
 from symscreen.fitting.laws.curves import find_curves
 from symscreen.fitting.laws.deep_pool import find_laws_of_deep_pool
 from symscreen.fitting.laws.dimensionless_groups import find_laws_of_groups
@@ -80,8 +81,8 @@ def search_index_laws(data: LawData) -> Iterator[list[Law]]:
 
 
 def find_all_curves(data: LawData) -> list[Law]:
-    """Find curves of one input, and curves of a linear combination of inputs."""
-    return [*find_curves(data), *find_laws_of_linear_combination(data)]
+    """Find curves of one input, pairs of curves of two, and curves of a linear combination of inputs."""
+    return [*find_curves(data), *find_curve_pairs(data), *find_laws_of_linear_combination(data)]
 
 
 def find_all_sums_of_inputs(data: LawData) -> list[Law]:

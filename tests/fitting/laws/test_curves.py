@@ -50,6 +50,14 @@ def test_a_curve_may_have_other_inputs_as_factor_and_term(rng):
     assert find_best(columns, 2.0 * b + np.sin(1.9 * t + 0.3) / a).unexplained_share == 0.0
 
 
+def test_a_term_may_be_a_function_of_an_input_or_a_product_of_two(rng):
+    t, a, b = rng.uniform(1.0, 4.0, (3, 200))
+    columns = {"t": t, "a": a, "b": b}
+    decay = 3.0 * np.exp(-0.67 * t)
+    for term in (a**2, 0.8 / a, 0.3 * a**3, np.sqrt(b), 0.5 * np.log(b), a * b, a / b, t**2):
+        assert find_best(columns, 1.2 * term + decay).unexplained_share == 0.0
+
+
 def test_constants_of_a_noisy_curve_are_near_the_true_ones(rng):
     t = rng.uniform(0.0, 6.0, 500)
     y = 1.7 + 3.1 * np.exp(-1.37 * t) + 0.03 * rng.normal(size=500)
