@@ -164,7 +164,7 @@ class _PairSearch:
             constants = shape.list_constants(x)
             with np.errstate(all="ignore"):
                 (values,) = shape.evaluate(x, constants)
-            is_used = (np.abs(values) < MAX_VALUE).all(axis=1) & (np.ptp(values, axis=1) > 0.0)
+            is_used = (np.abs(values) < MAX_VALUE).all(axis=1) & (values.max(axis=1) > values.min(axis=1))
             if is_used.any():
                 curves.shapes.append(shape)
                 curves.constants.append(constants[is_used])

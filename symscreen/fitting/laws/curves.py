@@ -213,7 +213,8 @@ class _CurveSearch:
 
     def find_laws(self, n_per_size: int) -> list[Law]:
         """Return the best laws of all inputs, curves and responses."""
-        ranked: dict[int, list[tuple[float, _Combination]]] = {}
+        # by size; those with a plain base come first, so that the many others do not displace them
+        ranked: dict[tuple[int, bool], list[tuple[float, _Combination]]] = {}
         for name, x in self.columns.items():
             if get_range(x) <= 0.0 or name == self.factor:
                 continue
@@ -221,8 +222,12 @@ class _CurveSearch:
             for shape in list_shapes(x):
                 if shape.operators <= self.operators and shape.name not in self.excluded_shapes:
                     for share, combination in self._rank_shape(name, shape, parts):
-                        ranked.setdefault(combination.size, []).append((share, combination))
-        selected = [_order_different(each)[:n_per_size] for _, each in sorted(ranked.items())]
+                        key = combination.size, not combination.has_plain_base
+                        ranked.setdefault(key, []).append((share, combination))
+        selected = [
+            _order_different(each)[: n_per_size // 2 if is_other else n_per_size]
+            for (_, is_other), each in sorted(ranked.items(), key=lambda item: item[0])
+        ]
         found = [self._write_law(share, each) for share, each in self._fit_combinations(selected)]
         laws = select_laws([law for law in found if law is not None], _N_SIZES)
         return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
@@ -279,7 +284,7 @@ class _CurveSearch:
         if len(others) <= _MAX_PAIRED_INPUTS:
             factors += self._pair_inputs(others)
         terms: list[Expression] = [Constant(1), *map(Column, (name, *others))]
-        if response.scale.inverse_name == "id":
+        if response.scale.inverse_name == "id" and self.factor is None:
             terms += self._list_base_functions((name, *others))
         factor_values, term_values = (
             np.array([self._evaluate(each) for each in expressions]).reshape(-1, n)

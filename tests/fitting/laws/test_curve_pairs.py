@@ -16,13 +16,14 @@ from symscreen.fitting.laws.search import fit_found_laws
 from symscreen.fitting.laws.target_scales import SCALES, build_response
 from symscreen.grammar import load_grammar
 
+# as functions of the inputs x, z and w
 LAWS = {
-    "two decays": lambda x, z, w: 2.0 * np.exp(-0.5 * x) + 3.0 * np.exp(-1.2 * z),
-    "a wave and a logarithm": lambda x, z, w: np.sin(1.7 * x) + 0.6 * np.log(z + 0.37),
-    "two powers with an offset": lambda x, z, w: 1.3 + 2.0 * x**0.63 - 0.7 * z**1.8,
+    "two decays": lambda x, z, _w: 2.0 * np.exp(-0.5 * x) + 3.0 * np.exp(-1.2 * z),
+    "a wave and a logarithm": lambda x, z, _w: np.sin(1.7 * x) + 0.6 * np.log(z + 0.37),
+    "two powers with an offset": lambda x, z, _w: 1.3 + 2.0 * x**0.63 - 0.7 * z**1.8,
     "two curves and a third input": lambda x, z, w: 0.4 * w + 2.0 / (x + 0.83) + np.exp(0.31 * z),
-    "a product of an approach and a power": lambda x, z, w: 0.3 * z**0.77 * (1.0 - np.exp(-0.35 * x)),
-    "a product with an offset": lambda x, z, w: 1.9 + 0.8 * np.exp(-0.45 * x) * np.log(z + 1.31),
+    "a product of an approach and a power": lambda x, z, _w: 0.3 * z**0.77 * (1.0 - np.exp(-0.35 * x)),
+    "a product with an offset": lambda x, z, _w: 1.9 + 0.8 * np.exp(-0.45 * x) * np.log(z + 1.31),
     "a product with a factor": lambda x, z, w: w**2 * x / (x + 1.7) * np.exp(-0.41 * z),
 }
 
