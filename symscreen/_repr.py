@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _MAX_ROWS = 10
-_MAX_NOTICES = 3
+_MAX_NOTICES = 6
 _LINE_WIDTH_CHARS = 110
 _MAX_CELL_CHARS = 60
 _MAX_NOTICE_CHARS = 200
@@ -29,7 +29,7 @@ def format_repr(heading: str, notices: Iterable[str], tables: dict[str, pd.DataF
     heading : str
         The first line.
     notices : iterable of str
-        The first three are shown, truncated.
+        The first six are shown, truncated.
     tables : dict of str to pandas.DataFrame
         Tables by the name of the attribute that holds them. The first ten rows are shown.
 

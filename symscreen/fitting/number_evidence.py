@@ -22,7 +22,7 @@ from symscreen.fitting.coefficients import (
     get_input_columns,
     get_targets,
 )
-from symscreen.fitting.laws.simple_numbers import name_number
+from symscreen.fitting.laws.simple_numbers import is_simple_number, name_number
 from symscreen.linear_models.row_weights import scale_rows
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def compute_number_evidence(
     Parameters
     ----------
     formula : Formula
-        The formula. Coefficients that differ from their estimates are simple numbers.
+        The formula. Coefficients that differ from their estimates are simple numbers, or were fitted again
+        because of these.
     estimates : CoefficientEstimates
         Estimates of the coefficients on these rows.
     dataset : Dataset
@@ -122,7 +123,7 @@ def compute_number_evidence(
             names[place], "coefficient", *_compare(numbers[place], joint, place), name_number(numbers[place])
         )
         for place in range(0 if estimates.has_intercept else 1, len(names))
-        if numbers[place] != float(estimates.coefficients[place])
+        if numbers[place] != float(estimates.coefficients[place]) and is_simple_number(numbers[place])
     ]
     for inner in inner_numbers:
         number, name = float(inner.constant.value), names[inner.place + 1]

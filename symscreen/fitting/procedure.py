@@ -63,7 +63,7 @@ from symscreen.fitting.weighted_models import weigh_models
 from symscreen.grammar import OPERATORS
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
-from symscreen.results.fit_result import FitResult, SharedFitResult
+from symscreen.results.fit_result import MAX_ALTERNATIVES, FitResult, SharedFitResult
 from symscreen.screening.inference.feature_safety import build_box_record, build_safety_record
 from symscreen.statistics.inference.error_scale import ErrorScale, estimate_error_scale
 
@@ -82,7 +82,6 @@ if TYPE_CHECKING:
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
-_MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
 _MAX_REFINED_MODELS = 30  # best models with weights whose constants inside terms are fitted again
 _MAX_REFUSED = 500  # best models that may fail the tests; then there is no law
@@ -229,7 +228,7 @@ def _build_model_tables(selection: _Selection, search_rows: Dataset) -> dict[str
     found, models, selected = selection.found, selection.models, selection.selected
     row_weights = selection.task.get_row_weights(search_rows)
     front = _add_selected_model(find_pareto_front(models), selected)
-    alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
+    alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, MAX_ALTERNATIVES)
     return {
         "front": build_model_table(
             found, search_rows, front, selection.criterion, selected, row_weights=row_weights

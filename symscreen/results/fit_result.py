@@ -17,7 +17,7 @@ from symscreen._repr import format_repr, format_result_html, format_summary
 from symscreen.errors import OptionError
 from symscreen.expressions.grouped_formula import GroupedFormula, predict_model
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.messages import escape_control_chars, name_option
+from symscreen.messages import escape_control_chars, format_count, name_option
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ _VERDICTS = {
     "approximation": "approximation: the residuals depend on the inputs",
 }
 LAW_VERDICTS = frozenset({"exact", "noise"})  # the kinds of verdicts on a formula that may be the law
+MAX_ALTERNATIVES = 10  # models in the table of alternatives
 _NOTHING_YET = "no formula found within the time limit"
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 _MAX_NAMED = 3  # coefficients that the verdict names
@@ -206,9 +207,20 @@ class _BaseFitResult:
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """What the result says of its formula: the verdict, the exclusion and the promise of the band."""
+        """What the result says of its formula: the verdict, other formulas, the exclusion and the band."""
         band = None if self.band is None else str(self.band)
-        return (self.verdict, *(each for each in (self.exclusion, band) if each is not None))
+        others = self._describe_others()
+        return (self.verdict, *(each for each in (others, self.exclusion, band) if each is not None))
+
+    def _describe_others(self) -> str | None:
+        """Say how many formulas fit about as well as a law within noise; None if there are none."""
+        n_others = len(self.alternatives)
+        if self.record["verdict"]["kind"] != "noise" or not n_others:
+            return None
+        fit = "fits" if n_others == 1 else "fit"
+        count = format_count(n_others, "other formula")
+        at_least = "at least " if n_others == MAX_ALTERNATIVES else ""
+        return f"{at_least}{count} {fit} about as well, and may differ on other rows"
 
     @property
     def band(self) -> PredictionBand | None:

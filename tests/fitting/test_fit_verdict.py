@@ -183,3 +183,9 @@ def test_a_law_with_heavy_tailed_noise_is_within_noise(rng):
         target = x**2 + 1e-3 * rng.standard_cauchy(300)
         kinds.append(symscreen.fit({"x": x}, target, **SMALL, effort="quick").record["verdict"]["kind"])
     assert kinds.count("noise") >= 7
+
+
+def test_a_law_is_exact_if_the_last_digits_of_a_fitted_number_are_wrong(rng):
+    stress, temperature = rng.uniform([[0.1], [280.0]], [[5.0], [360.0]], (2, 100))
+    rate = 3.2 * stress**4.5 * np.exp(-3000.0 / temperature)
+    assert symscreen.fit({"s": stress, "T": temperature}, rate, quiet=True).verdict.startswith("exact")
