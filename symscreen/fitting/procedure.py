@@ -7,7 +7,7 @@ then fits the coefficients on the rows kept for estimation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,7 @@ from symscreen.fitting.term_safety import (
 from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
 from symscreen.fitting.weighted_models import weigh_models
 from symscreen.grammar import OPERATORS
+from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import MAX_ALTERNATIVES, FitResult, SharedFitResult
@@ -85,6 +86,8 @@ _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternati
 _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
 _MAX_REFINED_MODELS = 30  # best models with weights whose constants inside terms are fitted again
 _MAX_REFUSED = 500  # best models that may fail the tests; then there is no law
+_MAX_REFINED_PER_COMPLEXITY = 3  # the same, for each complexity
+_MAX_LARGER_MODELS = 4  # models more complex than the best one whose errors are tested for growth
 _MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
@@ -202,7 +205,7 @@ def _search_and_select(
     error_scale: ErrorScale | None = None
     weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
-        error_scale, task, found, all_models = weighted
+        error_scale, task, found, all_models = weighted[:4]
         notices.append(_format_error_scale(error_scale))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
@@ -252,62 +255,137 @@ def _judge_fit(selection: _Selection, fits: FormulaFits, estimation_rows: Datase
     return {"verdict": verdict, "numbers": [each._asdict() for each in evidence]}
 
 
+class _Compared(NamedTuple):
+    """The rows and the models of a search that are compared with weights, and the criterion."""
+
+    search_rows: Dataset
+    found: ModelSearchResult
+    models: list[ScoredModel]
+    criterion: Criterion
+
+
+class _Weighing(NamedTuple):
+    """Models with weights for a standard deviation of errors.
+
+    Parameters
+    ----------
+    scale : ErrorScale
+        The standard deviation.
+    task : FitTask
+        The task with the weights.
+    found : ModelSearchResult
+        The models with constants that were fitted with the weights.
+    scored : list of ScoredModel
+        Their scores, best first.
+    selected : ScoredModel
+        The selected one.
+    score : float
+        Its criterion with the likelihood of these errors, which is comparable between weights.
+    """
+
+    scale: ErrorScale
+    task: FitTask
+    found: ModelSearchResult
+    scored: list[ScoredModel]
+    selected: ScoredModel
+    score: float
+
+
 def _weigh_growing_errors(
     task: FitTask,
     search_rows: Dataset,
     found: ModelSearchResult,
     models: Sequence[ScoredModel],
     criterion: Criterion,
-) -> tuple[ErrorScale, FitTask, ModelSearchResult, list[ScoredModel]] | None:
+) -> _Weighing | None:
     """Compare the best models again with weights if the errors of the best one grow with its predictions.
 
     Returns
     -------
-    tuple or None
-        The standard deviation of the errors, and the task, the models and their scores with weights. None
-        without growing errors, with several targets, with weights of the user, or where another method than a
-        criterion selects the model.
+    _Weighing or None
+        None without growing errors, with several targets, with weights of the user, or where another method
+        than a criterion selects the model.
     """
     options, targets = task.options, get_targets(search_rows)
     if len(targets) > 1 or task.source_weights is not None or options.preset or options.criterion == "cv":
         return None
     (target,) = targets.values()
-    compared = {
+    unique = {
         model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
     }
-    weighted, result = None, found
+    compared = _Compared(search_rows, found, list(unique.values()), criterion)
+    weighted: _Weighing | None = None
+    result = found
     selected = _select_identifiable_model(found, models, None, search_rows, target)
     form = _format_form(found, selected)
-    # a formula that fits the errors of few rows hides how they grow; a simpler one shows it
-    rivals = [
-        model
-        for model in reversed(find_pareto_front(models))
-        if model.term_indices and model.complexity < selected.complexity
-    ]
+    # A formula that fits the errors of few rows hides how they grow, and a simpler one shows it. So does a
+    # formula that is wrong where the target is small, and a more complex one shows it.
+    front = [model for model in find_pareto_front(models) if model.term_indices]
+    simpler = [model for model in reversed(front) if model.complexity < selected.complexity]
+    larger = [model for model in front if model.complexity > selected.complexity][:_MAX_LARGER_MODELS]
+    rivals = [*simpler, *larger]
     for _ in range(_MAX_WEIGHINGS):
         if not selected.term_indices or selected.is_exact:
             break
         estimated = _estimate_error_scale(task, search_rows, result, [selected, *rivals])
         if estimated is None:
             break
-        scale, predictions = estimated
         rivals = []
-        source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
-        source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
-        task = replace(task, source_weights=source_weights, has_estimated_weights=True)
-        row_weights = task.get_row_weights(search_rows)
-        if row_weights is None:
+        scale, predictions = estimated
+        # the misfit of a wrong formula where the target is small looks like a constant part of the errors
+        scales = [scale, scale.drop_constant(predictions)] if scale.constant > 0.0 else [scale]
+        weighings = [_weigh_models(task, compared, each, predictions) for each in scales]
+        usable = [each for each in weighings if each is not None]
+        if not usable:
             break
-        result = weigh_models(found, compared.values(), target, row_weights)
-        scored = score_models(result, task.count_rows(search_rows), criterion)
-        result = refine_models(replace(task, dataset=search_rows), result, scored[:_MAX_REFINED_MODELS])
-        scored = _score_allowed_models(result, task, search_rows, criterion)
-        weighted = scale, task, result, scored
-        selected = _select_identifiable_model(result, scored, None, search_rows, target)
+        weighted = min(usable, key=lambda each: each.score)
+        task, result, selected = weighted.task, weighted.found, weighted.selected
         previous_form, form = form, _format_form(result, selected)
         if form == previous_form:
             break
     return weighted
+
+
+def _weigh_models(
+    task: FitTask, compared: _Compared, scale: ErrorScale, predictions: Values
+) -> _Weighing | None:
+    """Compare models again with the weights of a scale at predictions, shape (n,); None if they are equal."""
+    search_rows, criterion = compared.search_rows, compared.criterion
+    (target,) = get_targets(search_rows).values()
+    source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
+    source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
+    task = replace(task, source_weights=source_weights, has_estimated_weights=True)
+    row_weights = task.get_row_weights(search_rows)
+    if row_weights is None:
+        return None
+    result = weigh_models(compared.found, compared.models, target, row_weights)
+    n_rows = task.count_rows(search_rows)
+    scored = score_models(result, n_rows, criterion)
+    result = refine_models(replace(task, dataset=search_rows), result, _select_refined(scored))
+    scored = _score_allowed_models(result, task, search_rows, criterion)
+    selected = _select_identifiable_model(result, scored, None, search_rows, target)
+    # the likelihood of normal errors with these standard deviations in place of that of equal errors
+    weights = row_weights.weights
+    total = float(weights @ (target - weights @ target / weights.sum()) ** 2)
+    share = max(selected.unexplained_share, EXACT_SHARE)
+    penalty = selected.score - n_rows * np.log(share)
+    score = len(target) * np.log(share * total) - float(np.log(weights).sum()) + penalty
+    return _Weighing(scale, task, result, scored, selected, float(score))
+
+
+def _select_refined(scored: Sequence[ScoredModel]) -> list[ScoredModel]:
+    """Select the models whose constants are fitted again: the best ones, and the best of each complexity.
+
+    The constants of a simple law may be far from the best ones with weights, and its score is then poor.
+    """
+    n_of_complexity: dict[int, int] = {}
+    selected = list(scored[:_MAX_REFINED_MODELS])
+    for model in scored:
+        n_of_complexity[model.complexity] = n_of_complexity.get(model.complexity, 0) + 1
+        is_known = any(model is each for each in selected)
+        if n_of_complexity[model.complexity] <= _MAX_REFINED_PER_COMPLEXITY and not is_known:
+            selected.append(model)
+    return selected
 
 
 def _estimate_error_scale(

@@ -65,7 +65,7 @@ _REAL_ROOTS = (3, 4)  # denominators of exponents of inputs that are written as 
 def find_power_products(data: LawData) -> list[Law]:
     """Find the best laws of the form y = c · Π xᵢ^aᵢ · A^p.
 
-    Without A, the exponents may be any numbers, which are then fitted constants.
+    Exponents of inputs may be any numbers, which are then fitted constants.
 
     Parameters
     ----------
@@ -244,9 +244,9 @@ def _select_finalists(shares: Values, complexity: NDArray[np.int64], limit: int)
 def fit_power_product(
     formulas: Sequence[Expression], n_choices: float, data: LawData, scale: LogScale
 ) -> tuple[float, Law] | None:
-    """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if its exponents are not simple.
+    """Fit y = c · Π xᵢ^aᵢ · Π Aⱼ^pⱼ with given formulas Aⱼ; None if an exponent p is not simple.
 
-    Without formulas Aⱼ, exponents that are not simple are fitted constants.
+    Exponents a that are not simple are fitted constants.
 
     Parameters
     ----------
@@ -362,12 +362,15 @@ def _build_product_law(
             factors[place], simple[place] = scaled, Fraction(1)
             n_constants += power is None
     powers = [(factor, power) for factor, power in zip(factors, simple, strict=True) if power]
-    if None in simple and not formulas:
-        written = [
-            (each, Fraction(1)) for each in _write_real_powers(factors, exponents.tolist(), simple, data)
-        ]
-        n_constants += len(written)
-    if (None in simple and (formulas or not written)) or not (powers or written):
+    if None in simple[n_inputs:]:
+        return None
+    if None in simple:
+        real_powers = _write_real_powers(factors[:n_inputs], exponents.tolist(), simple[:n_inputs], data)
+        if not real_powers:
+            return None
+        written = [*written, *((each, Fraction(1)) for each in real_powers)]
+        n_constants += len(real_powers)
+    if not (powers or written):
         return None
     term = build_power_product([*_make_bases_positive(powers, data.columns), *written])
     values = evaluate_expression(term, data.columns)

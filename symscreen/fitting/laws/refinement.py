@@ -163,7 +163,10 @@ class _Model:
 
     def __init__(self, law: Law, data: LawData) -> None:
         self.row_weights = data.row_weights
-        self.target = scale_rows(data.target, data.row_weights)
+        target = scale_rows(data.target, data.row_weights)
+        # The gradient at which a fit ends is absolute. A power of two is an exact scale.
+        _, exponent = np.frexp(np.abs(target).max(initial=0.0))
+        self.target = np.ldexp(target, -int(exponent))
         self.columns: dict[str, Values] = {"": np.empty(len(self.target))}
         numbers = count()
         self.terms = [self._prepare(term, data.columns, numbers) for term in law.terms]

@@ -52,6 +52,12 @@ class ErrorScale:
         least = _MIN_SHARE * float(self.compute_deviations(predictions).mean())
         return ErrorScale(max(self.constant, least), self.proportional)
 
+    def drop_constant(self, predictions: Values) -> ErrorScale:
+        """Return the scale b·|prediction| with the same mean over rows, shape (n,)."""
+        return ErrorScale(
+            0.0, float(self.compute_deviations(predictions).mean() / np.abs(predictions).mean())
+        )
+
     def compute_weights(self, predictions: Values) -> Values:
         """Compute 1/σ² of each row, shape (n,)."""
         deviations = self.compute_deviations(predictions)

@@ -14,6 +14,7 @@ from symscreen.expressions.traversal import (
     iterate_constants,
 )
 from symscreen.expressions.tree import parse_expression
+from symscreen.fitting.laws.fitted_laws import fit_laws
 from symscreen.fitting.laws.law import build_law_data
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.grammar import load_grammar
@@ -127,10 +128,20 @@ def test_exponents_may_be_any_numbers(noise, rng):
     y = 0.023 * reynolds**0.8 * prandtl**0.4 * (1.0 + noise * rng.normal(size=300))
     data = build_law_data({"P": prandtl, "R": reynolds}, y, load_grammar("standard"))
     (law,) = (
-        each for each in find_power_products(data) if each.n_constants == 2 and "pow" in list_operators(each)
+        each
+        for each in find_power_products(data)
+        if each.n_constants == 2 and sorted(list_operators(each)) == ["mul", "pow", "pow"]
     )
     found = [float(number.value) for number in iterate_constants(law.terms[0]) if number.fitted]
     assert found == pytest.approx([0.4, 0.8], abs=1e-9 if noise == 0.0 else 0.01)
+
+
+def test_a_formula_may_be_multiplied_by_any_power_of_an_input(rng):
+    stress, temperature = rng.uniform([[40.0], [773.0]], [[160.0], [973.0]], (2, 100))
+    rate = 2e-3 * stress**4.43 * np.exp(-190e3 / 8.314 / temperature)
+    data = build_law_data({"s": stress, "T": temperature}, rate, load_grammar("physics"))
+    (best, *_) = fit_laws(find_power_products(data), data.columns, data.target)
+    assert best.unexplained_share < 1e-20
 
 
 def test_large_exponents_negative_inputs_and_grammars_without_logarithms_have_no_real_powers(rng):
