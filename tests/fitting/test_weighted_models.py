@@ -59,6 +59,18 @@ def test_a_simpler_formula_shows_the_growing_errors_that_an_overfitted_one_hides
     assert found.formula.equation == "y = a*b/c"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [101, 102, 104])
+def test_a_wrong_formula_does_not_hide_relative_errors_of_a_target_of_wide_range(seed):
+    rng = np.random.default_rng(seed)
+    temperature = rng.uniform(773, 973, 80).round(1)
+    target = 2e-5 * np.exp(-17080 / temperature) * (1 + 0.03 * rng.standard_normal(80))
+    found = symscreen.fit({"T": temperature, "humidity": rng.integers(20, 70, 80)}, target, quiet=True)
+    (term,) = found.formula.terms
+    assert str(term).startswith("exp(-17")
+    assert found.record["error_scale"]["proportional"] == pytest.approx(0.03, rel=0.3)
+
+
 def test_the_order_of_rows_has_no_effect_on_the_weights(rng):
     columns, target = make_drag(2, n=120)
     order = rng.permutation(120)

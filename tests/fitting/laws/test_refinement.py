@@ -153,3 +153,13 @@ def test_constants_are_fitted_for_other_rows_without_becoming_simple(rng):
     assert fitted.n_constants == 1
     plain = Law((parse_expression("x + 2*z"),), has_intercept=False, search_size=1.0)
     assert fit_inner_constants(plain, data) is plain
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-13, 1e9])
+def test_constants_of_targets_of_every_size_are_fitted_to_the_end(size, rng):
+    temperature = rng.uniform(773.0, 973.0, 80)
+    target = size * np.exp(19.0 - 17080.0 / temperature) * (1.0 + 0.001 * rng.normal(size=80))
+    data = LawData({"T": temperature}, target, load_grammar("physics"))
+    refined = refine_law(make_law("exp(-18000.5/T)"), data)
+    (rate,) = (float(constant.value) for constant in iterate_constants(refined.terms[0]))
+    assert rate == pytest.approx(-17080.0, rel=0.003)

@@ -64,3 +64,11 @@ def test_a_raised_constant_is_a_thousandth_of_the_mean_deviation_at_least(rng):
     assert raised.constant == pytest.approx(5e-4 * np.abs(predictions).mean())
     assert (raised.compute_deviations(np.zeros(3)) > 0.0).all()
     assert ErrorScale(1.0, 0.5).raise_constant(predictions) == ErrorScale(1.0, 0.5)
+
+
+def test_a_scale_without_its_constant_has_the_same_mean(rng):
+    predictions, scale = rng.normal(size=50), ErrorScale(0.3, 0.2)
+    dropped = scale.drop_constant(predictions)
+    means = [each.compute_deviations(predictions).mean() for each in (scale, dropped)]
+    assert dropped.constant == 0.0
+    assert means[0] == pytest.approx(means[1])
