@@ -264,7 +264,10 @@ class _BaseFitResult:
         if share <= 0:
             return None
         rounded = share.quantize(Decimal(10) ** (share.adjusted() - 1), rounding=ROUND_FLOOR)
-        tried = f"no single term up to complexity {excluded['complexity']} ({excluded['formulas']:,} tried)"
+        tried = (
+            f"no single term without fitted numbers inside, up to complexity {excluded['complexity']} "
+            f"({excluded['formulas']:,} tried),"
+        )
         return f"{tried} has 1 - R2 below {float(rounded):.2g}"
 
     @property

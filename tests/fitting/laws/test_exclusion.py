@@ -90,7 +90,9 @@ def test_fit_says_what_it_excluded_unless_a_formula_is_exact(rng, change_effort)
     noisy = symscreen.fit(columns, x * z + 0.1 * rng.normal(size=200), effort="quick", jobs=1)
     excluded = noisy.record["exclusion"]
     assert excluded["error"] <= np.sqrt(1 - noisy.r2) * (1 + 1e-9)
-    assert noisy.exclusion.startswith(f"no single term up to complexity {excluded['complexity']} (")
+    assert noisy.exclusion.startswith(
+        f"no single term without fitted numbers inside, up to complexity {excluded['complexity']} ("
+    )
     exact = symscreen.fit(columns, x * z, effort="quick", jobs=1)
     assert exact.exclusion is None
     with_layers = symscreen.fit(columns, x * z + 0.1 * rng.normal(size=200), layers="u", jobs=1)
@@ -106,5 +108,6 @@ def test_the_error_is_rounded_down_so_that_the_statement_stays_true(error, text,
     result = symscreen.fit({"x": x}, x + rng.normal(size=60), layers="u", jobs=1)
     record = result.record | {"exclusion": {"complexity": 5, "formulas": 23412, "error": error}}
     changed = replace(result, record=record)
-    statement = f"no single term up to complexity 5 (23,412 tried) has 1 - R2 below {text}"
+    statement = "no single term without fitted numbers inside, up to complexity 5 (23,412 tried), "
+    statement += f"has 1 - R2 below {text}"
     assert changed.exclusion == (None if text is None else statement)
