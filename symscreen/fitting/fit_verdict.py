@@ -179,7 +179,7 @@ def _is_rounding(formula: Formula, residuals: Values, dataset: Dataset) -> bool:
         allowed = allowed + 2.0 * abs(coefficient) * np.where(np.isfinite(error), error, 0.0)
     return any(
         bool((np.abs(each) <= allowed).all())
-        for each in (residuals, remove_number_errors(formula, residuals, dataset))
+        for each in (residuals, remove_number_errors(formula, residuals, dataset, is_relative=True))
     )
 
 
@@ -221,11 +221,15 @@ def _rank_residuals(formula: Formula, residuals: Values, dataset: Dataset) -> Va
     return np.asarray(ranks - ranks.mean())
 
 
-def remove_number_errors(formula: Formula, residuals: Values, dataset: Dataset) -> Values:
+def remove_number_errors(
+    formula: Formula, residuals: Values, dataset: Dataset, *, is_relative: bool = False
+) -> Values:
     """Subtract from residuals, shape (n,), what tiny changes of the numbers of a formula explain.
 
     A number that is off by its last digits leaves residuals that depend on the inputs. They are returned
-    unchanged if a number must change by more than a ten-millionth of its size.
+    unchanged if a number must change by more than a ten-millionth of its size. With `is_relative`, the
+    changes are those that explain most of the relative residuals: the rounding of large rows is then not
+    moved into small ones.
     """
     columns = get_input_columns(dataset)
     numbers = [formula.intercept, *formula.coefficients]
@@ -240,7 +244,11 @@ def remove_number_errors(formula: Formula, residuals: Values, dataset: Dataset) 
     sizes = np.abs(design).max(axis=0)
     is_used = (sizes > 0.0) & np.isfinite(sizes)
     scaled = design[:, is_used] / sizes[is_used]
-    steps = np.linalg.lstsq(scaled, residuals, rcond=None)[0]
+    weights = np.ones(len(residuals))
+    if is_relative:
+        rows = _measure_rows(formula, dataset)
+        weights = np.divide(1.0, rows, out=np.zeros_like(rows), where=rows > 0.0)
+    steps = np.linalg.lstsq(scaled * weights[:, None], residuals * weights, rcond=None)[0]
     allowed = _MAX_CHANGE * np.abs(numbers)[is_used] * sizes[is_used]
     allowed[0] = _MAX_CHANGE * np.abs(get_targets(dataset)[formula.target]).max()
     return residuals - scaled @ steps if (np.abs(steps) <= allowed).all() else residuals

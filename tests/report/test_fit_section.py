@@ -25,9 +25,10 @@ def test_a_page_shows_the_formula_with_its_coefficients(frame, fitted):
     screened = symscreen.screen(frame, layers="u", unary="square", top=3)
     page = Page(build_report_html(screened, fit=fitted))
     assert "target = 1 + 2*x1**2" in page.texts["code"]
-    text = page.texts["section"][0]
+    text = page.texts["header"][0]
     assert "exact: the formula leaves nothing but rounding" in text
     assert "R²: 1." in text
+    assert "formulas do better than noise" not in text
     assert {"href": "#fit"} in page.all("a")
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))

@@ -73,6 +73,7 @@ class _Pair:
     added: str | None
     is_product: bool
     n_tried: int
+    has_intercept: bool = True
 
 
 def find_curve_pairs(data: LawData) -> list[Law]:
@@ -125,9 +126,12 @@ class _PairSearch:
         ranked.sort(key=lambda each: each[0])
         started = [self._fit(pair, _N_FIRST_STEPS) for _, pair in ranked[:_N_STARTED]]
         started.sort(key=lambda each: each[0])
-        fitted = [self._fit(pair, _N_STEPS) for _, pair in started[:_N_FITTED]]
-        laws = select_laws([law for each in fitted for law in self._write_laws(*each)], _N_SIZES)
-        return [*laws, *(replace(law, has_intercept=False) for law in laws if law.has_intercept)]
+        fitted = [
+            self._fit(replace(pair, has_intercept=has_intercept), _N_STEPS)
+            for _, pair in started[:_N_FITTED]
+            for has_intercept in (True, False)
+        ]
+        return select_laws([law for each in fitted for law in self._write_laws(*each)], _N_SIZES)
 
     def _list_responses(self) -> Iterator[Response]:
         """Yield y, and y/C if the data show a factor C that leaves two other inputs."""
@@ -200,7 +204,8 @@ class _PairSearch:
     def _make_term_function(self, pair: _Pair) -> Callable[[Values], Values]:
         """Make the function that maps constants, shape (g, 2), to the terms, shape (g, m, n)."""
         x, z = (self.columns[name] for name in pair.names)
-        base = [np.ones(len(x)), *([self.columns[pair.added]] if pair.added else [])]
+        base = [np.ones(len(x))] if pair.has_intercept else []
+        base += [self.columns[pair.added]] if pair.added else []
 
         def evaluate_terms(constants: Values) -> Values:
             with np.errstate(all="ignore"):
@@ -234,7 +239,9 @@ class _PairSearch:
         response = pair.response
         term_values = self._make_term_function(pair)(pair.constants[None])[0]
         coefficients = solve_terms(term_values * response.weights, response.values * response.weights)
-        if coefficients is None or find_rounding_terms(term_values * coefficients[:, None])[1:].any():
+        if coefficients is None:
+            return
+        if find_rounding_terms(term_values * coefficients[:, None])[int(pair.has_intercept) :].any():
             return
         curves = [
             shape.build(Column(name), pair.constants[[k]], np.ones(1))[0]
@@ -242,7 +249,8 @@ class _PairSearch:
         ]
         if pair.is_product:
             curves = [apply_by_name("mul", *curves)]
-        terms: list[Expression] = [Constant(1), *([Column(pair.added)] if pair.added else []), *curves]
+        terms: list[Expression] = [Constant(1)] if pair.has_intercept else []
+        terms += [*([Column(pair.added)] if pair.added else []), *curves]
         law = build_sum_law(response, terms, coefficients, float(self.n_pairs) * pair.n_tried)
         if law is not None and self.data.allows(law):
             yield round_share(share), replace(law, n_constants=law.n_constants + len(pair.names))
