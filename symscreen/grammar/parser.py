@@ -201,7 +201,9 @@ class _Parser:
     def _build_unexpected_error(self, reason: str) -> FormulaError:
         token = self._peek()
         found = "the end" if token.kind == "end" else reprlib.repr(token.text)
-        return _build_error(self._text, token.position, f"{reason}, found {found}")
+        is_second_name = token.kind == "name" and self._tokens[self._position - 1].kind == "name"
+        hint = "; put a column name with blanks in backticks" if is_second_name else ""
+        return _build_error(self._text, token.position, f"{reason}, found {found}{hint}")
 
     def check_end(self) -> None:
         """Check that all tokens were parsed."""
