@@ -218,8 +218,7 @@ EXPECTED = "expected a column, a number or an operator's name"
         ),
         (
             "grain size*h",
-            "formula 'grain size*h', character 7: expected an operator or the end, found 'size'; put a column "
-            "name with blanks in backticks",
+            "formula 'grain size*h', character 7: expected an operator or the end, found 'size'; put a column",
         ),
         ("x^2", "formula 'x^2', character 2: '^' is not used; write a power as x**2"),
         (
