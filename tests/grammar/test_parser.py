@@ -217,8 +217,8 @@ EXPECTED = "expected a column, a number or an operator's name"
             f"formula 'x {'a' * 20}…', character 3: expected an operator or the end, found 'aaaaaaaaaaaa...",
         ),
         (
-            "grain size*h",
-            "formula 'grain size*h', character 7: expected an operator or the end, found 'size'; put a column",
+            "a b*h",
+            "formula 'a b*h', character 3: expected an operator or the end, found 'b'; put a column name with",
         ),
         ("x^2", "formula 'x^2', character 2: '^' is not used; write a power as x**2"),
         (
