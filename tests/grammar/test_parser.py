@@ -218,7 +218,7 @@ EXPECTED = "expected a column, a number or an operator's name"
         ),
         (
             "a b*h",
-            "formula 'a b*h', character 3: expected an operator or the end, found 'b'; put a column name with",
+            "formula 'a b*h', character 3: expected an operator or the end, found 'b'; put a column name",
         ),
         ("x^2", "formula 'x^2', character 2: '^' is not used; write a power as x**2"),
         (
