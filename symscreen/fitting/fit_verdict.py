@@ -51,6 +51,7 @@ _ROUNDING_LEVEL = 1e-4
 _EPSILON = float(np.finfo(np.float64).eps)
 # rounding of a row, relative to the sizes of the terms; larger errors are tested
 _MAX_SUM_ROUNDING = 2.0 * _EPSILON
+_MIN_RELATIVE_SIZE = 1e-12  # rows smaller than this share of the largest one count no more than that
 _MAX_CHANGE = 1e-7  # relative change of a number that counts as an error of its last digits
 _MIN_DOMINANT_ROWS = 20  # if fewer rows make up most of the squares of residuals, their ranks are tested
 _N_ROBUST_STEPS = 40
@@ -247,7 +248,7 @@ def remove_number_errors(
     weights = np.ones(len(residuals))
     if is_relative:
         rows = _measure_rows(formula, dataset)
-        weights = np.divide(1.0, rows, out=np.zeros_like(rows), where=rows > 0.0)
+        weights = rows.max() / np.maximum(rows, _MIN_RELATIVE_SIZE * rows.max())
     steps = np.linalg.lstsq(scaled * weights[:, None], residuals * weights, rcond=None)[0]
     allowed = _MAX_CHANGE * np.abs(numbers)[is_used] * sizes[is_used]
     allowed[0] = _MAX_CHANGE * np.abs(get_targets(dataset)[formula.target]).max()

@@ -329,8 +329,7 @@ def _round_exponents(
     """
     exponents, covariance = estimate
     roots = list_roots(data.grammar)
-    has_units = scale.lattice is not None and scale.lattice.vectors.any()
-    has_more_roots = bool(formulas) and _has_real_powers(data.grammar) and not has_units
+    has_more_roots = bool(formulas) and _has_real_powers(data.grammar) and not _has_units(scale)
     more_roots = [root for root in _REAL_ROOTS if root not in roots] if has_more_roots else []
     return simplify_exponents(
         exponents,
@@ -365,7 +364,13 @@ def _build_product_law(
     if None in simple[n_inputs:]:
         return None
     if None in simple:
-        real_powers = _write_real_powers(factors[:n_inputs], exponents.tolist(), simple[:n_inputs], data)
+        if formulas and not any(simple[n_inputs:]):
+            return None  # the law without formulas is a candidate, too
+        real_powers = (
+            []
+            if _has_units(scale)
+            else _write_real_powers(factors[:n_inputs], exponents.tolist(), simple[:n_inputs], data)
+        )
         if not real_powers:
             return None
         written = [*written, *((each, Fraction(1)) for each in real_powers)]
@@ -376,8 +381,9 @@ def _build_product_law(
     values = evaluate_expression(term, data.columns)
     if not np.isfinite(values).all() or not values.any():
         return None
-    exponents_of_inputs = [power for power in fractions[:n_inputs] if power is not None]
-    choices = count_allowed_exponents(exponents_of_inputs, scale, formulas, simple[n_inputs:])
+    # a fitted exponent has its cost as a constant
+    counted = [Fraction(0) if power is None else power for power in fractions[:n_inputs]]
+    choices = count_allowed_exponents(counted, scale, formulas, simple[n_inputs:])
     for power in simple[n_inputs:]:
         choices *= 2.0 * measure_exponent(power) if power else 1.0
     share = round_share(compute_share_without_intercept(values, data.target))
@@ -415,6 +421,11 @@ def _write_roots(
     return kept, powers
 
 
+def _has_units(scale: LogScale) -> bool:
+    """Return whether an input has a unit other than that of a pure number."""
+    return scale.lattice is not None and bool(scale.lattice.vectors.any())
+
+
 def _has_real_powers(grammar: Grammar) -> bool:
     """Return whether a grammar has powers with any exponent, as exp(a·log(x))."""
     return {"exp", "log"} <= list_operator_names(grammar)
@@ -428,13 +439,13 @@ def _write_real_powers(
 ) -> list[Expression]:
     """Write the inputs whose exponents are no simple fractions as x^a with a fitted constant a.
 
-    The list is empty if units, the grammar or the signs of these inputs do not allow it, or an exponent is so
-    large that an exponential is more likely.
+    The list is empty if the grammar or the signs of these inputs do not allow it, or an exponent is so large
+    that an exponential is more likely.
     """
     chosen = [place for place, power in enumerate(simple) if power is None]
     is_positive = all((evaluate_expression(inputs[place], data.columns) > 0.0).all() for place in chosen)
     is_small = all(abs(exponents[place]) <= MAX_EXPONENT for place in chosen)
-    if data.units is not None or not _has_real_powers(data.grammar) or not (is_positive and is_small):
+    if not _has_real_powers(data.grammar) or not (is_positive and is_small):
         return []
     return [
         apply_operator(OPERATORS["pow"], inputs[place], Constant(exponents[place], fitted=True))
