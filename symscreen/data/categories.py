@@ -261,7 +261,7 @@ def compute_categorical_column(frame: SourceFrame, indicator: LevelIndicator) ->
     gated_column = frame.columns.get(indicator.gated_column)
     if gated_column is None or gated_column.numbers is None:
         return None
-    return _make_gated_column(gated_column, values)
+    return _make_gated_column(gated_column, values, indicator.fill)
 
 
 def _find_level_code(level: str, class_data: ClassData, column: SourceColumn) -> int:
@@ -289,10 +289,15 @@ def _make_indicator(class_data: ClassData, code: int) -> NDArray[np.float64]:
     return np.where(np.isnan(class_data.codes), np.nan, class_data.codes == code)
 
 
-def _make_gated_column(column: SourceColumn, indicator: NDArray[np.float64]) -> SourceColumn:
-    """Multiply a numeric column by an indicator of shape (n,)."""
-    assert column.numbers is not None  # noqa: S101  # inputs are numbers
-    return SourceColumn("numbers", column.numbers * indicator)
+def _make_gated_column(
+    column: SourceColumn, indicator: NDArray[np.float64], fill: float | None = None
+) -> SourceColumn:
+    """Multiply a numeric column, whose missing values may be filled, by an indicator of shape (n,)."""
+    numbers = column.numbers
+    assert numbers is not None  # noqa: S101  # inputs are numbers
+    if fill is not None:
+        numbers = np.where(np.isnan(numbers), fill, numbers)
+    return SourceColumn("numbers", numbers * indicator)
 
 
 def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any, ScreenOptions]:  # noqa: N803

@@ -55,6 +55,8 @@ class LevelIndicator:
         The level: an exact text, or a number.
     gated_column : str or None
         The numeric column that the indicator multiplies; None for a plain 0/1 indicator.
+    fill : float or None
+        What replaces missing values of that numeric column: its median in the training rows.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class LevelIndicator:
     column: str
     level: str | float
     gated_column: str | None = None
+    fill: float | None = None
 
     @property
     def level_text(self) -> str:

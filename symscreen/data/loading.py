@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from symscreen.data.column_selection import ask_for_categories, choose_inputs, require_columns
 from symscreen.data.column_types import NO_INDICATORS, FilledColumn
 from symscreen.data.dataset import build_dataset
@@ -175,11 +173,9 @@ def read_source(
         has_target = find_rows_with_values(columns.required, frame.n)
         if columns.row_filter is not None:
             has_target &= columns.row_filter.is_used
-        given = values
-        values, fill_definitions, fill_notices = fill_inputs(
+        values, fill_definitions, fill_notices, missing_cells = fill_inputs(
             frame, values, has_target, with_indicators=missing == "indicator"
         )
-        missing_cells = {name: np.isnan(given[name]) for name in fill_definitions if name in given}
         definitions |= fill_definitions
         missing = "drop"
     row_mask, row_notices = find_used_rows(frame, {**columns.required, **values}, missing, columns.row_filter)
@@ -212,7 +208,7 @@ def read_columns(
         The required columns. Other columns of the source are not checked.
     indicators : mapping of str to LevelIndicator, FilledColumn or MissingIndicator
         How to compute the columns that are derived from others, where the source does not contain them;
-        missing values of a `FilledColumn` are filled.
+        missing values are filled if the definition has a fill.
 
     Returns
     -------

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from symscreen.data.column_types import FilledColumn, MissingIndicator
+from symscreen.data.categories import compute_categorical_column
+from symscreen.data.column_types import FilledColumn, LevelIndicator, MissingIndicator
 from symscreen.errors import DataError
 from symscreen.messages import format_count, quote
 
@@ -31,6 +32,7 @@ class FilledInputs(NamedTuple):
     values: dict[str, Values]
     definitions: dict[str, DerivedColumn]
     notices: list[str]
+    cells: dict[str, Flags]  # the rows in which each input is filled, each of shape (n,)
 
 
 def fill_inputs(
@@ -38,7 +40,7 @@ def fill_inputs(
 ) -> FilledInputs:
     """Replace the missing values of inputs by the median of the column.
 
-    Inputs that are derived from a category stay as they are.
+    In an input that is multiplied by a level, such as ``x·1[c = p]``, those of x are replaced.
 
     Parameters
     ----------
@@ -73,31 +75,61 @@ def fill_inputs(
     """
     filled = dict(values)
     definitions: dict[str, DerivedColumn] = {}
-    parts = []
+    cells: dict[str, Flags] = {}
+    parts: dict[str, str] = {}  # the texts of the notice by column
     for name, column in values.items():
-        is_missing = np.isnan(column)
-        if frame.columns[name].indicator is not None or not (is_missing & row_mask).any():
+        indicator = frame.columns[name].indicator
+        gated_column = indicator.gated_column if isinstance(indicator, LevelIndicator) else None
+        if indicator is not None and gated_column is None:
             continue
-        known = column[row_mask & ~is_missing]
+        source_column = name if gated_column is None else gated_column
+        numbers = column if gated_column is None else frame.columns[gated_column].numbers
+        assert numbers is not None  # noqa: S101  # inputs are numbers
+        is_missing = np.isnan(numbers)
+        if not (is_missing & row_mask).any():
+            continue
+        known = numbers[row_mask & ~is_missing]
         if not known.size:
             raise DataError(
-                f"{frame.source}: the column {quote(name)} has no values in the rows that are used"
+                f"{frame.source}: the column {quote(source_column)} has no values in the rows that are used"
             )
-        definition = FilledColumn(name, float(np.median(known)))
-        filled[name], definitions[name] = np.where(is_missing, definition.fill, column), definition
+        fill = float(np.median(known))
         n_filled = format_count(int((is_missing & row_mask).sum()), "row")
-        parts.append(f"{quote(name)} ({definition.fill:g} in {n_filled})")
+        parts[source_column] = f"{quote(source_column)} ({fill:g} in {n_filled})"
+        if isinstance(indicator, LevelIndicator):
+            definitions[name] = replace(indicator, fill=fill)
+            has_level = _compute_column(frame, replace(indicator, gated_column=None))
+            filled[name] = np.where(is_missing, fill, numbers) * has_level
+            cells[name] = is_missing & (has_level == 1.0)
+            continue
+        filled[name], definitions[name] = np.where(is_missing, fill, column), FilledColumn(name, fill)
+        cells[name] = is_missing
         if with_indicators:
-            companion = MissingIndicator(name)
-            if companion.name in frame.columns:
-                raise DataError(
-                    f"{frame.source}: the column {quote(companion.name)} would stand for missing values of "
-                    f"{quote(name)}, and exists already: rename it"
-                )
+            companion = _make_companion(frame, name)
             filled[companion.name] = is_missing.astype(np.float64)
             definitions[companion.name] = companion
-    shown = ", ".join(parts[:10]) + (f" and {len(parts) - 10} more" if len(parts) > 10 else "")
-    return FilledInputs(filled, definitions, [f"filled with the median: {shown}"] if parts else [])
+    texts = [*parts.values()]
+    shown = ", ".join(texts[:10]) + (f" and {len(texts) - 10} more" if len(texts) > 10 else "")
+    return FilledInputs(filled, definitions, [f"filled with the median: {shown}"] if parts else [], cells)
+
+
+def _make_companion(frame: SourceFrame, name: str) -> MissingIndicator:
+    """Return the definition of the input that marks where another one is missing."""
+    companion = MissingIndicator(name)
+    if companion.name in frame.columns:
+        raise DataError(
+            f"{frame.source}: the column {quote(companion.name)} would stand for missing values of "
+            f"{quote(name)}, and exists already: rename it"
+        )
+    return companion
+
+
+def _compute_column(frame: SourceFrame, indicator: LevelIndicator) -> Values:
+    """Compute an input that depends on a level, shape (n,)."""
+    column = compute_categorical_column(frame, indicator)
+    assert column is not None  # noqa: S101  # the source has the column of the levels
+    assert column.numbers is not None  # noqa: S101
+    return column.numbers
 
 
 def refill_inputs(dataset: Dataset, rows: NDArray[np.int64]) -> tuple[Dataset, dict[str, float]]:
@@ -116,26 +148,20 @@ def refill_inputs(dataset: Dataset, rows: NDArray[np.int64]) -> tuple[Dataset, d
         The same rows in the same order.
     medians : dict of str to float
         The new medians by input. An input without a value in these rows keeps the old one, and is not here.
+        ``x·1[c = p]`` has the median of x, and keeps the old one if x is not an input.
     """
     columns, medians = dataset.columns.copy(), dict[str, float]()
+    gated_columns = {name: dataset.indicators[name].gated_column for name in dataset.filled_cells}
     for name, is_filled in dataset.filled_cells.items():
-        column = columns[dataset.names.index(name)]
-        known = column[rows][~is_filled[rows]]
-        if known.size:
+        known = columns[dataset.names.index(name)][rows][~is_filled[rows]]
+        if gated_columns[name] is None and known.size:
             medians[name] = float(np.median(known))
-            column[is_filled] = medians[name]
+    for name, gated_column in gated_columns.items():
+        if gated_column is not None and gated_column in medians:
+            medians[name] = medians[gated_column]
+    for name, median in medians.items():
+        columns[dataset.names.index(name), dataset.filled_cells[name]] = median
     return replace(dataset, columns=columns), medians
-
-
-def count_rows_to_drop_by_default(n_rows: int) -> int:
-    """Return how many rows with missing values are dropped if nothing is said: a tenth of all.
-
-    Examples
-    --------
-    >>> count_rows_to_drop_by_default(59)
-    5
-    """
-    return n_rows // 10
 
 
 def find_rows_with_values(columns: Mapping[str, Values], n_rows: int) -> Flags:
@@ -155,5 +181,8 @@ def build_imputation_record(definitions: Mapping[str, DerivedColumn]) -> dict[st
     {'imputation': {'filled': {'a': 2.5}, 'marked': ['a']}}
     """
     filled = {each.column: each.fill for each in definitions.values() if isinstance(each, FilledColumn)}
+    for each in definitions.values():
+        if isinstance(each, LevelIndicator) and each.gated_column is not None and each.fill is not None:
+            filled.setdefault(each.gated_column, each.fill)
     marked = [each.column for each in definitions.values() if isinstance(each, MissingIndicator)]
     return {"imputation": {"filled": filled, "marked": marked}} if filled else {}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.data.column_selection import require_columns
-from symscreen.data.missing_values import count_rows_to_drop_by_default
 from symscreen.data.sources import read_frame
 from symscreen.errors import DataError
 from symscreen.messages import (
@@ -35,6 +34,17 @@ if TYPE_CHECKING:
 
 
 MIN_ROWS = 5  # rows of a dataset
+
+
+def count_rows_to_drop_by_default(n_rows: int) -> int:
+    """Return how many rows with missing values are dropped if nothing is said: a tenth of all.
+
+    Examples
+    --------
+    >>> count_rows_to_drop_by_default(59)
+    5
+    """
+    return n_rows // 10
 
 
 def find_complete_rows(

@@ -378,7 +378,7 @@ def _build_indicators(document: _AnyDocument, source_name: str) -> dict[str, Der
 def _build_indicator(stored: _StoredIndicator) -> DerivedColumn:
     """Build the definition of an input."""
     if stored.level is not None:
-        return LevelIndicator(stored.column, stored.level, stored.gated_column)
+        return LevelIndicator(stored.column, stored.level, stored.gated_column, stored.fill)
     if stored.operator is not None:
         if stored.time is None:
             raise FormulaError(f"the operator {reprlib.repr(stored.operator)} has no time")
@@ -593,8 +593,11 @@ def _to_json_content(formulas: SavedFormulas) -> dict[str, Any]:
 
 def _to_json_indicators(expressions: Sequence[Expression]) -> dict[str, Any]:
     """Return the entry of the inputs that are computed from other columns, if there are any."""
-    indicators = sorted(collect_indicators(expressions).items())
-    return {"indicators": {name: asdict(indicator) for name, indicator in indicators}} if indicators else {}
+    indicators = {
+        name: {key: value for key, value in asdict(indicator).items() if key != "fill" or value is not None}
+        for name, indicator in sorted(collect_indicators(expressions).items())
+    }
+    return {"indicators": indicators} if indicators else {}
 
 
 def _to_json_formula(expression: Expression) -> dict[str, Any]:

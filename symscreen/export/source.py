@@ -9,7 +9,7 @@ categorical columns (`LevelIndicator`) are computed in the target language from 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -96,7 +96,11 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
             return definitions
         inputs = record["data"]["inputs"]
         is_gated = options["categorical_as"] != "onehot"
-        return definitions | _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
+        indicators = _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
+        fills = {name: each.fill for name, each in filled.items()}
+        return definitions | {
+            name: replace(each, fill=fills.get(each.gated_column or "")) for name, each in indicators.items()
+        }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
             f"the record's derived columns cannot be read ({error}); run the screen again"

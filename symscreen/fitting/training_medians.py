@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symscreen.data.column_types import FilledColumn
+from symscreen.data.column_types import FilledColumn, LevelIndicator
 from symscreen.data.missing_values import build_imputation_record, refill_inputs
 from symscreen.messages import Message, name_option, quote
 from symscreen.units import convert_to_original_values
@@ -27,9 +27,14 @@ def fill_from_rows(task: FitTask, rows: NDArray[np.int64]) -> FitTask:
         return task
     dataset, medians = refill_inputs(task.dataset, rows)
     fills = convert_to_original_values(medians, task.units_record)
+    filled = {
+        name: each
+        for name, each in dataset.indicators.items()
+        if isinstance(each, FilledColumn | LevelIndicator)
+    }
     indicators: dict[str, DerivedColumn] = {
         **dataset.indicators,
-        **{name: FilledColumn(name, fills[name]) for name in fills},
+        **{name: replace(filled[name], fill=fills[name]) for name in fills},
     }
     record = dict(task.categories_record or {})
     record["options"] = {**record.get("options", {}), **build_imputation_record(indicators)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.data import FilledColumn
 from symscreen.messages import escape_control_chars
 from symscreen.report.columns import format_typeset_number
 from symscreen.report.figures.feature import get_dataset
@@ -63,11 +64,20 @@ def list_profile_facts(result: ScreenResult) -> list[ProfileFact]:
 def _describe_missing(result: ScreenResult) -> ProfileFact:
     """Say how many rows were dropped and, if the data are there, how many cells were filled."""
     n_dropped = result.record["data"]["rows_dropped"]
-    n_filled = 0 if result.data is None else sum(int(f.sum()) for f in result.data.filled_cells.values())
+    n_filled = 0 if result.data is None else _count_filled_cells(result.data)
     parts = [f"{n_dropped:,} rows dropped"] if n_dropped else []
     parts += [f"{n_filled:,} cells filled"] if n_filled else []
     remark = "a notice below says where" if parts else "every cell that is used has a value"
     return ProfileFact("missing values", ", ".join(parts) or "none", remark)
+
+
+def _count_filled_cells(dataset: Dataset) -> int:
+    """Count the filled cells of the data; inputs that are multiplied by a level repeat cells of another."""
+    return sum(
+        int(dataset.filled_cells[name].sum())
+        for name, each in dataset.indicators.items()
+        if isinstance(each, FilledColumn)
+    )
 
 
 def _describe_dropped(n_dropped: int) -> str:

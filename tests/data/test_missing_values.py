@@ -115,6 +115,42 @@ def test_a_fit_predicts_rows_with_missing_values(gappy, tmp_path):
     np.testing.assert_array_equal(applied["y"], predicted)
 
 
+@pytest.fixture
+def gappy_with_levels(gappy, rng):
+    """The same rows with a category of two levels, which decides how much a counts."""
+    frame = gappy[gappy["y"].notna()].reset_index(drop=True)
+    frame["c"] = rng.permutation(["p", "q"] * N)[: len(frame)]
+    frame["y"] = np.where(frame["c"] == "p", 3.0, -2.0) * frame["a"].fillna(5.0) + frame["b"]
+    return frame
+
+
+@pytest.mark.parametrize("inputs", [None, ["b", "a"]])
+def test_inputs_that_a_level_multiplies_are_filled_with_the_median_of_the_column(gappy_with_levels, inputs):
+    median = float(gappy_with_levels["a"].median())
+    kwargs = {"categorical": ["c"], "inputs": inputs, "layers": "b", "binary": "add", "top": 5}
+    result = symscreen.screen(gappy_with_levels, missing="impute", **kwargs)
+    complete = symscreen.screen(gappy_with_levels.fillna({"a": median}), **kwargs)
+    assert result.record["data"]["rows_dropped"] == 0
+    assert result.record["options"]["imputation"]["filled"] == {"a": median}
+    assert list(result.table["expression"]) == list(complete.table["expression"])
+    assert any("1[c = " in formula for formula in result.table["expression"])
+    assert sum("filled with the median: 'a'" in notice for notice in result.notices) == 1
+    rows = pd.DataFrame({"a": [np.nan, np.nan, 4.0], "b": [1.5, 1.0, 1.0], "c": ["p", "q", "q"]})
+    values = result.transform(rows)
+    assert not values.isna().any().any()
+    pd.testing.assert_frame_equal(values, complete.transform(rows.fillna({"a": median})))
+
+
+def test_a_bundle_fills_inputs_that_a_level_multiplies(gappy_with_levels, tmp_path):
+    result = symscreen.fit(gappy_with_levels, missing="impute", categorical=["c"], layers="b", binary="add")
+    rows = pd.DataFrame({"a": [np.nan, 4.0], "b": [1.5, 1.2], "c": ["q", "p"]})
+    predicted = result.predict(rows)
+    assert "1[c = " in result.formula.equation
+    assert np.isfinite(predicted).all()
+    symscreen.save_bundle(result.formula, tmp_path / "m.json")
+    np.testing.assert_array_equal(symscreen.apply_bundle(tmp_path / "m.json", rows)["y"], predicted)
+
+
 @pytest.mark.parametrize("policy", ["impute", "indicator"])
 def test_estimators_fill_with_the_medians_of_the_training_rows(gappy, policy):
     known = gappy[gappy["y"].notna()]

@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import symscreen
-from symscreen.data import read_dataset, take_rows
+from symscreen.data import read_dataset, read_frame, take_rows
+from symscreen.data.categories import add_categorical_columns
 from symscreen.data.missing_values import refill_inputs
 from symscreen.linear_models.model_criteria import assign_folds
 
@@ -43,6 +44,18 @@ def test_medians_are_those_of_the_rows_named(gappy, rng):
     np.testing.assert_array_equal(filled.source_rows, dataset.source_rows)
     part = take_rows(dataset, rows[::-1])
     np.testing.assert_array_equal(part.filled_cells["a"], gappy["a"].isna()[part.source_rows])
+
+
+def test_inputs_that_a_level_multiplies_have_the_median_of_these_rows(gappy, rng):
+    frame = gappy.assign(c=rng.permutation(["p", "q"] * (N // 2)))
+    source, _ = add_categorical_columns(read_frame(frame), ["c"], "gate", ["a"], [])
+    dataset = read_dataset(source, target="y", inputs=["a", "a·1[c = p]"], missing="impute")
+    rows = np.sort(rng.permutation(N)[:25])
+    filled, medians = refill_inputs(dataset, rows)
+    median = np.nanmedian(gappy["a"][rows])
+    assert medians == {"a": median, "a·1[c = p]": median}
+    expected = gappy["a"].fillna(median) * (frame["c"] == "p")
+    np.testing.assert_array_equal(filled.columns_by_name["a·1[c = p]"], expected)
 
 
 def test_an_input_without_a_value_in_these_rows_keeps_the_median_of_all(gappy):
