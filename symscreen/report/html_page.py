@@ -52,7 +52,7 @@ from symscreen.results.screen_result import ScreenResult
 from symscreen.targets.registry import find_recorded_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from symscreen.results.fit_result import AnyFitResult
@@ -155,7 +155,7 @@ def build_page_content(
             "Funnel: for each layer the shares kept and pruned; the table below has the numbers",
         ),
         "headings": [each for each in _order_headings(result) if not each.is_detail],
-        "explained": [each for each in build_headings(result) if each.meaning],
+        "explained": _list_explained(result, entries),
         "entries": entries,
         "scatters": has_scatters(result),
         "first": record["options"]["screener"][0],
@@ -214,6 +214,16 @@ def _build_layer(layer: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
 def _order_headings(result: ScreenResult) -> list[ColumnHeading]:
     """Return the headings with the scores first: the complexity matters less."""
     return sorted(build_headings(result), key=lambda heading: heading.name == "complexity")
+
+
+def _list_explained(result: ScreenResult, entries: Sequence[ReportEntry]) -> list[ColumnHeading]:
+    """Return the headings with a meaning that the table or the details of an entry show."""
+    detail_names = {name for entry in entries for name, _ in entry.details}
+    return [
+        each
+        for each in build_headings(result)
+        if each.meaning and (not each.is_detail or each.text in detail_names)
+    ]
 
 
 def _build_entries(result: ScreenResult) -> list[ReportEntry]:
