@@ -7,7 +7,7 @@ then fits the coefficients on the rows kept for estimation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,19 +17,22 @@ from symscreen.errors import OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
 from symscreen.expressions.linear_formula import build_shared_formula
 from symscreen.expressions.traversal import collect_inputs, define_columns
-from symscreen.fitting.coefficients import estimate_coefficients, evaluate_terms, get_targets, is_identifiable
+from symscreen.fitting.allowed_models import (
+    compute_target_scales,
+    score_allowed_models,
+    select_identifiable_model,
+)
+from symscreen.fitting.coefficients import get_targets
 from symscreen.fitting.copied_rows import format_copy_notice
-from symscreen.fitting.fit_verdict import VERDICT_LEVEL, compute_residual_p_value, judge_model
+from symscreen.fitting.fit_verdict import judge_model
 from symscreen.fitting.formula_fits import compute_unexplained_share, fit_formulas, predict_on_dataset
 from symscreen.fitting.grouped.grouped_fit import run_grouped_fit
-from symscreen.fitting.laws.law_selection import format_shape
+from symscreen.fitting.growing_errors import format_error_scale, weigh_growing_errors
 from symscreen.fitting.model_selection import (
     ScoredModel,
-    explains_rows,
     find_alternatives,
     find_pareto_front,
     score_models,
-    select_model,
 )
 from symscreen.fitting.model_tables import TABLE_DIGITS, build_model_table, build_term_table
 from symscreen.fitting.number_evidence import compute_number_evidence, widen_intervals
@@ -45,28 +48,21 @@ from symscreen.fitting.row_splits import choose_band_rows, choose_folds, choose_
 from symscreen.fitting.search_monitor import build_monitor, format_partial_fit_notice
 from symscreen.fitting.search_stages import (
     FitTask,
-    build_law,
-    refine_models,
     refit_terms,
     run_model_search,
 )
 from symscreen.fitting.stage_names import CROSS_VALIDATION
-from symscreen.fitting.subset_search import ModelSearchResult, compute_rounding_share
 from symscreen.fitting.term_safety import (
     add_unsafe_column,
     find_unsafe_terms,
     format_unsafe_terms,
-    select_safe_models,
 )
 from symscreen.fitting.training_medians import fill_from_rows, format_median_notice
-from symscreen.fitting.weighted_models import weigh_models
 from symscreen.grammar import OPERATORS
-from symscreen.linear_models.model_criteria import EXACT_SHARE
 from symscreen.messages import Message, name_option
 from symscreen.report.figures.fit_figures import FitPlots
 from symscreen.results.fit_result import MAX_ALTERNATIVES, FitResult, SharedFitResult
 from symscreen.screening.inference.feature_safety import build_box_record, build_safety_record
-from symscreen.statistics.inference.error_scale import ErrorScale, estimate_error_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,16 +75,12 @@ if TYPE_CHECKING:
     from symscreen.fitting.formula_fits import FormulaFits
     from symscreen.fitting.model_selection import Criterion
     from symscreen.fitting.search_monitor import SearchMonitor
+    from symscreen.fitting.subset_search import ModelSearchResult
     from symscreen.results.fit_result import AnyFitResult
+    from symscreen.statistics.inference.error_scale import ErrorScale
 
 
 _CRITERION_MARGIN = 10.0  # points of the criterion; at the margin, an alternative has odds of 1 to e^5 = 148
-_MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
-_MAX_REFINED_MODELS = 30  # best models with weights whose constants inside terms are fitted again
-_MAX_REFUSED = 500  # best models that may fail the tests; then there is no law
-_MAX_REFINED_PER_COMPLEXITY = 3  # the same, for each complexity
-_MAX_LARGER_MODELS = 4  # models more complex than the best one whose errors are tested for growth
-_MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 
@@ -201,15 +193,15 @@ def _search_and_select(
     monitor = build_monitor(search_task)
     found = run_model_search(search_task, notices, monitor)
     criterion: Criterion = "ebic" if options.criterion == "cv" else options.criterion
-    all_models = _score_allowed_models(found, task, search_rows, criterion)
+    all_models = score_allowed_models(found, task, search_rows, criterion)
     error_scale: ErrorScale | None = None
-    weighted = _weigh_growing_errors(task, search_rows, found, all_models, criterion)
+    weighted = weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
         error_scale, task, found, all_models = weighted[:4]
-        notices.append(_format_error_scale(error_scale))
+        notices.append(format_error_scale(error_scale))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None
-    selected = _select_identifiable_model(
+    selected = select_identifiable_model(
         found, models or all_models, cv_errors, estimation_rows, _get_tested_target(search_task, search_rows)
     )
     mean = next(model for model in all_models if not model.term_indices)
@@ -253,207 +245,6 @@ def _judge_fit(selection: _Selection, fits: FormulaFits, estimation_rows: Datase
     formula, estimates, _ = fits[0]
     evidence = compute_number_evidence(formula, estimates, estimation_rows, row_weights)
     return {"verdict": verdict, "numbers": [each._asdict() for each in evidence]}
-
-
-class _Compared(NamedTuple):
-    """The rows and the models of a search that are compared with weights, and the criterion."""
-
-    search_rows: Dataset
-    found: ModelSearchResult
-    models: list[ScoredModel]
-    criterion: Criterion
-
-
-class _Weighing(NamedTuple):
-    """Models with weights for a standard deviation of errors.
-
-    Parameters
-    ----------
-    scale : ErrorScale
-        The standard deviation.
-    task : FitTask
-        The task with the weights.
-    found : ModelSearchResult
-        The models with constants that were fitted with the weights.
-    scored : list of ScoredModel
-        Their scores, best first.
-    selected : ScoredModel
-        The selected one.
-    score : float
-        Its criterion with the likelihood of these errors, which is comparable between weights.
-    """
-
-    scale: ErrorScale
-    task: FitTask
-    found: ModelSearchResult
-    scored: list[ScoredModel]
-    selected: ScoredModel
-    score: float
-
-
-def _weigh_growing_errors(
-    task: FitTask,
-    search_rows: Dataset,
-    found: ModelSearchResult,
-    models: Sequence[ScoredModel],
-    criterion: Criterion,
-) -> _Weighing | None:
-    """Compare the best models again with weights if the errors of the best one grow with its predictions.
-
-    Returns
-    -------
-    _Weighing or None
-        None without growing errors, with several targets, with weights of the user, or where another method
-        than a criterion selects the model.
-    """
-    options, targets = task.options, get_targets(search_rows)
-    if len(targets) > 1 or task.source_weights is not None or options.preset or options.criterion == "cv":
-        return None
-    (target,) = targets.values()
-    unique = {
-        model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
-    }
-    compared = _Compared(search_rows, found, list(unique.values()), criterion)
-    weighted: _Weighing | None = None
-    result = found
-    selected = _select_identifiable_model(found, models, None, search_rows, target)
-    form = _format_form(found, selected)
-    # A formula that fits the errors of few rows hides how they grow, and a simpler one shows it. So does a
-    # formula that is wrong where the target is small, and a more complex one shows it.
-    front = [model for model in find_pareto_front(models) if model.term_indices]
-    simpler = [model for model in reversed(front) if model.complexity < selected.complexity]
-    larger = [model for model in front if model.complexity > selected.complexity][:_MAX_LARGER_MODELS]
-    rivals = [*simpler, *larger]
-    for _ in range(_MAX_WEIGHINGS):
-        if not selected.term_indices or selected.is_exact:
-            break
-        estimated = _estimate_error_scale(task, search_rows, result, [selected, *rivals])
-        if estimated is None:
-            break
-        rivals = []
-        scale, predictions = estimated
-        # the misfit of a wrong formula where the target is small looks like a constant part of the errors
-        scales = [scale, scale.drop_constant(predictions)] if scale.constant > 0.0 else [scale]
-        weighings = [_weigh_models(task, compared, each, predictions) for each in scales]
-        usable = [each for each in weighings if each is not None]
-        if not usable:
-            break
-        weighted = min(usable, key=lambda each: each.score)
-        task, result, selected = weighted.task, weighted.found, weighted.selected
-        previous_form, form = form, _format_form(result, selected)
-        if form == previous_form:
-            break
-    return weighted
-
-
-def _weigh_models(
-    task: FitTask, compared: _Compared, scale: ErrorScale, predictions: Values
-) -> _Weighing | None:
-    """Compare models again with the weights of a scale at predictions, shape (n,); None if they are equal."""
-    search_rows, criterion = compared.search_rows, compared.criterion
-    (target,) = get_targets(search_rows).values()
-    source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
-    source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
-    task = replace(task, source_weights=source_weights, has_estimated_weights=True)
-    row_weights = task.get_row_weights(search_rows)
-    if row_weights is None:
-        return None
-    result = weigh_models(compared.found, compared.models, target, row_weights)
-    n_rows = task.count_rows(search_rows)
-    scored = score_models(result, n_rows, criterion)
-    result = refine_models(replace(task, dataset=search_rows), result, _select_refined(scored))
-    scored = _score_allowed_models(result, task, search_rows, criterion)
-    selected = _select_identifiable_model(result, scored, None, search_rows, target)
-    # the likelihood of normal errors with these standard deviations in place of that of equal errors
-    weights = row_weights.weights
-    total = float(weights @ (target - weights @ target / weights.sum()) ** 2)
-    share = max(selected.unexplained_share, EXACT_SHARE)
-    penalty = selected.score - n_rows * np.log(share)
-    score = len(target) * np.log(share * total) - float(np.log(weights).sum()) + penalty
-    return _Weighing(scale, task, result, scored, selected, float(score))
-
-
-def _select_refined(scored: Sequence[ScoredModel]) -> list[ScoredModel]:
-    """Select the models whose constants are fitted again: the best ones, and the best of each complexity.
-
-    The constants of a simple law may be far from the best ones with weights, and its score is then poor.
-    """
-    n_of_complexity: dict[int, int] = {}
-    selected = list(scored[:_MAX_REFINED_MODELS])
-    for model in scored:
-        n_of_complexity[model.complexity] = n_of_complexity.get(model.complexity, 0) + 1
-        is_known = any(model is each for each in selected)
-        if n_of_complexity[model.complexity] <= _MAX_REFINED_PER_COMPLEXITY and not is_known:
-            selected.append(model)
-    return selected
-
-
-def _estimate_error_scale(
-    task: FitTask, search_rows: Dataset, found: ModelSearchResult, models: Sequence[ScoredModel]
-) -> tuple[ErrorScale, Values] | None:
-    """Estimate how errors grow, from the first model that shows it.
-
-    Returns
-    -------
-    tuple or None
-        The standard deviation of the errors, and the predictions of the model for all rows of the task,
-        shape (n,). None if no model shows growing errors. None also if this model or the first one is an
-        approximation: their residuals are not errors.
-    """
-    (target,) = get_targets(search_rows).values()
-    row_weights = task.get_row_weights(search_rows)
-    own = np.isin(task.dataset.source_rows, search_rows.source_rows)
-
-    def predict(model: ScoredModel) -> Values:
-        terms = [found.terms.expressions[index] for index in model.term_indices]
-        estimates = estimate_coefficients(
-            evaluate_terms(terms, search_rows),
-            target,
-            has_intercept=model.has_intercept,
-            row_weights=row_weights,
-        )
-        intercept, *coefficients = estimates.coefficients
-        return np.asarray(intercept + np.array(coefficients) @ evaluate_terms(terms, task.dataset))
-
-    first = predict(models[0])
-    for model in models:
-        predictions = first if model is models[0] else predict(model)
-        scale = estimate_error_scale(predictions[own], target - predictions[own], n_tests=len(models))
-        if scale is not None and np.isfinite(predictions).all():
-            for tested in (first,) if model is models[0] else (first, predictions):
-                p_value = compute_residual_p_value(
-                    target - tested[own], search_rows, task.grammar, row_weights
-                )
-                if p_value < VERDICT_LEVEL:
-                    return None
-            return scale, predictions
-    return None
-
-
-def _score_allowed_models(
-    found: ModelSearchResult, task: FitTask, search_rows: Dataset, criterion: Criterion
-) -> list[ScoredModel]:
-    """Score the models of a search, without unsafe ones if these must be left out."""
-    models = score_models(found, task.count_rows(search_rows), criterion, len(get_targets(search_rows)))
-    if task.options.unsafe == "drop":
-        return select_safe_models(models, found.terms.expressions, task)
-    return models
-
-
-def _format_form(found: ModelSearchResult, model: ScoredModel) -> str:
-    """Return a text that is equal for models that differ in fitted numbers only."""
-    return format_shape(build_law(found, model))
-
-
-def _format_error_scale(scale: ErrorScale) -> str:
-    """Say that rows are weighted, and how to decide otherwise."""
-    deviation = f"{scale.proportional:.2g}*|prediction|"
-    if scale.constant > 0.0:
-        deviation = f"{scale.constant:.2g} + {deviation}"
-    return Message(
-        f"the errors grow with the target, with a standard deviation of about {deviation}; rows are weighted "
-        f"by 1/variance, also in R2 and the criterion; {name_option('weights')} replaces these weights"
-    )
 
 
 def _build_result(
@@ -532,42 +323,6 @@ def _split_rows(task: FitTask) -> tuple[FitTask, Dataset, Dataset | None, Calibr
         calibration = CalibrationRows(dataset, calibrating_rows)
         task = replace(task, dataset=take_rows(dataset, np.concatenate((search_rows, held_out_rows))))
     return task, take_rows(dataset, search_rows), take_rows(dataset, held_out_rows), calibration
-
-
-def _select_identifiable_model(
-    search_result: ModelSearchResult,
-    candidates: Sequence[ScoredModel],
-    cv_errors: Sequence[float | None] | None,
-    dataset: Dataset,
-    search_target: Values | None = None,
-) -> ScoredModel:
-    """Select the best model whose coefficients the rows determine; the mean always qualifies.
-
-    With the target of the search, shape (n,), the model must also explain more than a few rows, and more than
-    errors of unequal variances would. If the 500 best models do not, the mean is selected.
-    """
-    mean = next((model for model in candidates if not model.term_indices), None)
-    n_refused = 0
-    while candidates and n_refused < _MAX_REFUSED:
-        model = (
-            select_model(candidates)
-            if cv_errors is None
-            else _select_by_error(candidates, cv_errors, np.array([*get_targets(dataset).values()]))
-        )
-        members = list(model.term_indices)
-        expressions = [search_result.terms.expressions[index] for index in members]
-        if is_identifiable(evaluate_terms(expressions, dataset)):
-            if mean is None or search_target is None:
-                return model
-            terms = search_result.terms
-            n_constants = int(terms.n_constants[members].sum())
-            if explains_rows(model, mean, terms.values[members], search_target, n_constants):  # noqa: PD011  # no frame
-                return model
-            n_refused += 1
-        candidates = [other for other in candidates if other is not model]
-    if mean is not None:
-        return mean
-    return ScoredModel((), 1.0, 0, 0.0)
 
 
 def _get_tested_target(task: FitTask, search_rows: Dataset) -> Values | None:
@@ -687,21 +442,5 @@ def _compute_squared_errors(
                 row_weights=training_task.get_row_weights(training_task.dataset),
             )
             errors = np.stack([predict_on_dataset(formula, dataset) for formula, _, _ in fits]) - actual
-            squares[size] = (errors**2 / _compute_scales(actual)[:, None]).mean(axis=0)
+            squares[size] = (errors**2 / compute_target_scales(actual)[:, None]).mean(axis=0)
     return squares
-
-
-def _compute_scales(targets: Values) -> Values:
-    """Return the divisors of squared errors, shape (K,): the variance of each of several targets, or 1."""
-    return np.asarray(targets.var(axis=1)) if len(targets) > 1 else np.ones(1)
-
-
-def _select_by_error(
-    candidates: Sequence[ScoredModel], cv_errors: Sequence[float | None], targets: Values
-) -> ScoredModel:
-    """Return the best model of the size with the lowest error; of sizes that are exact, the smallest."""
-    variance = np.mean(targets.var(axis=1) / _compute_scales(targets))
-    rounding = compute_rounding_share(targets) * float(variance)
-    floored_errors = [np.inf if error is None else max(error, rounding) for error in cv_errors]
-    sizes = np.argsort(floored_errors, kind="stable").tolist()
-    return min(candidates, key=lambda model: sizes.index(len(model.term_indices)))
