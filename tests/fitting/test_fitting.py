@@ -258,20 +258,6 @@ def test_a_size_that_some_fold_lacks_has_no_error(rng):
     assert len(result.formula.terms) <= 2
 
 
-def test_the_best_of_the_size_is_chosen_and_of_alike_errors_the_smaller_size(rng):
-    targets = _table(rng).target.values[None]
-    models = [
-        ScoredModel((0, 1), 0.1, 6, -9.0),
-        ScoredModel((0,), 0.2, 2, -8.0),
-        ScoredModel((2,), 0.3, 2, -7.0),
-    ]
-    assert procedure._select_by_error(models, [9.0, 1.0, 2.0], targets) is models[1]
-    assert procedure._select_by_error(models, [9.0, 2.0, 1.0], targets) is models[0]
-    assert procedure._select_by_error(models, [9.0, 1e-31, 1e-32], targets) is models[1]
-    assert procedure._select_by_error(models, [9.0, None, 2.0], targets) is models[0]
-    assert procedure._select_by_error(models, [1.0, 3.0, 2.0], targets) is models[0]  # no mean among them
-
-
 @pytest.mark.slow
 def test_the_one_chosen_is_always_shown(rng):
     x = rng.uniform(0.5, 2.0, (80, 2))
