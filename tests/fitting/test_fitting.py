@@ -14,7 +14,7 @@ from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.expressions.input_ranges import compute_input_ranges
-from symscreen.fitting import ScoredModel, get_input_columns, procedure, search_stages
+from symscreen.fitting import get_input_columns, procedure, search_stages
 from symscreen.fitting.effort import EFFORTS
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_monitor import SearchMonitor
