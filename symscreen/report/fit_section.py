@@ -12,6 +12,8 @@ from symscreen.messages import COMMAND_LINE, escape_control_chars, render_messag
 from symscreen.results.fit_result import GroupedFitResult
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from symscreen.results.fit_result import AnyFitResult, FitResult, SharedFitResult
@@ -47,7 +49,7 @@ def build_fit_section(fit: AnyFitResult) -> dict[str, Any]:
     return {
         "equations": [_build_equation(each.round_numbers(_DIGITS)) for each in formulas],
         "statements": [escape_control_chars(render_message(text, COMMAND_LINE)) for text in statements],
-        "headings": [escape_control_chars(str(name)) for name in table.columns],
+        "headings": _build_headings(fit, table),
         "rows": _build_rows(fit, table),
         "numbers": _build_number_table(fit),
     }
@@ -68,14 +70,53 @@ def _build_rows(fit: AnyFitResult, table: pd.DataFrame) -> list[list[str]]:
     return [[text, *row[1:]] for text, row in zip(texts, rows, strict=True)]
 
 
+def format_number_table(record: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Format the simple numbers of a fit and those inside terms, with their intervals.
+
+    Parameters
+    ----------
+    record : mapping
+        The record of the result.
+
+    Returns
+    -------
+    dict of str to list of str
+        The cells of each column by heading, without columns that are empty.
+
+    Examples
+    --------
+    >>> number = {"number": 2.0, "name": "", "estimate": 2.01, "low": 1.9, "high": 2.1, "p_value": 0.8123}
+    >>> format_number_table({"level": 0.95, "numbers": [number]})
+    {'number': ['2'], 'estimate': ['2.01'], 'from (95 %)': ['1.9'], 'to': ['2.1'], 'p-value': ['0.81']}
+    """
+    numbers = record.get("numbers", [])
+    columns = {
+        "number": [f"{row['number']:.{_DIGITS}g}" for row in numbers],
+        "name": [row["name"] for row in numbers],
+        "estimate": [f"{row['estimate']:.{_DIGITS}g}" for row in numbers],
+        format_low_heading(record): [f"{row['low']:.{_DIGITS}g}" for row in numbers],
+        "to": [f"{row['high']:.{_DIGITS}g}" for row in numbers],
+        "p-value": ["" if row["p_value"] is None else f"{row['p_value']:.2g}" for row in numbers],
+    }
+    return {heading: cells for heading, cells in columns.items() if any(cells)}
+
+
+def format_low_heading(record: Mapping[str, Any]) -> str:
+    """Return the heading of the lower ends of intervals, with their level."""
+    return f"from ({100 * record['level']:g} %)"
+
+
 def _build_number_table(fit: AnyFitResult) -> dict[str, Any]:
     """Build the headings and rows of simple numbers and those inside terms, with their intervals."""
-    names = ("number", "name", "estimate", "low", "high", "p_value")
-    rows = [
-        ["" if row[name] is None else _format_cell(row[name]) for name in names]
-        for row in fit.record.get("numbers", [])
-    ]
-    return {"headings": list(names), "rows": rows}
+    columns = format_number_table(fit.record)
+    rows = [[_format_minus(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+    return {"headings": list(columns), "rows": rows}
+
+
+def _build_headings(fit: AnyFitResult, table: pd.DataFrame) -> list[str]:
+    """Return the headings of the table of coefficients or constants; intervals have those of the terminal."""
+    names = {"low": format_low_heading(fit.record), "high": "to"}
+    return [escape_control_chars(names.get(str(name), str(name))) for name in table.columns]
 
 
 def _build_equation(formula: Formula | GroupedFormula) -> dict[str, str]:
@@ -96,5 +137,10 @@ def _describe_errors(fit: AnyFitResult) -> list[str]:
 
 def _format_cell(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.{_DIGITS}g}".replace("-", "−")
+        return _format_minus(f"{value:.{_DIGITS}g}")
     return escape_control_chars(str(value))
+
+
+def _format_minus(text: str) -> str:
+    """Replace the hyphens of a number by minus signs."""
+    return text.replace("-", "−")

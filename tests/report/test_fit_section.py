@@ -48,7 +48,8 @@ def test_each_of_several_targets_has_its_equation(frame):
     )
     section = build_fit_section(shared)
     assert [each["text"].split(" = ")[0] for each in section["equations"]] == list(shared.targets)
-    assert section["headings"] == list(map(str, shared.terms.columns))
+    shown = {"low": "from (95 %)", "high": "to"}
+    assert section["headings"] == [shown.get(str(name), str(name)) for name in shared.terms.columns]
     assert len(section["rows"]) == len(shared.terms)
     assert any(text.startswith("R² of other: ") for text in section["statements"])
 
@@ -59,9 +60,9 @@ def test_a_page_shows_the_intervals_of_simple_and_fitted_numbers(rng):
     section = build_fit_section(law)["numbers"]
     simple, fitted = (dict(zip(section["headings"], row, strict=True)) for row in section["rows"])
     assert (simple["number"], simple["name"]) == ("6.28319", "2*pi")
-    assert float(simple["p_value"]) > 0.001
+    assert float(simple["p-value"]) > 0.001
     assert fitted["number"] == f"{law.record['numbers'][1]['number']:.6g}".replace("-", "−")
-    assert (fitted["name"], fitted["p_value"]) == ("", "")
+    assert (fitted["name"], fitted["p-value"]) == ("", "")
     assert "Simple numbers and those inside the terms" in build_fit_html(law)
 
 

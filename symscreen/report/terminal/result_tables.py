@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option
-from symscreen.report.fit_section import list_term_texts
+from symscreen.report.fit_section import format_low_heading, format_number_table, list_term_texts
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
@@ -246,18 +246,9 @@ def build_fit_tables(result: FitResult) -> RenderableType:
 
 def _build_number_table(result: FitResult) -> list[RenderableType]:
     """Build the table of simple numbers and those inside terms, after an empty line; nothing without any."""
-    numbers = result.record.get("numbers", [])
-    if not numbers:
+    columns = format_number_table(result.record)
+    if not columns:
         return []
-    texts = {
-        "number": [f"{row['number']:.{_DIGITS}g}" for row in numbers],
-        "name": [row["name"] for row in numbers],
-        "estimate": [f"{row['estimate']:.{_DIGITS}g}" for row in numbers],
-        f"from ({100 * result.record['level']:g} %)": [f"{row['low']:.{_DIGITS}g}" for row in numbers],
-        "to": [f"{row['high']:.{_DIGITS}g}" for row in numbers],
-        "p-value": ["" if row["p_value"] is None else f"{row['p_value']:.2g}" for row in numbers],
-    }
-    columns = {heading: cells for heading, cells in texts.items() if any(cells)}
     table = make_table(*((heading, "right") for heading in columns))
     for cells in zip(*columns.values(), strict=True):
         add_row(table, cells)
@@ -316,9 +307,9 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
 
 def _build_coefficient_table(result: FitResult) -> RenderableType:
     """Build the table of coefficients with their intervals, and units if there are any."""
-    level = f"{100 * result.record['level']:g} %"
+    low_heading = format_low_heading(result.record)
     unit_columns = [("unit", "right")] if "unit" in result.terms else []
-    numbers = [("coefficient", "right"), (f"from ({level})", "right"), ("to", "right")]
+    numbers = [("coefficient", "right"), (low_heading, "right"), ("to", "right")]
     table = make_table(("term", "fold"), *numbers, *unit_columns)
     for text, row in zip(list_term_texts(result, _DIGITS), result.terms.to_dict("records"), strict=True):
         cells = [f"{row[name]:.{_DIGITS}g}" for name in ("coefficient", "low", "high")]
