@@ -51,7 +51,20 @@ def format_ranking_html(result: ScreenResult) -> str:
     legend = "".join(f"<p>{escape(each.text)}: {escape(each.meaning)}</p>" for each in meanings)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     budget = f"<p>{escape(escape_control_chars(result.budget_note))}</p>" if result.budget_note else ""
-    return f"{budget}{verdict}<p>{summary}</p>{notices}{table}{legend}"
+    return f"{budget}{verdict}{_draw_first_feature(result)}<p>{summary}</p>{notices}{table}{legend}"
+
+
+def _draw_first_feature(result: ScreenResult) -> str:
+    """Draw the target against the first feature; empty without features, data or matplotlib."""
+    # a screen without a notebook does not need them
+    from symscreen.report.figures.feature import draw_feature, has_scatters
+    from symscreen.report.figures.style import draw_notebook_picture
+
+    if not len(result) or not has_scatters(result):
+        return ""
+    return draw_notebook_picture(
+        lambda axes: draw_feature(axes, result, 1), "Target against the feature of rank 1"
+    )
 
 
 def format_ranking_latex(result: ScreenResult) -> str:

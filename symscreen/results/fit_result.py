@@ -97,6 +97,10 @@ class FitFigures(Protocol):
         """Draw how the prediction depends on one term."""
         ...
 
+    def _repr_html_(self) -> str:
+        """Show the predictions in a notebook."""
+        ...
+
 
 def describe_fit_verdict(record: Mapping[str, Any]) -> str:
     """Describe the verdict in the record of a fit, in one line."""
@@ -190,7 +194,8 @@ class _BaseFitResult:
         return format_repr(head, self._statements, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return format_result_html(self._rounded_equations, self._statements, self.terms)
+        picture = "" if self.draw is None else self.plot._repr_html_()
+        return format_result_html(self._rounded_equations, self._statements, self.terms) + picture
 
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays

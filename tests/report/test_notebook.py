@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import replace
 
 from helpers.report_cases import Page, hostile_frame
@@ -19,6 +20,22 @@ def test_a_notebook_typesets_the_formulas(frame):
     assert latex.startswith("$$")
     for place, expression in enumerate(result.expressions, start=1):
         assert f"{place} & {to_latex(expression)}" in latex
+
+
+def test_a_notebook_shows_a_small_picture(frame, monkeypatch):
+    screened = symscreen.screen(frame, layers="u", top=2)
+    fitted = symscreen.fit(frame, layers="u", operators="ablation")
+    for result, name in (
+        (screened, "Target against the feature of rank 1"),
+        (fitted, "Observed against predicted target"),
+        (fitted.plot, "Observed against predicted target"),
+    ):
+        (picture,) = Page(result._repr_html_()).all("svg")
+        assert (picture["role"], picture["aria-label"]) == ("img", name)
+    without_rows = replace(fitted, data=None)
+    assert Page(without_rows._repr_html_()).all("svg") == []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    assert [Page(each._repr_html_()).all("svg") for each in (screened, fitted)] == [[], []]
 
 
 def test_names_are_text_in_a_notebook(rng):

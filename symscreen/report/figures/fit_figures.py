@@ -20,6 +20,7 @@ from symscreen.report.figures.style import (
     MARK,
     PLAIN_TEXT,
     despine,
+    draw_notebook_picture,
     draw_on_axes,
     get_unit,
     shorten_label,
@@ -70,6 +71,12 @@ class FitPlots:
     def __repr__(self) -> str:
         names = sorted(name for name in vars(FitPlots) if not name.startswith("_"))
         return f"<pictures of a fit: {', '.join(names)}>"
+
+    def _repr_html_(self) -> str:
+        """Show the predictions in a notebook; nothing without the rows."""
+        if self.result.data is None:
+            return ""
+        return draw_notebook_picture(self.predictions, "Observed against predicted target")
 
     def predictions(self, ax: Axes | None = None, *, target: str | None = None) -> Axes:
         """Draw the observed target against the predictions, on the rows of the fit.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import re
@@ -43,6 +44,9 @@ _PATH_SPACE = re.compile(r"\s*\n\s*|(?<=[A-Za-z])\s+(?=[-\d.])")
 _DOT = re.compile(r"M(\S+ \S+)L\1(?=[A-Za-z\"])")  # a line without length, which a round end shows
 _UNUSED = re.compile(r'(?<=^<g) id="[^"]*"| clip-path="[^"]*"')
 _FONT = re.compile(r'font-family: [^;"]*')
+# an HTML page that is not ours has its own colour of text, and none of the others
+_NOTEBOOK_COLOURS = "--ink:currentColor;--faint:#8c959f;--mark:#2f81d0;--curve:#d9622b;--font:sans-serif"
+_NOTEBOOK_SIZE = 4.0, 3.0  # inches
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
 _MAX_PIXELS_PER_INCH = 110  # so that letters are not larger than those of the page
 _UNLABELED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as shares of the figure
@@ -165,6 +169,27 @@ def draw_inline_svg(
     inner = _TAG.sub(_shorten_tag, _SPACE.sub("><", _REMOVED.sub("", svg[svg.index("<svg") :])))
     root = f'<svg{style}{data} {view_box[0] if view_box else ""} role="img" aria-label="{escape(title)}">'
     return root + _INVISIBLE.sub("", inner.partition(">")[2])
+
+
+def draw_notebook_picture(draw: Callable[[Axes], object], title: str) -> str:
+    """Draw a small figure for the view of a result in a notebook.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws on the axes that it gets.
+    title : str
+        Alternative text for screen readers.
+
+    Returns
+    -------
+    str
+        HTML, in which lines and texts have the colour of the notebook's text. Empty if matplotlib is not
+        installed, since a view needs no picture.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        return ""
+    return f'<div style="{_NOTEBOOK_COLOURS}">{draw_inline_svg(draw, _NOTEBOOK_SIZE, title)}</div>'
 
 
 def describe_axes(axes: Axes) -> list[dict[str, Any]]:
