@@ -21,6 +21,7 @@ from symscreen.config.space_options import (
 from symscreen.config.target_argument import read_target_argument
 from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals
+from symscreen.data.column_selection import require_columns
 from symscreen.data.missing_values import build_imputation_record
 from symscreen.data.time_columns import build_time_record, encode_time_columns, exclude_order_columns
 from symscreen.errors import OptionError
@@ -183,10 +184,12 @@ def _build_task(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTas
 
 
 def _encode_columns(
-    source: Any, y: ArrayLike | None, options: FitOptions, grammar: Grammar
+    source: SourceFrame, y: ArrayLike | None, options: FitOptions, grammar: Grammar
 ) -> tuple[Any, ScreenOptions]:
     """Append the columns of categories and of operators of time; the column of groups is not an input."""
-    excluded = replace(options, exclude=[*to_tuple(options.exclude), *to_tuple(options.per or ())])
+    groups = to_tuple(options.per or ())
+    require_columns(source, groups, name_option("per"))
+    excluded = replace(options, exclude=[*to_tuple(options.exclude), *groups])
     source, encoded = encode_categoricals(source, y, exclude_order_columns(excluded))
     return encode_time_columns(source, y, encoded, grammar.time_operators)
 

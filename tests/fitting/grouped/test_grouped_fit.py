@@ -289,6 +289,13 @@ def test_the_first_line_printed_is_the_shared_form_and_a_table_of_groups_follows
         CliRunner().invoke(command, ["export", str(model), "--to", "excel"], catch_exceptions=False)
 
 
+def test_a_column_of_groups_that_does_not_exist_is_named_with_its_option(rng):
+    with pytest.raises(DataError, match="has no column 'material' for per=; did you mean 'materials'"):
+        symscreen.fit(
+            {"x": rng.normal(size=20), "y": np.arange(20.0), "materials": ["a", "b"] * 10}, per="material"
+        )
+
+
 def test_the_regressor_takes_the_column_of_the_groups_in_x(fitted):
     frame, _, result = fitted
     options = OPTIONS | {"n_jobs": OPTIONS["jobs"]}
