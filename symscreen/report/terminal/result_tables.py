@@ -286,7 +286,7 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     if len(result.alternatives) and record["verdict"]["kind"] != "none":
         parts += [
             Text(""),
-            Text("others that fit about as well:"),
+            Text(f"others that fit about as well{_say_best(len(result.alternatives))}:"),
             _build_model_table(result.alternatives.head(_MAX_ALTERNATIVES)),
         ]
     parts.append(Text(""))
@@ -303,6 +303,11 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
         )
     )
     return parts
+
+
+def _say_best(n_alternatives: int) -> str:
+    """Say how many of the alternatives are shown, if not all."""
+    return f" (the best {_MAX_ALTERNATIVES})" if n_alternatives > _MAX_ALTERNATIVES else ""
 
 
 def _build_coefficient_table(result: FitResult) -> RenderableType:
