@@ -228,8 +228,11 @@ def _format_ranked(explanation: Explanation, task: ScreeningTask) -> Lines:
         passes = f"it passes {name_option('fdr', fdr)}"
         lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= fdr else fails}.")
     if explanation.filtered_rank is not None:
+        is_earlier = explanation.rank is not None and explanation.filtered_rank < explanation.rank
+        reason = ", because some before it are left out" if is_earlier else ""
         lines.append(
-            f"in the list without {_describe_omitted(task)}, it is number {explanation.filtered_rank:,}."
+            f"in the list without {_describe_omitted(task)}, it is number "
+            f"{explanation.filtered_rank:,}{reason}."
         )
     elif explanation.past_end:
         lines.append(
