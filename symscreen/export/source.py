@@ -78,7 +78,7 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
     --------
     >>> options = {"categorical": ["c"], "categorical_as": "gate", "levels": {"c": ["p", "q"]}}
     >>> build_indicators_from_record({"options": options, "data": {"inputs": ["x", "x·1[c = p]"]}})
-    {'x·1[c = p]': LevelIndicator(column='c', level='p', gated_column='x')}
+    {'x·1[c = p]': LevelIndicator(column='c', level='p', gated_column='x', fill=None)}
     """
     options = record.get("options", {})
     imputation = options.get("imputation") or {}

@@ -164,7 +164,7 @@ def define_columns(expression: Expression, indicators: Mapping[str, DerivedColum
     >>> from symscreen.data import LevelIndicator
     >>> formula = define_columns(Column("c = p"), {"c = p": LevelIndicator("c", "p")})
     >>> collect_indicators([formula])
-    {'c = p': LevelIndicator(column='c', level='p', gated_column=None)}
+    {'c = p': LevelIndicator(column='c', level='p', gated_column=None, fill=None)}
     """
     return rebuild_expression(
         expression, column=lambda column: Column(column.name, indicators.get(column.name, column.indicator))

@@ -105,10 +105,11 @@ def test_with_split_rows_the_weights_come_from_the_rows_of_the_choice(change_eff
     assert result.record["error_scale"]["proportional"] == pytest.approx(0.01, rel=0.2)
 
 
-def test_constants_inside_terms_are_fitted_again_with_the_weights(rng):
+def test_constants_inside_terms_are_fitted_again_with_the_weights():
+    rng = np.random.default_rng(0)  # the interval of the constant contains no simple number
     s = np.sort(rng.uniform(0.1, 20, 200))
-    clean = 3.1 * s / (2.6 + s)
-    target = clean * (1.0 + 0.1 * rng.normal(size=200))
+    clean = 3.1 * s / (2.637 + s)
+    target = clean * (1.0 + 0.02 * rng.normal(size=200))
     task = replace(prepare_fit({"s": s}, target, {"jobs": 1}), source_weights=clean**-2.0)
     start = rebuild_expression(
         parse_expression("s/(2.9 + s)"), number=lambda number: Constant(number.value, fitted=True)

@@ -44,8 +44,14 @@ _PATH_SPACE = re.compile(r"\s*\n\s*|(?<=[A-Za-z])\s+(?=[-\d.])")
 _DOT = re.compile(r"M(\S+ \S+)L\1(?=[A-Za-z\"])")  # a line without length, which a round end shows
 _UNUSED = re.compile(r'(?<=^<g) id="[^"]*"| clip-path="[^"]*"')
 _FONT = re.compile(r'font-family: [^;"]*')
-# an HTML page that is not ours has its own colour of text, and none of the others
-_NOTEBOOK_COLOURS = "--ink:currentColor;--faint:#8c959f;--mark:#2f81d0;--curve:#d9622b;--font:sans-serif"
+# an HTML page that is not ours has its own colour of text, and none of the other variables
+_NOTEBOOK_STYLE = {
+    "ink": "currentColor",
+    "faint": "#8c959f",
+    "mark": "#2f81d0",
+    "curve": "#d9622b",
+    "font": "sans-serif",
+}
 _NOTEBOOK_SIZE = 4.0, 3.0  # inches
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
 _MAX_PIXELS_PER_INCH = 110  # so that letters are not larger than those of the page
@@ -189,7 +195,8 @@ def draw_notebook_picture(draw: Callable[[Axes], object], title: str) -> str:
     """
     if importlib.util.find_spec("matplotlib") is None:
         return ""
-    return f'<div style="{_NOTEBOOK_COLOURS}">{draw_inline_svg(draw, _NOTEBOOK_SIZE, title)}</div>'
+    style = ";".join(f"--{name}:{value}" for name, value in _NOTEBOOK_STYLE.items())
+    return f'<div style="{style}">{draw_inline_svg(draw, _NOTEBOOK_SIZE, title)}</div>'
 
 
 def describe_axes(axes: Axes) -> list[dict[str, Any]]:
