@@ -76,41 +76,45 @@ def fill_inputs(
     filled = dict(values)
     definitions: dict[str, DerivedColumn] = {}
     cells: dict[str, Flags] = {}
-    parts: dict[str, str] = {}  # the texts of the notice by column
+    texts: dict[str, str] = {}  # of the notice, by column
+    has_level: dict[LevelIndicator, Values] = {}  # 1 and 0, each of shape (n,)
     for name, column in values.items():
         indicator = frame.columns[name].indicator
-        gated_column = indicator.gated_column if isinstance(indicator, LevelIndicator) else None
+        gated_column = None if indicator is None else indicator.gated_column
         if indicator is not None and gated_column is None:
             continue
-        source_column = name if gated_column is None else gated_column
+        filled_column = name if gated_column is None else gated_column
         numbers = column if gated_column is None else frame.columns[gated_column].numbers
         assert numbers is not None  # noqa: S101  # inputs are numbers
         is_missing = np.isnan(numbers)
         if not (is_missing & row_mask).any():
             continue
-        known = numbers[row_mask & ~is_missing]
-        if not known.size:
-            raise DataError(
-                f"{frame.source}: the column {quote(source_column)} has no values in the rows that are used"
-            )
-        fill = float(np.median(known))
+        fill = _compute_median(frame, filled_column, numbers[row_mask & ~is_missing])
         n_filled = format_count(int((is_missing & row_mask).sum()), "row")
-        parts[source_column] = f"{quote(source_column)} ({fill:g} in {n_filled})"
+        texts[filled_column] = f"{quote(filled_column)} ({fill:g} in {n_filled})"
+        filled[name], cells[name] = np.where(is_missing, fill, numbers), is_missing
         if isinstance(indicator, LevelIndicator):
+            level = replace(indicator, gated_column=None)
+            if level not in has_level:
+                has_level[level] = _compute_column(frame, level)
             definitions[name] = replace(indicator, fill=fill)
-            has_level = _compute_column(frame, replace(indicator, gated_column=None))
-            filled[name] = np.where(is_missing, fill, numbers) * has_level
-            cells[name] = is_missing & (has_level == 1.0)
+            filled[name] = filled[name] * has_level[level]
+            cells[name] = is_missing & (has_level[level] == 1.0)
             continue
-        filled[name], definitions[name] = np.where(is_missing, fill, column), FilledColumn(name, fill)
-        cells[name] = is_missing
+        definitions[name] = FilledColumn(name, fill)
         if with_indicators:
             companion = _make_companion(frame, name)
             filled[companion.name] = is_missing.astype(np.float64)
             definitions[companion.name] = companion
-    texts = [*parts.values()]
-    shown = ", ".join(texts[:10]) + (f" and {len(texts) - 10} more" if len(texts) > 10 else "")
-    return FilledInputs(filled, definitions, [f"filled with the median: {shown}"] if parts else [], cells)
+    shown = ", ".join([*texts.values()][:10]) + (f" and {len(texts) - 10} more" if len(texts) > 10 else "")
+    return FilledInputs(filled, definitions, [f"filled with the median: {shown}"] if texts else [], cells)
+
+
+def _compute_median(frame: SourceFrame, name: str, known: Values) -> float:
+    """Return the median of the known values of a column."""
+    if not known.size:
+        raise DataError(f"{frame.source}: the column {quote(name)} has no values in the rows that are used")
+    return float(np.median(known))
 
 
 def _make_companion(frame: SourceFrame, name: str) -> MissingIndicator:

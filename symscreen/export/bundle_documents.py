@@ -593,6 +593,7 @@ def _to_json_content(formulas: SavedFormulas) -> dict[str, Any]:
 
 def _to_json_indicators(expressions: Sequence[Expression]) -> dict[str, Any]:
     """Return the entry of the inputs that are computed from other columns, if there are any."""
+    # documents of levels that are not filled stay as they were
     indicators = {
         name: {key: value for key, value in asdict(indicator).items() if key != "fill" or value is not None}
         for name, indicator in sorted(collect_indicators(expressions).items())

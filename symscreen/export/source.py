@@ -97,9 +97,9 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, Derived
         inputs = record["data"]["inputs"]
         is_gated = options["categorical_as"] != "onehot"
         indicators = _name_indicators(options["levels"], inputs, inputs if is_gated else (None,))
-        fills = {name: each.fill for name, each in filled.items()}
+        fills: dict[str | None, float] = {name: each.fill for name, each in filled.items()}
         return definitions | {
-            name: replace(each, fill=fills.get(each.gated_column or "")) for name, each in indicators.items()
+            name: replace(each, fill=fills.get(each.gated_column)) for name, each in indicators.items()
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(

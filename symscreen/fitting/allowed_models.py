@@ -61,7 +61,7 @@ def select_identifiable_model(
                 return model
             terms = search_result.terms
             n_constants = int(terms.n_constants[members].sum())
-            if explains_rows(model, mean, terms.values[members], search_target, n_constants):  # no frame
+            if explains_rows(model, mean, terms.values[members], search_target, n_constants):
                 return model
             n_refused += 1
         candidates = [other for other in candidates if other is not model]

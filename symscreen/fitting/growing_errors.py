@@ -40,7 +40,7 @@ _MAX_LARGER_MODELS = 4  # models more complex than the best one whose errors are
 _MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
 
 
-class _Compared(NamedTuple):
+class _Candidates(NamedTuple):
     """The rows and the models of a search that are compared with weights, and the criterion."""
 
     search_rows: Dataset
@@ -49,8 +49,8 @@ class _Compared(NamedTuple):
     criterion: Criterion
 
 
-class Weighing(NamedTuple):
-    """Models with weights for a standard deviation of errors.
+class ModelComparison(NamedTuple):
+    """Models of a search, compared with weights for a standard deviation of errors.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def weigh_growing_errors(
     found: ModelSearchResult,
     models: Sequence[ScoredModel],
     criterion: Criterion,
-) -> Weighing | None:
+) -> ModelComparison | None:
     """Compare the best models again with weights if the errors of the best one grow with its predictions.
 
     Returns
     -------
-    Weighing or None
+    ModelComparison or None
         None without growing errors, with several targets, with weights of the user, or where another method
         than a criterion selects the model.
     """
@@ -98,8 +98,8 @@ def weigh_growing_errors(
     unique = {
         model.term_indices: model for model in [*models[:_MAX_WEIGHED_MODELS], *find_pareto_front(models)]
     }
-    compared = _Compared(search_rows, found, list(unique.values()), criterion)
-    weighted: Weighing | None = None
+    candidates = _Candidates(search_rows, found, list(unique.values()), criterion)
+    weighted: ModelComparison | None = None
     result = found
     selected = select_identifiable_model(found, models, None, search_rows, target)
     form = _format_form(found, selected)
@@ -119,8 +119,8 @@ def weigh_growing_errors(
         scale, predictions = estimated
         # the misfit of a wrong formula where the target is small looks like a constant part of the errors
         scales = [scale, scale.drop_constant(predictions)] if scale.constant > 0.0 else [scale]
-        weighings = [_compare_with_weights(task, compared, each, predictions) for each in scales]
-        usable = [each for each in weighings if each is not None]
+        comparisons = [_compare_with_weights(task, candidates, each, predictions) for each in scales]
+        usable = [each for each in comparisons if each is not None]
         if not usable:
             break
         weighted = min(usable, key=lambda each: each.score)
@@ -132,10 +132,10 @@ def weigh_growing_errors(
 
 
 def _compare_with_weights(
-    task: FitTask, compared: _Compared, scale: ErrorScale, predictions: Values
-) -> Weighing | None:
+    task: FitTask, candidates: _Candidates, scale: ErrorScale, predictions: Values
+) -> ModelComparison | None:
     """Compare models again with the weights of a scale at predictions, shape (n,); None if they are equal."""
-    search_rows, criterion = compared.search_rows, compared.criterion
+    search_rows, criterion = candidates.search_rows, candidates.criterion
     (target,) = get_targets(search_rows).values()
     source_weights = np.ones(int(task.dataset.source_rows.max()) + 1)
     source_weights[task.dataset.source_rows] = scale.compute_weights(predictions)
@@ -143,7 +143,7 @@ def _compare_with_weights(
     row_weights = task.get_row_weights(search_rows)
     if row_weights is None:
         return None
-    result = weigh_models(compared.found, compared.models, target, row_weights)
+    result = weigh_models(candidates.found, candidates.models, target, row_weights)
     n_rows = task.count_rows(search_rows)
     scored = score_models(result, n_rows, criterion)
     result = refine_models(replace(task, dataset=search_rows), result, _select_refined(scored))
@@ -155,7 +155,7 @@ def _compare_with_weights(
     share = max(selected.unexplained_share, EXACT_SHARE)
     penalty = selected.score - n_rows * np.log(share)
     score = len(target) * np.log(share * total) - float(np.log(weights).sum()) + penalty
-    return Weighing(scale, task, result, scored, selected, float(score))
+    return ModelComparison(scale, task, result, scored, selected, float(score))
 
 
 def _select_refined(scored: Sequence[ScoredModel]) -> list[ScoredModel]:

@@ -197,7 +197,7 @@ def _search_and_select(
     error_scale: ErrorScale | None = None
     weighted = weigh_growing_errors(task, search_rows, found, all_models, criterion)
     if weighted is not None:
-        error_scale, task, found, all_models = weighted[:4]
+        error_scale, task, found, all_models = weighted.scale, weighted.task, weighted.found, weighted.scored
         notices.append(format_error_scale(error_scale))
     models = [model for model in all_models if model.term_indices or task.required_inputs is None]
     cv_errors = _compute_nested_errors(search_task, criterion, monitor) if options.criterion == "cv" else None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.data import FilledColumn
 from symscreen.messages import escape_control_chars
 from symscreen.report.columns import format_typeset_number
 from symscreen.report.figures.feature import get_dataset
@@ -18,7 +17,7 @@ from symscreen.targets.registry import find_recorded_type
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symscreen._typing import Values
+    from symscreen._typing import Flags, Values
     from symscreen.data import Dataset
     from symscreen.results.screen_result import ScreenResult
 
@@ -72,12 +71,12 @@ def _describe_missing(result: ScreenResult) -> ProfileFact:
 
 
 def _count_filled_cells(dataset: Dataset) -> int:
-    """Count the filled cells of the data; inputs that are multiplied by a level repeat cells of another."""
-    return sum(
-        int(dataset.filled_cells[name].sum())
-        for name, each in dataset.indicators.items()
-        if isinstance(each, FilledColumn)
-    )
+    """Count the filled cells of the data; ``x·1[c = p]`` and ``x·1[c = q]`` are filled where x is."""
+    cells: dict[str, Flags] = {}
+    for name, flags in dataset.filled_cells.items():
+        column = dataset.indicators[name].gated_column or name
+        cells[column] = cells[column] | flags if column in cells else flags
+    return sum(int(flags.sum()) for flags in cells.values())
 
 
 def _describe_dropped(n_dropped: int) -> str:

@@ -101,9 +101,14 @@ def format_number_table(record: Mapping[str, Any]) -> dict[str, list[str]]:
     return {heading: cells for heading, cells in columns.items() if any(cells)}
 
 
+def format_level(record: Mapping[str, Any]) -> str:
+    """Format the level of the intervals of a fit in percent."""
+    return f"{100 * record['level']:g} %"
+
+
 def format_low_heading(record: Mapping[str, Any]) -> str:
     """Return the heading of the lower ends of intervals, with their level."""
-    return f"from ({100 * record['level']:g} %)"
+    return f"from ({format_level(record)})"
 
 
 def _build_number_table(fit: AnyFitResult) -> dict[str, Any]:

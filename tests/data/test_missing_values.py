@@ -9,6 +9,7 @@ import pytest
 import symscreen
 from symscreen.data import FilledColumn, MissingIndicator, read_dataset
 from symscreen.errors import DataError, OptionError
+from symscreen.report.data_profile import list_profile_facts
 
 N = 40
 
@@ -135,6 +136,8 @@ def test_inputs_that_a_level_multiplies_are_filled_with_the_median_of_the_column
     assert list(result.table["expression"]) == list(complete.table["expression"])
     assert any("1[c = " in formula for formula in result.table["expression"])
     assert sum("filled with the median: 'a'" in notice for notice in result.notices) == 1
+    facts = {fact.title: fact.value for fact in list_profile_facts(result)}
+    assert facts["missing values"] == f"{gappy_with_levels['a'].isna().sum()} cells filled"
     rows = pd.DataFrame({"a": [np.nan, np.nan, 4.0], "b": [1.5, 1.0, 1.0], "c": ["p", "q", "q"]})
     values = result.transform(rows)
     assert not values.isna().any().any()

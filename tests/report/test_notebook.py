@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 
 from helpers.report_cases import Page, hostile_frame
 
 import symscreen
 from symscreen.expressions.printing import to_latex
+from symscreen.report.figures import style
 
 
 def test_a_notebook_typesets_the_formulas(frame):
@@ -34,7 +34,7 @@ def test_a_notebook_shows_a_small_picture(frame, monkeypatch):
         assert (picture["role"], picture["aria-label"]) == ("img", name)
     without_rows = replace(fitted, data=None)
     assert Page(without_rows._repr_html_()).all("svg") == []
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(style, "find_spec", lambda _: None)
     assert [Page(each._repr_html_()).all("svg") for each in (screened, fitted)] == [[], []]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import re
 import warnings
 from html import escape
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError
@@ -193,7 +193,7 @@ def draw_notebook_picture(draw: Callable[[Axes], object], title: str) -> str:
         HTML, in which lines and texts have the colour of the notebook's text. Empty if matplotlib is not
         installed, since a view needs no picture.
     """
-    if importlib.util.find_spec("matplotlib") is None:
+    if find_spec("matplotlib") is None:
         return ""
     style = ";".join(f"--{name}:{value}" for name, value in _NOTEBOOK_STYLE.items())
     return f'<div style="{style}">{draw_inline_svg(draw, _NOTEBOOK_SIZE, title)}</div>'

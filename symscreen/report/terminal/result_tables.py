@@ -9,7 +9,12 @@ from rich.console import Group
 from rich.text import Text
 
 from symscreen.messages import COMMAND_LINE, escape_control_chars, name_option
-from symscreen.report.fit_section import format_low_heading, format_number_table, list_term_texts
+from symscreen.report.fit_section import (
+    format_level,
+    format_low_heading,
+    format_number_table,
+    list_term_texts,
+)
 from symscreen.report.terminal.listings import add_row, make_notes, make_table
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 
@@ -286,7 +291,7 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     if len(result.alternatives) and record["verdict"]["kind"] != "none":
         parts += [
             Text(""),
-            Text(f"others that fit about as well{_say_best(len(result.alternatives))}:"),
+            Text(f"others that fit about as well{_describe_shown(len(result.alternatives))}:"),
             _build_model_table(result.alternatives.head(_MAX_ALTERNATIVES)),
         ]
     parts.append(Text(""))
@@ -305,7 +310,7 @@ def build_model_tables(result: AnyFitResult) -> list[RenderableType]:
     return parts
 
 
-def _say_best(n_alternatives: int) -> str:
+def _describe_shown(n_alternatives: int) -> str:
     """Say how many of the alternatives are shown, if not all."""
     return f" (the best {_MAX_ALTERNATIVES})" if n_alternatives > _MAX_ALTERNATIVES else ""
 
@@ -369,7 +374,7 @@ def build_shared_fit_tables(result: SharedFitResult) -> RenderableType:
     rich renderable
         Input for `print_table`.
     """
-    level = f"{100 * result.record['level']:g} %"
+    level = format_level(result.record)
     parts: list[RenderableType] = [Text("")]
     for start in range(0, len(result.targets), _MAX_TARGETS_PER_TABLE):
         parts += [
@@ -421,7 +426,7 @@ def build_grouped_fit_tables(result: GroupedFitResult) -> RenderableType:
     rich renderable
         Input for `print_table`.
     """
-    level = f"{100 * result.record['level']:g} %"
+    level = format_level(result.record)
     quality = _format_quality(result.r2, result)
     parts: list[RenderableType] = [Text("")]
     symbols = [each.symbol for each in result.formula.constants]
