@@ -206,7 +206,12 @@ def _build_rank_key(model: ScoredModel) -> tuple[float, _SimplicityKey]:
     key = _build_simplicity_key(model)
     if not model.is_exact:
         return round(model.score, 6), key
-    return -np.inf, (key[0] + _COST_OF_NUMBER * model.n_parameters, *key[1:])
+    return -np.inf, (_compute_size(model), *key[1:])
+
+
+def _compute_size(model: ScoredModel) -> int:
+    """Return the complexity of a formula with all its numbers, also its coefficients."""
+    return model.complexity + _COST_OF_NUMBER * model.n_parameters
 
 
 def _build_simplicity_key(model: ScoredModel) -> _SimplicityKey:
@@ -225,15 +230,16 @@ def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
     Returns
     -------
     ScoredModel
-        The least complex model within 2 points of the best, and of equally complex ones the best. Such a
-        difference is "not worth more than a bare mention" (Kass and Raftery 1995, J. Am. Stat. Assoc. 90,
-        773-795). If there are exact formulas, the first of them.
+        The least complex model within 2 points of the best, and of equally complex ones the best. All fitted
+        numbers count, so m/sqrt(1 - v**2) comes before m/sqrt(cos(1.45*v)). Such a difference is "not worth
+        more than a bare mention" (Kass and Raftery 1995, J. Am. Stat. Assoc. 90, 773-795). If there are exact
+        formulas, the first of them.
     """
     best = models[0]
     if best.is_exact:
         return best
     close_models = (model for model in models if model.score <= best.score + _CRITERION_TOLERANCE)
-    return min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
+    return min(close_models, key=lambda model: (_compute_size(model), _build_rank_key(model)))
 
 
 def explains_many_rows(model: ScoredModel, mean: ScoredModel, values: Values, target: Values) -> bool:

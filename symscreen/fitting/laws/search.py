@@ -33,6 +33,7 @@ from symscreen.fitting.laws.law_forms import (
 from symscreen.fitting.laws.law_selection import compute_law_complexity, round_share
 from symscreen.fitting.laws.linear_combinations import find_laws_of_linear_combination
 from symscreen.fitting.laws.matched_pairs import find_matched_pairs
+from symscreen.fitting.laws.nested_laws import charge_added_terms
 from symscreen.fitting.laws.power_products import find_power_products
 from symscreen.fitting.laws.rational_forms import search_rational_forms
 from symscreen.fitting.laws.refinement import refine_law
@@ -160,7 +161,7 @@ def find_laws(
             known.update(new)
             fitted = fit_found_laws(new, data, effort.n_refined_laws)
             found += [replace(each, law=replace(each.law, stage=stage.name)) for each in fitted]
-            found = _share_search_sizes(_merge_equal_laws(found))
+            found = charge_added_terms(_share_search_sizes(_merge_equal_laws(found)), data)
             if monitor.reports_models:
                 monitor.report(add_laws(nothing, found))
             max_cost = _MAX_COST + place * _COST_PER_STAGE

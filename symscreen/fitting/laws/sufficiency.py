@@ -11,6 +11,7 @@ from symscreen.fitting.feature_dictionary import make_empty_dictionary
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.fitting.laws.fitted_laws import add_laws
 from symscreen.fitting.laws.formula_pool import grow_formula_pool
+from symscreen.fitting.laws.nested_laws import extends_law
 from symscreen.fitting.model_selection import score_models, select_model
 from symscreen.fitting.subset_search import ModelSearchResult
 from symscreen.linear_models.row_weights import count_effective_rows, scale_rows
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.fitting.laws.fitted_laws import FittedLaw
     from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.model_selection import ScoredModel
 
 
 _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
 _MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
+_RIVAL_COST = (
+    20.0  # points by which a law without this lead must pay less: two more searches find none better
+)
 _MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
-_LEVEL = 0.05  # p-value of the tests of lack of fit above which a law needs no better one
+_LEVEL = 0.01  # p-value of the tests of lack of fit above which a law needs no better one
 _MAX_ENDING_COMPLEXITY = 25  # a longer formula may be an approximation of a law that a later search finds
 _N_FORMULAS = 4_000  # formulas that residuals are compared with
 _MAX_ROWS = 2_000  # rows on which they are compared
@@ -44,9 +49,10 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     data : LawData
         Inputs, target and grammar.
     max_cost : float, optional
-        If given, the best law must be clearly better than all others, have at most complexity 25, and pay at
-        most this number of points of the criterion for its search and inner constants. Otherwise, later
-        stages might find a simpler one.
+        If given, the best law must have at most complexity 25, and pay at most this number of points of the
+        criterion for its search and inner constants. If another law is about as good and does not extend it
+        by one or two fitted terms, it must pay 20 points less. Otherwise, later stages might find a simpler
+        law.
 
     Returns
     -------
@@ -65,15 +71,15 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     if best.is_exact or n < _MIN_TESTED_ROWS:
         return best.is_exact
     mean = next(model for model in models if not model.term_indices)
-    others = [model.score for model in models if model is not best]
     if mean.score - best.score < _MIN_SCORE_GAIN:
         return False
     members = list(best.term_indices)
     cost = 2.0 * float(np.log(found.terms.search_sizes[members]).sum())
     cost += float(found.terms.n_constants[members].sum() * np.log(n))
-    is_clear = min(others) - best.score >= _MIN_LEAD and best.complexity <= _MAX_ENDING_COMPLEXITY
-    if max_cost is not None and (not is_clear or cost > max_cost):
-        return False
+    if max_cost is not None:
+        limit = max_cost - _RIVAL_COST if _has_rival(best, models, laws) else max_cost
+        if best.complexity > _MAX_ENDING_COMPLEXITY or cost > limit:
+            return False
     values = found.terms.values[members]
     coefficients = estimate_coefficients(
         values, data.target, has_intercept=best.has_intercept, row_weights=data.row_weights
@@ -83,6 +89,20 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
         compute_lack_of_fit([*data.every_column.values()], residuals, data.row_weights) > _LEVEL
         and compute_pool_lack_of_fit(scale_rows(residuals, data.row_weights), data) > _LEVEL
     )
+
+
+def _has_rival(best: ScoredModel, models: Sequence[ScoredModel], laws: Sequence[FittedLaw]) -> bool:
+    """Return whether another model is about as good as the best one, and is no extension of it."""
+    starts = np.cumsum([0, *(len(each.law.terms) for each in laws)]).tolist()
+    law_of_term = dict(zip(starts, (each.law for each in laws), strict=False))
+    law = law_of_term[best.term_indices[0]]
+    for model in models:
+        if model is best or model.score - best.score >= _MIN_LEAD:
+            continue
+        other = law_of_term.get(model.term_indices[0]) if model.term_indices else None
+        if other is None or not extends_law(other, law):
+            return True
+    return False
 
 
 def compute_pool_lack_of_fit(residuals: Values, data: LawData) -> float:

@@ -35,8 +35,16 @@ def test_a_law_with_a_close_competitor_is_no_clear_winner(rng):
     data = make_data(rng, noise=0.5)
     laws = fit(data, "a*b/c", "a*b*(a + 30)/c")
     assert is_law_sufficient(laws, data)
-    assert not is_law_sufficient(laws, data, max_cost=20.0)
-    assert is_law_sufficient(laws[:1], data, max_cost=20.0)
+    assert not is_law_sufficient(laws, data, max_cost=29.0)
+    assert is_law_sufficient(laws, data, max_cost=30.0)  # it pays 9.2 for its search, and 20 less are allowed
+    assert is_law_sufficient(laws[:1], data, max_cost=10.0)
+
+
+def test_laws_that_extend_the_best_one_are_no_competitors(rng):
+    data = make_data(rng, noise=0.5)
+    longer = Law((parse_expression("a*b/c"), parse_expression("d")), has_intercept=False, search_size=100.0)
+    laws = [*fit(data, "a*b/c"), *fit_laws([longer], data.columns, data.target)]
+    assert is_law_sufficient(laws, data, max_cost=10.0)
 
 
 def test_a_law_that_pays_much_for_its_search_is_no_clear_winner(rng):
