@@ -329,18 +329,21 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     categorical, categorical_as = to_list(options.categorical), options.categorical_as
     check_categorical(categorical, categorical_as)
     frame, exclude = read_frame(X), to_list(options.exclude)
-    if not categorical and (options.inputs is not None or not find_few_levels(frame, exclude)):
+    named = None if options.inputs is None else to_list(options.inputs)
+    if not categorical and not find_few_levels(frame, exclude):
         return frame, options
     target_columns = list_target_columns(frame, y, options, exclude)
     row_columns = [name for name in (options.groups, options.weights) if name is not None]
     if not categorical:
-        categorical = find_few_levels(frame, {*target_columns, *exclude, *row_columns})
+        few = find_few_levels(frame, {*target_columns, *exclude, *row_columns})
+        categorical = few if named is None else _choose_named(frame, few, named)
         if not categorical:
             return frame, options
         frame, categorical_as = _announce_categories(frame, categorical), "onehot"
     not_gated = [*exclude, *categorical, *row_columns]
+    has_derived = named is not None and any(name not in frame.columns for name in named)
     numeric_inputs = (
-        None if options.inputs is None else [x for x in to_list(options.inputs) if x not in categorical]
+        None if named is None or has_derived else [name for name in named if name not in categorical]
     )
     gated_inputs: list[str] = []
     require_columns(frame, categorical, name_option("categorical"))
@@ -349,7 +352,7 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
     frame, derived_names = add_categorical_columns(
         frame, categorical, categorical_as, gated_inputs, [*target_columns, *exclude]
     )
-    inputs = None if numeric_inputs is None else [*numeric_inputs, *derived_names]
+    inputs = named if has_derived else None if numeric_inputs is None else [*numeric_inputs, *derived_names]
     return frame, replace(
         options,
         inputs=inputs,
@@ -357,6 +360,16 @@ def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any,
         categorical=categorical,
         categorical_as=categorical_as,
     )
+
+
+def _choose_named(frame: SourceFrame, categorical: Sequence[str], named: Collection[str]) -> list[str]:
+    """Return the categories that are named as inputs, themselves or by one of their levels."""
+    chosen = []
+    for name in categorical:
+        _, levels = add_categorical_columns(frame, [name], "onehot", [], [])
+        if name in named or any(level in named for level in levels):
+            chosen.append(name)
+    return chosen
 
 
 def find_few_levels(frame: SourceFrame, used_columns: Collection[str]) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 import symscreen
 from symscreen.data.categories import find_few_levels
 from symscreen.data.sources import read_frame
+from symscreen.errors import DataError
 
 
 @pytest.fixture
@@ -47,6 +48,28 @@ def test_a_category_may_be_excluded_or_multiply_inputs(sites):
     assert "x·1[site = south]" in gated.record["data"]["inputs"]
     named = symscreen.screen(sites, layers="u", unary="square", inputs=["x"])
     assert named.record["data"]["inputs"] == ["x"]
+
+
+def test_a_category_or_one_of_its_levels_may_be_named_as_an_input(sites):
+    by_column = symscreen.screen(sites, layers="u", unary="square", inputs=["x", "site"])
+    assert by_column.record["data"]["inputs"] == ["site = east", "site = north", "site = south", "x"]
+    by_level = symscreen.screen(sites, layers="u", unary="square", inputs=["x", "site = south"])
+    assert by_level.record["data"]["inputs"] == ["site = south", "x"]
+    with pytest.raises(DataError, match="no column 'site = west'"):
+        symscreen.screen(sites, layers="u", unary="square", inputs=["x", "site = west"])
+
+
+def test_the_inputs_that_matter_are_inputs_of_a_screen(sites):
+    selected = symscreen.screen_inputs(sites).selected
+    assert selected == ["site = south", "x"]
+    result = symscreen.screen(sites, layers="u", unary="square", inputs=selected)
+    assert result.record["data"]["inputs"] == selected
+
+
+def test_levels_that_multiply_inputs_may_be_named(sites):
+    options = {"layers": "u", "unary": "square", "categorical": ["site"]}
+    result = symscreen.screen(sites, inputs=["x", "x·1[site = south]"], **options)
+    assert result.record["data"]["inputs"] == ["x", "x·1[site = south]"]
 
 
 def test_a_text_target_is_no_category(sites):

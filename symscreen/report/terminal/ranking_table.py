@@ -341,7 +341,7 @@ def _describe_exclusions(result: ScreenResult) -> list[str]:
             counts[reason] = counts.get(reason, 0) + count
     reasons = [reason for reason in EXCLUSION_REASONS.values() if reason in counts]
     text = ", ".join(f"{reason} ({counts[reason]:,})" for reason in reasons)
-    return [f"not scored: {text}."] if counts else []
+    return [f"built but not scored: {text}."] if counts else []
 
 
 def _format_count(number: int, singular: str, plural: str = "") -> str:
