@@ -106,7 +106,11 @@ def weigh_growing_errors(
     # A formula that fits the errors of few rows hides how they grow, and a simpler one shows it. So does a
     # formula that is wrong where the target is small, and a more complex one shows it.
     front = [model for model in find_pareto_front(models) if model.term_indices]
-    simpler = [model for model in reversed(front) if model.complexity < selected.complexity]
+    simpler = [
+        model
+        for model in reversed(front)
+        if model.complexity <= selected.complexity and model.term_indices != selected.term_indices
+    ]
     larger = [model for model in front if model.complexity > selected.complexity][:_MAX_LARGER_MODELS]
     rivals = [*simpler, *larger]
     for _ in range(_MAX_WEIGHINGS):
@@ -220,15 +224,16 @@ def _format_form(found: ModelSearchResult, model: ScoredModel) -> str:
     return format_shape(build_law(found, model))
 
 
-def format_error_scale(scale: ErrorScale) -> str:
-    """Say that rows are weighted, and how to decide otherwise."""
+def format_error_scale(scale: ErrorScale, *, takes_weights: bool = True) -> str:
+    """Say that rows are weighted and, if the fit takes weights, how to decide otherwise."""
     deviation = f"{scale.proportional:.2g}*|prediction|"
     if scale.constant > 0.0:
         deviation = f"{scale.constant:.2g} + {deviation}"
-    return Message(
+    text = (
         f"the errors grow with the target, with a standard deviation of about {deviation}; rows are weighted "
-        f"by 1/variance, also in R2 and the criterion; {name_option('weights')} replaces these weights"
+        "by 1/variance, also in R2 and the criterion"
     )
+    return Message(f"{text}; {name_option('weights')} replaces these weights" if takes_weights else text)
 
 
 def weigh_models(

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from symscreen.data import read_columns, read_frame_with_column, read_levels
-from symscreen.data.documents import FiniteNumber, convert_document
+from symscreen.data.documents import FiniteNumber, NotNegativeNumber, PositiveNumber, convert_document
 from symscreen.errors import DataError, FormulaError
 from symscreen.export import read_bundle
 from symscreen.expressions.grouped_formula import GroupedFormula, replace_constants
@@ -17,6 +17,7 @@ from symscreen.expressions.traversal import collect_indicators, evaluate_express
 from symscreen.fitting.grouped.group_estimates import GroupPrior, compute_posterior
 from symscreen.messages import quote
 from symscreen.results.fit_result import GroupedFitResult
+from symscreen.statistics.inference.error_scale import ErrorScale
 
 if TYPE_CHECKING:
     import os
@@ -38,6 +39,13 @@ class _Shrinkage(Struct, forbid_unknown_fields=True):
     means: _Numbers
     variances: _Numbers
     mean_variances: _Numbers
+
+
+class _StoredErrorScale(Struct, forbid_unknown_fields=True):
+    """The standard deviation of errors, constant + proportional·|prediction|."""
+
+    constant: NotNegativeNumber
+    proportional: PositiveNumber
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +103,7 @@ def adapt(model: GroupedFitResult | str | os.PathLike[str], rows: Any) -> Groupe
     if not formula.constants:
         return formula
     prior = _read_prior(record, len(formula.constants), str(model))
+    scale = _read_error_scale(record, str(model))
     frame: Any = read_frame_with_column(rows, formula.column, "per")
     levels, codes = read_levels(frame, formula.column)
     names = [*formula.inputs, formula.target]
@@ -102,7 +111,7 @@ def adapt(model: GroupedFitResult | str | os.PathLike[str], rows: Any) -> Groupe
     for code, name in enumerate(levels):
         own = codes == code
         group = _Group({each: columns[each][own] for each in formula.inputs}, columns[formula.target][own])
-        formula = replace_constants(formula, name, _fit_group(formula, group, prior, name).tolist())
+        formula = replace_constants(formula, name, _fit_group(formula, group, prior, scale, name).tolist())
     return formula
 
 
@@ -121,8 +130,22 @@ def _read_prior(record: Mapping[str, Any], n_constants: int, source: str) -> Gro
     return GroupPrior(parts[0], parts[1] + parts[2], parts[2], std**2)
 
 
-def _fit_group(formula: GroupedFormula, group: _Group, prior: GroupPrior | None, name: str) -> Values:
-    """Fit the constants of one group by Gauss-Newton steps; one is enough for coefficients."""
+def _read_error_scale(record: Mapping[str, Any], source: str) -> ErrorScale | None:
+    """Read how the errors of a fit grow from its record; None if they do not."""
+    if record.get("error_scale") is None:
+        return None
+    place = f"{source}, record.error_scale"
+    stored = convert_document(record["error_scale"], _StoredErrorScale, place, FormulaError)
+    return ErrorScale(stored.constant, stored.proportional)
+
+
+def _fit_group(
+    formula: GroupedFormula, group: _Group, prior: GroupPrior | None, scale: ErrorScale | None, name: str
+) -> Values:
+    """Fit the constants of one group by Gauss-Newton steps; one is enough for coefficients.
+
+    Rows have the weights of the errors that the fit found, at the predictions of each step.
+    """
     starts = np.array([float(np.mean(each.values)) for each in formula.constants])
     constants = starts if prior is None else prior.means.copy()
     if prior is None and len(group.target) < len(constants):
@@ -141,7 +164,8 @@ def _fit_group(formula: GroupedFormula, group: _Group, prior: GroupPrior | None,
         if prior is None and np.linalg.matrix_rank(slopes) < len(constants):
             raise DataError(f"the rows of the group {quote(name)} do not determine its constants: add some")
         variance = 1.0 if prior is None else prior.residual_variance
-        fitted, _ = compute_posterior(slopes.T, adjusted, prior, variance)
+        roots = 1.0 if scale is None else np.sqrt(scale.compute_weights(predicted))
+        fitted, _ = compute_posterior((roots * slopes).T, roots * adjusted, prior, variance)
         change = np.abs(fitted - constants).max()
         constants = fitted
         if change <= _TOLERANCE * np.abs(constants).max():

@@ -39,7 +39,8 @@ class ConstantEstimates:
     inner : float64 array, shape (p, G)
         The constants inside the terms.
     varying : float64 array, shape (v, n)
-        Derivatives of the predictions by the constants that vary: coefficients first.
+        Derivatives of the predictions by the constants that vary: coefficients first. These, those below and
+        the residuals are multiplied by the roots of the row weights.
     shared : float64 array, shape (s, n)
         Derivatives by the shared constants: coefficients first.
     residuals : float64 array, shape (n,)
@@ -88,15 +89,17 @@ def fit_model(model: GroupedModel, rows: GroupedRows) -> GroupedModel | None:
     def predict(trial: Values) -> Values:
         projection = design.project(trial)
         # a step to constants for which the model is undefined is rejected, since it increases the square
-        return np.full(rows.n, np.inf) if projection is None else rows.target - projection.remove(rows.target)
+        if projection is None:
+            return np.full(rows.n, np.inf)
+        return rows.scaled_target - projection.remove(rows.scaled_target)
 
     def differentiate(trial: Values) -> Values:
         projection = design.project(trial)
         if projection is None:
             return np.full((len(trial), rows.n), np.nan)
-        coefficients = _merge_coefficients(model, *projection.solve(rows.target, design.shared))
+        coefficients = _merge_coefficients(model, *projection.solve(rows.scaled_target, design.shared))
         outer = rows.spread(coefficients[model.has_intercept :])[function.owners]
-        slopes = function.differentiate(trial[:, None]) * outer
+        slopes = rows.scale(function.differentiate(trial[:, None]) * outer)
         return projection.remove(slopes) if np.isfinite(slopes).all() else slopes
 
     with np.errstate(all="ignore"):
@@ -104,9 +107,9 @@ def fit_model(model: GroupedModel, rows: GroupedRows) -> GroupedModel | None:
         if start is None:
             return None
         if not len(constants):
-            residuals = start.remove(rows.target)
+            residuals = start.remove(rows.scaled_target)
             return replace(model, square=float((residuals * residuals).sum()))
-        solution, square = improve_fit(predict, differentiate, constants, rows.target)
+        solution, square = improve_fit(predict, differentiate, constants, rows.scaled_target)
     return replace(model.put_constants(solution), square=square)
 
 
@@ -125,7 +128,7 @@ class _CachedDesign:
             self._key, self._projection = constants.tobytes(), None
             values = self.function.evaluate(constants[:, None])
             if np.isfinite(values).all():
-                varying, self.shared = build_design(self.model, values)
+                varying, self.shared = build_design(self.model, values, self.rows)
                 projection = project_design(self.rows, varying, self.shared)
                 self._projection = projection if projection.is_determined else None
         return self._projection
@@ -156,11 +159,11 @@ def estimate_constants(model: GroupedModel, rows: GroupedRows) -> ConstantEstima
         values = function.evaluate(rows.spread(inner))
         if not np.isfinite(values).all():
             return None
-        varying, shared = build_design(model, values)
+        varying, shared = build_design(model, values, rows)
         projection = project_design(rows, varying, shared)
         if not projection.is_determined:
             return None
-        coefficients = _merge_coefficients(model, *projection.solve(rows.target, shared))
+        coefficients = _merge_coefficients(model, *projection.solve(rows.scaled_target, shared))
         estimates = _linearize(model, function, rows, coefficients, inner)
         if any(model.inner_varies):
             estimates = _fit_together(estimates, function, rows)
@@ -177,9 +180,9 @@ def _linearize(
     slopes = (
         function.differentiate(rows.spread(inner)) * row_coefficients[model.has_intercept :][function.owners]
     )
-    derivatives = np.vstack([design, slopes])
+    derivatives = rows.scale(np.vstack([design, slopes]))
     varies = _list_varying(model)
-    residuals = rows.target - (row_coefficients * design).sum(axis=0)
+    residuals = rows.scale(rows.target - (row_coefficients * design).sum(axis=0))
     return ConstantEstimates(model, coefficients, inner, derivatives[varies], derivatives[~varies], residuals)
 
 

@@ -33,7 +33,8 @@ from symscreen.fitting.grouped.grouped_form import build_grouped_formula, order_
 from symscreen.fitting.grouped.grouped_rows import group_rows
 from symscreen.fitting.grouped.grouped_tables import build_constant_table, build_model_table, build_term_table
 from symscreen.fitting.grouped.model_growth import search_terms
-from symscreen.fitting.lack_of_fit import compute_lack_of_fit
+from symscreen.fitting.grouped.weighted_rows import compute_grouped_lack_of_fit, weigh_grouped_rows
+from symscreen.fitting.growing_errors import format_error_scale
 from symscreen.fitting.search_monitor import SearchMonitor, format_partial_fit_notice
 from symscreen.fitting.term_safety import find_unsafe_terms, format_unsafe_terms
 from symscreen.grammar import OPERATORS
@@ -109,24 +110,45 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
     monitor.start(STAGE, is_needed=True)
     search_rows = _select_search_rows(rows)
     candidates = _list_candidates(task, search_rows)
-    found = search_terms(
-        search_rows,
-        candidates,
-        min(task.options.max_terms, _MAX_SEARCH_TERMS),
-        criterion,
-        is_allowed=_make_filter(task),
-        should_stop=monitor.should_stop,
-    )
-    models = refit_models(found, rows, criterion, inner_varies=task.options.per_inner)
-    # derivatives may overflow where values do not
-    models = [model for model in models if estimate_constants(model, rows) is not None]
-    selected = select_model(models, rows, criterion)
+
+    def search(chosen_rows: GroupedRows) -> list[GroupedModel]:
+        return search_terms(
+            chosen_rows,
+            candidates,
+            min(task.options.max_terms, _MAX_SEARCH_TERMS),
+            criterion,
+            is_allowed=_make_filter(task),
+            should_stop=monitor.should_stop,
+        )
+
+    def fit_with(
+        chosen_rows: GroupedRows, found: Sequence[GroupedModel]
+    ) -> tuple[list[GroupedModel], GroupedModel]:
+        models = refit_models(found, chosen_rows, criterion, inner_varies=task.options.per_inner)
+        # derivatives may overflow where values do not
+        models = [model for model in models if estimate_constants(model, chosen_rows) is not None]
+        return models, select_model(models, chosen_rows, criterion)
+
+    found = search(search_rows)
+    models, selected = fit_with(rows, found)
+    choice = None
+    if not monitor.should_stop():
+        choice = weigh_grouped_rows(
+            models, selected, rows, criterion, lambda weighted: fit_with(weighted, found)
+        )
+    if choice is not None:
+        # the search follows the largest rows without weights, so it is repeated with them
+        rows = choice.rows
+        found = [*search(_select_search_rows(rows)), *found]
+        models, selected = fit_with(rows, found)
     partial = monitor.build_record()
 
     def fit_form(model: GroupedModel) -> FittedForm:
         return _fit_form(model, rows, task, groups)
 
     notices = [*task.dataset.notices, *([format_partial_fit_notice(partial["partial"])] if partial else [])]
+    if choice is not None:
+        notices.append(format_error_scale(choice.scale, takes_weights=False))
     return _build_result(
         fit_form(selected),
         rows,
@@ -141,9 +163,11 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
             "rows_estimating": rows.n,
             "cv_error": None,
             "stage": STAGE if selected.terms else None,
+            **({} if choice is None else {"error_scale": choice.scale.record}),
             **(task.categories_record or {}),
             **partial,
         },
+        mean_weight=1.0 if choice is None else choice.mean_weight,
     )
 
 
@@ -255,6 +279,7 @@ def _build_result(
     models: dict[str, Any],
     notices: list[str],
     record: dict[str, Any],
+    mean_weight: float,
 ) -> GroupedFitResult:
     """Build the result: tables, notices and the record."""
     model, estimates, formula, options = fitted.model, fitted.estimates, fitted.formula, task.options
@@ -262,14 +287,15 @@ def _build_result(
     ranges = task.input_ranges or compute_input_ranges(task.dataset.columns_by_name)
     record |= {
         "verdict": _judge(fitted, rows),
-        "groups": _build_group_record(fitted, rows),
+        "groups": _build_group_record(fitted, rows, mean_weight),
         "input_ranges": {name: ranges[name] for name in collect_inputs(model.terms)},
         **build_box_record(task, model.terms),
         **({} if options.unsafe == "keep" else build_safety_record(reasons)),
     }
     notices += _format_notices(fitted, rows, is_exact=record["verdict"]["kind"] == "exact")
     notices += format_unsafe_terms(model.terms, reasons) if reasons else []
-    square = float((fitted.residuals * fitted.residuals).sum())
+    residuals = rows.scale(fitted.residuals)
+    square = float((residuals * residuals).sum())
     return GroupedFitResult(
         formula=formula,
         terms=build_term_table(model, formula, estimates, options.level),
@@ -289,12 +315,14 @@ def _judge(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]:
         return {"kind": "none", "p_value": None}
     if is_exact(fitted.model, rows):
         return {"kind": "exact", "p_value": None}
-    codes = rows.spread(np.arange(rows.n_groups, dtype=np.float64))
-    return build_tested_verdict(compute_lack_of_fit([*rows.columns.values(), codes], fitted.residuals))
+    return build_tested_verdict(compute_grouped_lack_of_fit(fitted.residuals, rows))
 
 
-def _build_group_record(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]:
-    """Build the record of the groups: their rows, and what a new group is shrunk toward."""
+def _build_group_record(fitted: FittedForm, rows: GroupedRows, mean_weight: float) -> dict[str, Any]:
+    """Build the record of the groups: their rows, and what a new group is shrunk toward.
+
+    With errors that grow, the residual standard deviation is relative to the σ of the error scale.
+    """
     formula, estimates = fitted.formula, fitted.estimates
     prior = estimates.prior
     shrinkage = None
@@ -307,7 +335,7 @@ def _build_group_record(fitted: FittedForm, rows: GroupedRows) -> dict[str, Any]
                 ("mean_variances", prior.mean_variances),
             )
         }
-    std = estimates.residual_std
+    std = estimates.residual_std * float(np.sqrt(mean_weight))
     return {
         "column": formula.column,
         "rows": dict(zip(formula.groups, rows.counts.tolist(), strict=True)),

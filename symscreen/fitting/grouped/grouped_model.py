@@ -54,7 +54,7 @@ class GroupedModel:
     inner_varies : tuple of bool
         Whether each fitted constant inside the terms varies, from left to right.
     square : float
-        Sum of squared residuals on the rows that the model was fitted to.
+        Sum of squared residuals on the rows that the model was fitted to, with their weights.
     """
 
     terms: tuple[Expression, ...]
@@ -279,8 +279,11 @@ def _substitute_back(r: Values, right: Values) -> Values:
     return solution
 
 
-def build_design(model: GroupedModel, values: Values) -> tuple[Values, Values]:
-    """Split the columns of the design, the intercept first, into those that vary and the shared ones."""
-    design = np.vstack([np.ones(values.shape[1]), values]) if model.has_intercept else values
+def build_design(model: GroupedModel, values: Values, rows: GroupedRows) -> tuple[Values, Values]:
+    """Split the columns of the design, the intercept first, into those that vary and the shared ones.
+
+    `values` are those of the terms, shape (k, n). The columns are multiplied by the roots of the row weights.
+    """
+    design = rows.scale(np.vstack([np.ones((int(model.has_intercept), rows.n)), values]))
     varies = np.array(model.varies, dtype=bool)
     return design[varies], design[~varies]

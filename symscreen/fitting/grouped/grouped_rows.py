@@ -11,6 +11,7 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen.data import read_frame_with_column, read_levels
 from symscreen.errors import DataError
 from symscreen.expressions.traversal import evaluate_expression
+from symscreen.linear_models.row_weights import build_row_weights, center_rows, scale_rows
 from symscreen.messages import name_option_column
 from symscreen.statistics.spread_places import select_spread_places
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.data import Dataset, SourceFrame
     from symscreen.expressions.tree import Expression
+    from symscreen.linear_models.row_weights import RowWeights
 
 
 # Smallest norm of what the earlier columns leave of a column in a group, relative to the norm of the column;
@@ -96,12 +98,15 @@ class GroupedRows:
         The first row of each of G groups; each group has at least one row.
     source_rows : int64 array, shape (n,), or None
         The rows of the source, if there is one.
+    row_weights : RowWeights, optional
+        Weights of the rows in least squares.
     """
 
     columns: Mapping[str, Values]
     target: Values
     starts: NDArray[np.int64]
     source_rows: NDArray[np.int64] | None = None
+    row_weights: RowWeights | None = None
 
     @property
     def n(self) -> int:
@@ -120,9 +125,18 @@ class GroupedRows:
 
     @lockfree_cached_property
     def total_square(self) -> float:
-        """Sum of squares of the target around its mean."""
-        centered = self.target - self.target.mean()
+        """Weighted sum of squares of the target around its weighted mean."""
+        centered = center_rows(self.target, self.row_weights)
         return float((centered * centered).sum())
+
+    @lockfree_cached_property
+    def scaled_target(self) -> Values:
+        """The target times the roots of the weights, shape (n,)."""
+        return self.scale(self.target)
+
+    def scale(self, values: Values) -> Values:
+        """Multiply values of rows, shape (…, n), by the roots of the weights, if there are any."""
+        return scale_rows(values, self.row_weights)
 
     def sum_by_group(self, values: Values) -> Values:
         """Sum values of rows, shape (…, n), within each group, shape (…, G)."""
@@ -159,7 +173,8 @@ class GroupedRows:
         starts = np.concatenate(([0], np.cumsum([len(each) for each in kept])[:-1]))
         columns = {name: values[rows] for name, values in self.columns.items()}
         source_rows = None if self.source_rows is None else self.source_rows[rows]
-        return GroupedRows(columns, self.target[rows], starts.astype(np.int64), source_rows)
+        weights = None if self.row_weights is None else build_row_weights(self.row_weights.weights[rows])
+        return GroupedRows(columns, self.target[rows], starts.astype(np.int64), source_rows, weights)
 
 
 def group_rows(dataset: Dataset, codes: NDArray[np.int64]) -> GroupedRows:

@@ -139,7 +139,10 @@ class _TermSearch:
         self.rows, self.candidates, self.criterion = rows, candidates, criterion
         self.is_allowed = is_allowed
         self.found: dict[tuple[tuple[str, ...], bool], GroupedModel] = {}
-        self.norms = rows.sum_by_group(np.square(candidates.values))
+        squares = np.square(candidates.values)
+        if rows.row_weights is not None:
+            squares *= rows.row_weights.weights
+        self.norms = rows.sum_by_group(squares)
         self.costs = 2.0 * np.log(list(map(candidates.count_as_simple, candidates.complexity.tolist())))
 
     def list_best(self, size: int | None = None) -> list[GroupedModel]:
@@ -198,9 +201,10 @@ class _TermSearch:
         for start in starts:
             design = [np.ones(rows.n)] if start.has_intercept else []
             design += [evaluate_expression(term, rows.columns) for term in start.terms]
-            q, _ = orthonormalize(rows, np.array(design).reshape(-1, rows.n))
-            directions.append(np.vstack([q, remove_projection(rows, q, rows.target)]))
-        stacked = np.array(directions).transpose(2, 1, 0)  # rows, columns and the residuals, starts
+            q, _ = orthonormalize(rows, rows.scale(np.array(design).reshape(-1, rows.n)))
+            directions.append(np.vstack([q, remove_projection(rows, q, rows.scaled_target)]))
+        # rows, columns and the residuals, starts; the roots of the weights belong to the candidates
+        stacked = rows.scale(np.array(directions)).transpose(2, 1, 0)
         gains = np.zeros((len(self.candidates), len(starts)))
         ends = np.append(rows.starts[1:], rows.n)
         for first in range(0, len(gains), _BLOCK):

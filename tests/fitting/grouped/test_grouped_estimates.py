@@ -86,7 +86,9 @@ def test_estimates_and_errors_are_those_of_least_squares_on_blocks(rng, varies):
     rows, _ = make_rows(rng, [7, 12, 9])  # three groups are not shrunk
     model = make_model((EXPONENTIAL, INPUT), varies)
     found = estimate(model, rows)
-    design = build_blocks(rows, *build_design(model, np.array([rows.evaluate(term) for term in model.terms])))
+    design = build_blocks(
+        rows, *build_design(model, np.array([rows.evaluate(term) for term in model.terms]), rows)
+    )
     solution = np.linalg.lstsq(design, rows.target, rcond=None)[0]
     residuals = rows.target - design @ solution
     variance = residuals @ residuals / (rows.n - design.shape[1])
