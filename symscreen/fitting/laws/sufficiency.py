@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.fitting.laws.fitted_laws import FittedLaw
-    from symscreen.fitting.laws.law import LawData
+    from symscreen.fitting.laws.law import Law, LawData
     from symscreen.fitting.model_selection import ScoredModel
 
 
 _MIN_SCORE_GAIN = 10.0  # points of the criterion by which a law must be better than the mean
 _MIN_LEAD = 6.0  # points of the criterion by which a clear winner is better than all others
-_RIVAL_COST = (
-    20.0  # points by which a law without this lead must pay less: two more searches find none better
-)
+_DOUBT_COST = 20.0  # points that a doubtful law must pay less, so that two more searches find none better
 _MIN_TESTED_ROWS = 500  # rows; with fewer, the tests of lack of fit do not end a search
 _LEVEL = 0.01  # p-value of the tests of lack of fit above which a law needs no better one
 _MAX_ENDING_COMPLEXITY = 25  # a longer formula may be an approximation of a law that a later search finds
@@ -50,9 +48,10 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
         Inputs, target and grammar.
     max_cost : float, optional
         If given, the best law must have at most complexity 25, and pay at most this number of points of the
-        criterion for its search and inner constants. If another law is about as good and does not extend it
-        by one or two fitted terms, it must pay 20 points less. Otherwise, later stages might find a simpler
-        law.
+        criterion for its search and inner constants; otherwise, later stages might find a simpler law. A law
+        with fitted numbers besides one coefficient may be an approximation. So it must pay 20 points less,
+        and none may be about as good. Any other law must pay 20 points less if one is about as good that does
+        not extend it by one or two fitted terms.
 
     Returns
     -------
@@ -74,12 +73,8 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     if mean.score - best.score < _MIN_SCORE_GAIN:
         return False
     members = list(best.term_indices)
-    cost = 2.0 * float(np.log(found.terms.search_sizes[members]).sum())
-    cost += float(found.terms.n_constants[members].sum() * np.log(n))
-    if max_cost is not None:
-        limit = max_cost - _RIVAL_COST if _has_rival(best, models, laws) else max_cost
-        if best.complexity > _MAX_ENDING_COMPLEXITY or cost > limit:
-            return False
+    if max_cost is not None and not _is_clear(best, models, laws, max_cost, n):
+        return False
     values = found.terms.values[members]
     coefficients = estimate_coefficients(
         values, data.target, has_intercept=best.has_intercept, row_weights=data.row_weights
@@ -91,18 +86,32 @@ def is_law_sufficient(laws: Sequence[FittedLaw], data: LawData, *, max_cost: flo
     )
 
 
-def _has_rival(best: ScoredModel, models: Sequence[ScoredModel], laws: Sequence[FittedLaw]) -> bool:
-    """Return whether another model is about as good as the best one, and is no extension of it."""
+def _is_clear(
+    best: ScoredModel, models: Sequence[ScoredModel], laws: Sequence[FittedLaw], max_cost: float, n: float
+) -> bool:
+    """Return whether the best model is simple, and pays so little that later searches need not be tried.
+
+    A law with fitted numbers besides one coefficient may approximate another one. It must pay less, and any
+    law that is about as good is its rival. The rivals of other laws do not extend them.
+    """
+    law, *others = _list_close_laws(best, models, laws)
+    n_numbers = len(law.terms) + law.has_intercept + law.n_constants
+    if n_numbers > 1 and others:
+        return False
+    is_doubtful = n_numbers > 1 or not all(extends_law(other, law) for other in others)
+    cost = 2.0 * float(np.log(law.search_size)) + law.n_constants * float(np.log(n))
+    limit = max_cost - _DOUBT_COST if is_doubtful else max_cost
+    return best.complexity <= _MAX_ENDING_COMPLEXITY and cost <= limit
+
+
+def _list_close_laws(
+    best: ScoredModel, models: Sequence[ScoredModel], laws: Sequence[FittedLaw]
+) -> list[Law]:
+    """List the laws of the best model, which is not the mean, and of those that are about as good."""
     starts = np.cumsum([0, *(len(each.law.terms) for each in laws)]).tolist()
     law_of_term = dict(zip(starts, (each.law for each in laws), strict=False))
-    law = law_of_term[best.term_indices[0]]
-    for model in models:
-        if model is best or model.score - best.score >= _MIN_LEAD:
-            continue
-        other = law_of_term.get(model.term_indices[0]) if model.term_indices else None
-        if other is None or not extends_law(other, law):
-            return True
-    return False
+    close = [best, *(each for each in models if each is not best and each.score - best.score < _MIN_LEAD)]
+    return [law_of_term[each.term_indices[0]] for each in close]
 
 
 def compute_pool_lack_of_fit(residuals: Values, data: LawData) -> float:
