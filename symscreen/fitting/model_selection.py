@@ -408,7 +408,7 @@ def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:
 def find_alternatives(
     selected: ScoredModel, models: Sequence[ScoredModel], margin: float, limit: int
 ) -> list[ScoredModel]:
-    """Return the models whose score is close to that of the selected one.
+    """Return the models whose score is close to that of the selected one, each function once.
 
     Parameters
     ----------
@@ -434,4 +434,11 @@ def find_alternatives(
         alternatives = [
             model for model in alternatives if not set(selected.term_indices) < set(model.term_indices)
         ]
+    else:
+        # equal errors are those of two forms of one function
+        own = round_unexplained_share(selected.unexplained_share)
+        distinct: dict[float, ScoredModel] = {}
+        for model in alternatives:
+            distinct.setdefault(round_unexplained_share(model.unexplained_share), model)
+        alternatives = [model for share, model in distinct.items() if share != own]
     return alternatives[:limit]

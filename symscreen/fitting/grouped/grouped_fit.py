@@ -29,7 +29,11 @@ from symscreen.fitting.grouped.form_choice import (
     snap_inner_constants,
 )
 from symscreen.fitting.grouped.group_estimates import compute_group_estimates
-from symscreen.fitting.grouped.grouped_form import build_grouped_formula, order_by_text
+from symscreen.fitting.grouped.grouped_form import (
+    build_grouped_formula,
+    order_by_text,
+    subtract_negative_numbers,
+)
 from symscreen.fitting.grouped.grouped_rows import group_rows
 from symscreen.fitting.grouped.grouped_tables import build_constant_table, build_model_table, build_term_table
 from symscreen.fitting.grouped.model_growth import search_terms
@@ -209,7 +213,10 @@ def _make_filter(task: FitTask) -> Callable[[Expression], bool]:
 
 def _fit_form(model: GroupedModel, rows: GroupedRows, task: FitTask, groups: FitGroups) -> FittedForm:
     """Estimate the constants of a model and write its formula."""
-    model = _define_columns(model.sort_terms(), task)
+    model = _define_columns(model, task)
+    if not any(model.inner_varies) and any(each.name == "sub" for each in task.grammar.binary):
+        model = replace(model, terms=tuple(map(subtract_negative_numbers, model.terms)))
+    model = model.sort_terms()
     estimates = _estimate(model, rows)
     if estimates.n_freedom > 0 and (task.options.snap or is_exact(model, rows)):
         n_inner = sum(not varies for varies in model.inner_varies)

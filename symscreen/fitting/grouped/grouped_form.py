@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from symscreen.expressions.grouped_formula import (
 )
 from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.traversal import rebuild_expression
-from symscreen.expressions.tree import Column, Constant
+from symscreen.expressions.tree import Call, Column, Constant
+from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +119,25 @@ def _order_varying(model: GroupedModel) -> list[int]:
         first_inner += n_inner
     varies = np.array([*model.varies, *model.inner_varies], dtype=bool)
     return [place for place in ordered if varies[place]]
+
+
+def subtract_negative_numbers(term: Expression) -> Expression:
+    """Write x + (-0.5) as x - 0.5 in a term.
+
+    Examples
+    --------
+    >>> total = Call(OPERATORS["add"], (Column("x"), Constant(-0.5, fitted=True)))
+    >>> print(subtract_negative_numbers(total))
+    x - 0.5
+    """
+
+    def build_call(call: Call, arguments: list[Expression]) -> Expression:
+        first, *others = arguments
+        if call.operator.name == "add" and isinstance(others[0], Constant) and others[0].value < 0.0:
+            return Call(OPERATORS["sub"], (first, replace(others[0], value=-others[0].value)))
+        return Call(call.operator, tuple(arguments))
+
+    return rebuild_expression(term, call=build_call)
 
 
 def order_by_text(model: GroupedModel, values: Values) -> Values:
