@@ -17,7 +17,7 @@ from symscreen._repr import format_repr, format_result_html, format_summary
 from symscreen.errors import OptionError
 from symscreen.expressions.grouped_formula import GroupedFormula, predict_model
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.messages import escape_control_chars, format_count, name_option
+from symscreen.messages import escape_control_chars, format_count, name_option, quote
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:
@@ -212,10 +212,23 @@ class _BaseFitResult:
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """What the result says of its formula: the verdict, other formulas, the exclusion and the band."""
+        """What the result says of its formula: verdict, units, other formulas, exclusion and band."""
         band = None if self.band is None else str(self.band)
-        others = self._describe_others()
-        return (self.verdict, *(each for each in (others, self.exclusion, band) if each is not None))
+        parts = (self._describe_base_units(), self._describe_others(), self.exclusion, band)
+        return (self.verdict, *(each for each in parts if each is not None))
+
+    def _describe_base_units(self) -> str | None:
+        """Say which columns of the formula have other units than those given; None if none has."""
+        record = self.record.get("units")
+        if not record or self.record["verdict"]["kind"] == "none":
+            return None
+        used = {name: record["columns"].get(name) for name in self.record["input_ranges"]}
+        converted = [
+            f"{quote(name)} in {unit['base']}"
+            for name, unit in {**record["targets"], **used}.items()
+            if unit is not None and (unit["factor"], unit["offset"]) != ("1", "0")
+        ]
+        return f"the formula is for base units: {', '.join(converted)}" if converted else None
 
     def _describe_others(self) -> str | None:
         """Say how many formulas fit about as well as a law within noise; None if there are none."""

@@ -58,6 +58,10 @@ def test_a_law_is_found_in_base_units_and_its_numbers_have_theirs(moving):
     assert told == {"1": "kg*m**2/s**2", "`height [mm]`": "kg*m/s**2", "`mass (g)`*`speed (km/h)`**2": "1"}
     assert result.record["units"]["targets"]["energy (kJ)"]["base"] == "kg*m**2/s**2"
     assert "the target 'energy (kJ)' is converted from kJ to kg*m**2/s**2" in result.notices
+    assert result.claims[1] == (
+        "the formula is for base units: 'energy (kJ)' in kg*m**2/s**2, 'height [mm]' in m, 'mass (g)' in kg, "
+        "'speed (km/h)' in m/s"
+    )
 
 
 def test_predictions_are_in_the_units_that_came(moving):
