@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from symscreen.fitting.grouped.group_estimates import GroupEstimates
     from symscreen.fitting.grouped.grouped_model import GroupedModel
     from symscreen.fitting.grouped.grouped_rows import FitGroups, GroupedRows
+    from symscreen.fitting.grouped.weighted_rows import WeightedChoice
     from symscreen.fitting.search_stages import FitTask
 
 
@@ -94,6 +95,17 @@ class FittedForm:
     residuals: Values
 
 
+class _FoundModels(NamedTuple):
+    """The models of a search, best first, and the rows that they were fitted to, with weights if needed."""
+
+    rows: GroupedRows
+    models: list[GroupedModel]
+    selected: GroupedModel
+    choice: WeightedChoice | None
+    n_candidates: int
+    n_models: int
+
+
 def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
     """Find a formula for groups of rows; BLAS must be limited to one thread.
 
@@ -109,10 +121,43 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
     GroupedFitResult
     """
     dataset, criterion = task.dataset, task.options.criterion
-    rows = group_rows(dataset, groups.codes[dataset.source_rows])
     monitor = SearchMonitor(task.run_control.deadline, listener=task.on_progress)
     monitor.start(STAGE, is_needed=True)
-    search_rows = _select_search_rows(rows)
+    found = _search_models(task, group_rows(dataset, groups.codes[dataset.source_rows]), monitor)
+    rows, choice = found.rows, found.choice
+    partial = monitor.build_record()
+
+    def fit_form(model: GroupedModel) -> FittedForm:
+        return _fit_form(model, rows, task, groups)
+
+    notices = [*task.dataset.notices, *([format_partial_fit_notice(partial["partial"])] if partial else [])]
+    if choice is not None:
+        notices.append(format_error_scale(choice.scale, takes_weights=False))
+    return _build_result(
+        fit_form(found.selected),
+        rows,
+        task,
+        models=_describe_models(found.models, found.selected, rows, criterion, fit_form),
+        notices=notices,
+        record={
+            "searched": found.n_candidates,
+            "models": found.n_models,
+            **build_fit_options_record(task),
+            "rows_choosing": rows.n,
+            "rows_estimating": rows.n,
+            "cv_error": None,
+            "stage": STAGE if found.selected.terms else None,
+            **({} if choice is None else {"error_scale": choice.scale.record}),
+            **(task.categories_record or {}),
+            **partial,
+        },
+        mean_weight=1.0 if choice is None else choice.mean_weight,
+    )
+
+
+def _search_models(task: FitTask, rows: GroupedRows, monitor: SearchMonitor) -> _FoundModels:
+    """Search for terms, fit the models to all rows, and do both again if the errors grow with the target."""
+    search_rows, criterion = _select_search_rows(rows), task.options.criterion
     candidates = _list_candidates(task, search_rows)
 
     def search(chosen_rows: GroupedRows) -> list[GroupedModel]:
@@ -125,7 +170,7 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
             should_stop=monitor.should_stop,
         )
 
-    def fit_with(
+    def fit_models(
         chosen_rows: GroupedRows, found: Sequence[GroupedModel]
     ) -> tuple[list[GroupedModel], GroupedModel]:
         models = refit_models(found, chosen_rows, criterion, inner_varies=task.options.per_inner)
@@ -134,45 +179,18 @@ def run_grouped_fit(task: FitTask, groups: FitGroups) -> GroupedFitResult:
         return models, select_model(models, chosen_rows, criterion)
 
     found = search(search_rows)
-    models, selected = fit_with(rows, found)
+    models, selected = fit_models(rows, found)
     choice = None
     if not monitor.should_stop():
         choice = weigh_grouped_rows(
-            models, selected, rows, criterion, lambda weighted: fit_with(weighted, found)
+            models, selected, rows, criterion, lambda weighted: fit_models(weighted, found)
         )
     if choice is not None:
-        # the search follows the largest rows without weights, so it is repeated with them
+        # without weights, the search follows the largest rows
         rows = choice.rows
         found = [*search(_select_search_rows(rows)), *found]
-        models, selected = fit_with(rows, found)
-    partial = monitor.build_record()
-
-    def fit_form(model: GroupedModel) -> FittedForm:
-        return _fit_form(model, rows, task, groups)
-
-    notices = [*task.dataset.notices, *([format_partial_fit_notice(partial["partial"])] if partial else [])]
-    if choice is not None:
-        notices.append(format_error_scale(choice.scale, takes_weights=False))
-    return _build_result(
-        fit_form(selected),
-        rows,
-        task,
-        models=_describe_models(models, selected, rows, criterion, fit_form),
-        notices=notices,
-        record={
-            "searched": len(candidates),
-            "models": len(found),
-            **build_fit_options_record(task),
-            "rows_choosing": rows.n,
-            "rows_estimating": rows.n,
-            "cv_error": None,
-            "stage": STAGE if selected.terms else None,
-            **({} if choice is None else {"error_scale": choice.scale.record}),
-            **(task.categories_record or {}),
-            **partial,
-        },
-        mean_weight=1.0 if choice is None else choice.mean_weight,
-    )
+        models, selected = fit_models(rows, found)
+    return _FoundModels(rows, models, selected, choice, len(candidates), len(found))
 
 
 def _select_search_rows(rows: GroupedRows) -> GroupedRows:
