@@ -8,7 +8,7 @@ candidates are compared again with weights 1/σ², where σ = a + b·|prediction
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,18 @@ _MAX_WEIGHED_MODELS = 500  # models that are compared again with weights
 _MAX_REFINED_MODELS = 30  # best models with weights whose constants inside terms are fitted again
 _MAX_REFINED_PER_COMPLEXITY = 3  # the same, for each complexity
 _MAX_LARGER_MODELS = 4  # models more complex than the best one whose errors are tested for growth
-_MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
+MAX_WEIGHINGS = 3
+"""Largest number of times that the weights are estimated."""
+
+
+class _HasComplexity(Protocol):
+    """A model with a complexity."""
+
+    @property
+    def complexity(self) -> int: ...
+
+
+_AnyModel = TypeVar("_AnyModel", bound=_HasComplexity)
 
 
 class _Candidates(NamedTuple):
@@ -103,17 +114,11 @@ def weigh_growing_errors(
     result = found
     selected = select_identifiable_model(found, models, None, search_rows, target)
     form = _format_form(found, selected)
-    # A formula that fits the errors of few rows hides how they grow, and a simpler one shows it. So does a
-    # formula that is wrong where the target is small, and a more complex one shows it.
-    front = [model for model in find_pareto_front(models) if model.term_indices]
-    simpler = [
-        model
-        for model in reversed(front)
-        if model.complexity <= selected.complexity and model.term_indices != selected.term_indices
+    front = [
+        model for model in find_pareto_front(models) if model.term_indices not in {(), selected.term_indices}
     ]
-    larger = [model for model in front if model.complexity > selected.complexity][:_MAX_LARGER_MODELS]
-    rivals = [*simpler, *larger]
-    for _ in range(_MAX_WEIGHINGS):
+    rivals = order_rivals(front, selected.complexity)
+    for _ in range(MAX_WEIGHINGS):
         if not selected.term_indices or selected.is_exact:
             break
         estimated = _estimate_error_scale(task, search_rows, result, [selected, *rivals])
@@ -121,9 +126,8 @@ def weigh_growing_errors(
             break
         rivals = []
         scale, predictions = estimated
-        # the misfit of a wrong formula where the target is small looks like a constant part of the errors
-        scales = [scale, scale.drop_constant(predictions)] if scale.constant > 0.0 else [scale]
-        comparisons = [_compare_with_weights(task, candidates, each, predictions) for each in scales]
+        variants = scale.list_variants(predictions)
+        comparisons = [_compare_with_weights(task, candidates, each, predictions) for each in variants]
         usable = [each for each in comparisons if each is not None]
         if not usable:
             break
@@ -133,6 +137,28 @@ def weigh_growing_errors(
         if form == previous_form:
             break
     return weighted
+
+
+def order_rivals(front: Sequence[_AnyModel], complexity: int) -> list[_AnyModel]:
+    """Order the rivals of a model for the test whether errors grow: simpler ones, then some larger ones.
+
+    A formula that fits the errors of few rows hides how they grow, and a simpler one shows it. So does a
+    formula that is wrong where the target is small, and a more complex one shows it.
+
+    Parameters
+    ----------
+    front : sequence of models
+        The other models of the Pareto front, simplest first.
+    complexity : int
+        Complexity of the model.
+
+    Returns
+    -------
+    list of models
+        Those that are not more complex, the most complex first, and four that are.
+    """
+    simpler = [each for each in reversed(front) if each.complexity <= complexity]
+    return [*simpler, *[each for each in front if each.complexity > complexity][:_MAX_LARGER_MODELS]]
 
 
 def _compare_with_weights(

@@ -436,9 +436,8 @@ def find_alternatives(
         ]
     else:
         # equal errors are those of two forms of one function
-        own = round_unexplained_share(selected.unexplained_share)
         distinct: dict[float, ScoredModel] = {}
-        for model in alternatives:
+        for model in (selected, *alternatives):
             distinct.setdefault(round_unexplained_share(model.unexplained_share), model)
-        alternatives = [model for share, model in distinct.items() if share != own]
+        alternatives = list(distinct.values())[1:]
     return alternatives[:limit]

@@ -14,6 +14,7 @@ import numpy as np
 from symscreen.fitting.fit_verdict import VERDICT_LEVEL
 from symscreen.fitting.grouped.constant_fit import estimate_constants
 from symscreen.fitting.grouped.form_choice import describe_form, find_pareto_front, is_exact
+from symscreen.fitting.growing_errors import MAX_WEIGHINGS, order_rivals
 from symscreen.fitting.lack_of_fit import compute_lack_of_fit
 from symscreen.linear_models.row_weights import build_row_weights
 from symscreen.statistics.inference.error_scale import ErrorScale, estimate_error_scale
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
     from symscreen.fitting.grouped.grouped_model import GroupedModel
     from symscreen.fitting.grouped.grouped_rows import GroupedRows
-
-
-_MAX_LARGER_MODELS = 4  # models more complex than the best one whose errors are tested for growth
-_MAX_WEIGHINGS = 3  # largest number of times that the weights are estimated
 
 
 class WeightedChoice(NamedTuple):
@@ -82,24 +79,18 @@ def weigh_grouped_rows(
         None if the errors do not grow, or the selected model is an approximation.
     """
     choice: WeightedChoice | None = None
-    front = [model for model in find_pareto_front(models, selected) if model.terms]
-    # a formula that fits the errors of few rows hides how they grow, and a simpler one shows it
-    simpler = [
-        each for each in reversed(front) if each is not selected and each.complexity <= selected.complexity
-    ]
-    larger = [each for each in front if each.complexity > selected.complexity][:_MAX_LARGER_MODELS]
-    tested = [selected, *simpler, *larger]
+    front = [each for each in find_pareto_front(models, selected) if each.terms and each is not selected]
+    tested = [selected, *order_rivals(front, selected.complexity)]
     current = rows
-    for _ in range(_MAX_WEIGHINGS):
+    for _ in range(MAX_WEIGHINGS):
         if not tested[0].terms or is_exact(tested[0], current):
             break
         estimated = _estimate_error_scale(tested, current)
         if estimated is None:
             break
         scale, predictions = estimated
-        scales = [scale, scale.drop_constant(predictions)] if scale.constant > 0.0 else [scale]
         trials = []
-        for each in scales:
+        for each in scale.list_variants(predictions):
             weights = each.compute_weights(predictions)
             row_weights = build_row_weights(weights)
             if row_weights is not None:
@@ -131,9 +122,9 @@ def _estimate_error_scale(
     None if no model shows it, or if this model or the first one is an approximation: their residuals are not
     errors.
     """
-    first = predict_rows(models[0], rows)
+    first = _predict_rows(models[0], rows)
     for model in models:
-        predictions = first if model is models[0] else predict_rows(model, rows)
+        predictions = first if model is models[0] else _predict_rows(model, rows)
         if predictions is None or first is None or not np.isfinite(predictions).all():
             continue
         scale = estimate_error_scale(predictions, rows.target - predictions, n_tests=len(models))
@@ -144,7 +135,7 @@ def _estimate_error_scale(
     return None
 
 
-def predict_rows(model: GroupedModel, rows: GroupedRows) -> Values | None:
+def _predict_rows(model: GroupedModel, rows: GroupedRows) -> Values | None:
     """Predict the target with the estimates of a model, shape (n,); None if there are none."""
     estimates = estimate_constants(model, rows)
     if estimates is None:

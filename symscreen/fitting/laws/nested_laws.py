@@ -67,7 +67,6 @@ def extends_law(law: Law, other: Law) -> bool:
 
     Examples
     --------
-    >>> from dataclasses import replace
     >>> from symscreen.expressions.tree import parse_expression
     >>> from symscreen.fitting.laws.law import Law
     >>> law = Law((parse_expression("m*v**2"),), False, 1.0)

@@ -58,6 +58,13 @@ class ErrorScale:
             0.0, float(self.compute_deviations(predictions).mean() / np.abs(predictions).mean())
         )
 
+    def list_variants(self, predictions: Values) -> list[ErrorScale]:
+        """List the scale and, if it has a constant, the scale without one.
+
+        The misfit of a wrong formula where the target is small looks like a constant part of the errors.
+        """
+        return [self, self.drop_constant(predictions)] if self.constant > 0.0 else [self]
+
     def compute_weights(self, predictions: Values) -> Values:
         """Compute 1/σ² of each row, shape (n,)."""
         deviations = self.compute_deviations(predictions)
